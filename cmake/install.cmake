@@ -14,6 +14,13 @@ foreach(_header IN LISTS _headers ITEMS parallel_copy.h:base/thread_pool.h gpu_f
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/former_headers/tricodec/${_name} @ONLY
        CONTENT "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n#include \"${_header}\"  // this name goes in 0.2\n")
 endforeach()
+# Some were in video/ until 0.1.
+foreach(_header decode/decoder decode/hardware_caps encode/encode_video encode/encoder encode/transcode selection/frame_padding
+                selection/frame_selection swscale/swscale_rgb)
+  get_filename_component(_name ${_header} NAME)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/former_headers/tricodec/video/${_name}.h @ONLY
+       CONTENT "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n#include \"tricodec/${_header}.h\"  // this name goes in 0.2\n")
+endforeach()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/former_headers/tricodec DESTINATION ${TRICODEC_INSTALL_INCLUDE}
         FILES_MATCHING PATTERN "*.h")
 install(EXPORT tricodec-targets NAMESPACE tricodec:: DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)

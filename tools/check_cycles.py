@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses parts of the C++ code that include each other. A part is a .h and its .cpp (or .cu) of the same name."""
+"""Refuses parts of the C++ code that include each other, and layers of the core with too many of them.
+
+A part is a .h and its .cpp (or .cu) of the same name. The levels of a layer are the parts of the longest chain of
+includes inside of it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,11 @@ from check_layers import ROOT, includes, sources
 
 SUFFIXES = (".h", ".cpp", ".cu", ".cuh")
 ROOTS = {"core": ("core", "core/include"), "plugin": ("plugin",), "python/bindings": ("python/bindings",)}
+
+LAYERS = ("selection", "index", "decode", "encode", "video")
+MOST_PARTS = 20
+MOST_LEVELS = 6
+"""Of each of the layers, which were one until a reader could not tell what a read needs."""
 
 
 def part_of(path: Path) -> str:
@@ -60,11 +69,38 @@ def cycles(edges: dict[str, set[str]]) -> Iterator[list[str]]:
     yield from found
 
 
+def longest_chain(edges: dict[str, set[str]]) -> list[str]:
+    """The parts of the longest chain of includes, from the one that includes; `edges` have no cycle."""
+    chains: dict[str, list[str]] = {}
+
+    def chain(part: str) -> list[str]:
+        if part not in chains:
+            below = max((chain(other) for other in sorted(edges[part])), key=len, default=[])
+            chains[part] = [part, *below]
+        return chains[part]
+
+    return max((chain(part) for part in sorted(edges)), key=len, default=[])
+
+
+def too_deep(edges: dict[str, set[str]]) -> Iterator[str]:
+    """What is too much of the layers of the core."""
+    for layer in LAYERS:
+        parts = {part for part in edges if part.startswith(f"core/{layer}/")}
+        if len(parts) > MOST_PARTS:
+            yield f"core/{layer} has {len(parts)} parts; at most {MOST_PARTS} are allowed"
+        chain = longest_chain({part: edges[part] & parts for part in parts})
+        if len(chain) > MOST_LEVELS:
+            levels = " -> ".join(part.removeprefix(f"core/{layer}/") for part in chain)
+            yield f"core/{layer} has {len(chain)} levels of includes; at most {MOST_LEVELS} are allowed: {levels}"
+
+
 def main() -> int:
     sys.setrecursionlimit(10_000)
-    problems = [group for folder in ROOTS for group in cycles(graph(folder))]
-    for group in problems:
-        print(f"these include each other: {', '.join(group)}")
+    graphs = {folder: graph(folder) for folder in ROOTS}
+    groups = [group for edges in graphs.values() for group in cycles(edges)]
+    problems = [f"these include each other: {', '.join(group)}" for group in groups] or list(too_deep(graphs["core"]))
+    for problem in problems:
+        print(problem)
     return 1 if problems else 0
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/explanation/architecture.md: what each layer may include or import.
 
-Core: base <- tensor <- media <- video, media <- audio, media <- streams, tensor <- image, tensor <- compress; video
-uses image and audio, and streams uses video and image, by their public headers. The front ends (python/bindings,
-plugin, triton_backend) use the core's public headers or the Python package, never one another.
+Core: base <- tensor <- media, base <- selection; media <- index, decode, audio, swscale, streams; decode <- encode;
+index and decode <- video; tensor <- image, tensor <- compress. Some layers use image, audio and decoders by their
+public headers. The front ends (python/bindings, plugin, triton_backend) use the core's public headers or the Python
+package, never one another.
 """
 
 from __future__ import annotations
@@ -20,15 +21,25 @@ ROOT = Path(__file__).resolve().parents[1]
 PRIVATE_ALLOWED = {
     "base": {"base"},
     "tensor": {"base", "tensor"},
+    "selection": {"base", "selection"},
     "media": {"base", "tensor", "media"},
+    "index": {"base", "tensor", "selection", "media", "index"},
+    "decode": {"base", "tensor", "media", "decode"},
+    "encode": {"base", "tensor", "media", "decode", "encode"},
+    "swscale": {"base", "tensor", "media", "swscale"},
     "audio": {"base", "tensor", "media", "audio"},
     "image": {"base", "tensor", "image"},
     "compress": {"base", "tensor", "compress"},
-    "video": {"base", "tensor", "media", "video"},
+    "video": {"base", "tensor", "selection", "media", "index", "decode", "video"},
     "streams": {"base", "tensor", "media", "streams"},
 }
-# Video and streams are the top layers: what lies beneath them by its public headers.
-ABOVE = {"video": {"image", "audio"}, "streams": {"image", "video"}}
+# What a layer uses by its public headers alone.
+ABOVE = {
+    "encode": {"image", "audio"},
+    "swscale": {"image"},
+    "video": {"image"},
+    "streams": {"image", "decode", "encode"},
+}
 PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}
 
 # Python: folders of one front end and what they may import beside the standard library and packages from elsewhere.

@@ -29,10 +29,10 @@
 #include <vector>
 
 #include "base/cuda/context.h"
+#include "decode/nvdec/nv_decoder.h"
 #include "tricodec/base/error.h"
 #include "tricodec/media/demuxer.h"
 #include "tricodec/video/frame_reader.h"
-#include "video/nvdec/nv_decoder.h"
 
 namespace {
 

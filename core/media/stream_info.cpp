@@ -186,4 +186,10 @@ MediaInfo describe_media(AVFormatContext& format, const std::string& name, std::
     return info;
 }
 
+std::int64_t frame_bytes(const StreamInfo& stream) {
+    return stream.pixel_format == PixelFormat::unknown
+               ? std::int64_t{stream.width} * stream.height * 2
+               : info(stream.pixel_format).packed_bytes(stream.width, stream.height);
+}
+
 }  // namespace tricodec

@@ -23,4 +23,7 @@ namespace tricodec {
 [[nodiscard]] StreamInfo describe_stream(AVFormatContext& format, const AVStream& stream);
 [[nodiscard]] MediaInfo describe_media(AVFormatContext& format, const std::string& name, std::int64_t size_bytes);
 
+/// Bytes of a frame as the headers describe it.
+[[nodiscard]] std::int64_t frame_bytes(const StreamInfo& stream);
+
 }  // namespace tricodec

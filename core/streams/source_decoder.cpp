@@ -10,7 +10,7 @@
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "streams/gpu_surfaces.h"
-#include "tricodec/video/decoder.h"
+#include "tricodec/decode/decoder.h"
 
 namespace tricodec::streams {
 namespace {

@@ -7,17 +7,18 @@
 #include <utility>
 
 #include "base/cuda/context.h"
+#include "media/stream_info.h"
 #include "tricodec/base/error.h"
-#include "video/frame_reader_impl.h"
-#include "video/read/batch_iterator.h"
-#include "video/read/listed_iterator.h"
-#include "video/read/read_memory.h"
-#include "video/read/slot_sinks.h"
+#include "video/batch_iterator.h"
+#include "video/frame_iterator.h"
+#include "video/frame_reader.h"
+#include "video/listed_iterator.h"
+#include "video/read_memory.h"
+#include "video/slot_sinks.h"
+#include "video/video_plans.h"
 
 namespace tricodec {
 namespace {
-
-constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
 /// True for frames some steps apart, which decoders can read ahead.
 bool is_stepped(const FrameSelection& selection) {
@@ -55,47 +56,10 @@ std::unique_ptr<FrameReader> FrameReaderImpl::reopen_in_child(bool at_rest) {
     return reopened;
 }
 
-const std::vector<double>& FrameReaderImpl::pts_seconds() {
+const FrameTimes& FrameReaderImpl::times() {
     const auto index = video_.index();
-    if (pts_seconds_of_ && pts_seconds_of_->numbers_as(*index)) return pts_seconds_;
-    const auto& facts = stream();
-    const double rate = facts.average_frame_rate.num > 0 ? facts.average_frame_rate.to_double()
-                        : facts.real_frame_rate.num > 0  ? facts.real_frame_rate.to_double()
-                                                         : kAssumedFrameRate;
-    std::vector<double> seconds;
-    seconds.reserve(index->frames().size());
-    double last = -1.0 / rate;
-    for (const auto& frame : index->frames()) {
-        // Streams without time stamps, and frames between those with one, follow at the frame rate.
-        last = frame.pts == kNoTimestamp ? last + 1.0 / rate
-                                         : static_cast<double>(frame.pts) * static_cast<double>(facts.time_base.num) /
-                                               static_cast<double>(facts.time_base.den);
-        seconds.push_back(last);
-    }
-    pts_seconds_ = std::move(seconds);
-    key_frames_ = index->entry_frames();
-    pts_seconds_of_ = index;
-    return pts_seconds_;
-}
-
-VideoTimes FrameReaderImpl::video_times() {
-    const auto& times = pts_seconds();
-    VideoTimes facts{.pts_seconds = times, .key_frames = key_frames_, .damaged = num_damaged_packets() > 0};
-    if (times.empty()) return facts;
-    const auto count = static_cast<std::int64_t>(times.size());
-    const auto& last = video_.index()->frame(count - 1);
-    const auto time_base = stream().time_base;
-    const double shown = last.duration > 0 ? static_cast<double>(last.duration) * time_base.to_double()
-                         : count > 1       ? (times.back() - times.front()) / static_cast<double>(count - 1)
-                                           : 1.0 / kAssumedFrameRate;
-    facts.end_seconds = times.back() + shown;
-    // The sum of a time and a duration in ticks, rounded once.
-    if (last.duration > 0 && last.pts != kNoTimestamp) {
-        facts.end_seconds = (static_cast<double>(last.pts) + static_cast<double>(last.duration)) *
-                            static_cast<double>(time_base.num) / static_cast<double>(time_base.den);
-    }
-    if (last.pts != kNoTimestamp) facts.tick_seconds = time_base.to_double();
-    return facts;
+    if (!times_ || !times_->index().numbers_as(*index)) times_.emplace(stream(), index);
+    return *times_;
 }
 
 std::int64_t FrameReaderImpl::index_at(double seconds) {
@@ -197,24 +161,6 @@ bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
     return numbers.back() - numbers.front() + 1 == size && (size > 1 || last_given_ >= 0);
 }
 
-ReadPlan FrameReaderImpl::plan_read(const std::shared_ptr<const StreamIndex>& index,
-                                    std::span<const std::int64_t> numbers, bool goes_on) {
-    if (numbers.empty()) return {};
-    auto* const slots = video_.slots();
-    auto plan = plan_fastest(*index, numbers,
-                             {.max_tasks = video_.num_workers(),
-                              .num_cores = video_.num_workers(),
-                              .num_threads = video_.num_threads(),
-                              .num_slots = slots == nullptr ? 0 : slots->num_slots()},
-                             video_.pool().resumes_at(index, numbers.front()));
-    if (slots != nullptr) {
-        plan.slots = slots;
-        plan.num_decoders = video_.num_gpu_decoders(num_packets(plan.tasks));
-    }
-    plan.goes_on = goes_on && plan.tasks.size() == 1;
-    return plan;
-}
-
 void FrameReaderImpl::expect_still_there(std::span<const std::int64_t> numbers) {
     if (!numbers.empty()) (void)checked(numbers.back());
 }
@@ -227,7 +173,9 @@ void FrameReaderImpl::read(FrameSink& sink, std::vector<std::int64_t> numbers, b
             expect_still_there(numbers);
             return numbers;
         },
-        [&](const auto& index, std::span<const std::int64_t> wanted) { return plan_read(index, wanted, goes_on); });
+        [&](const auto& index, std::span<const std::int64_t> wanted) {
+            return plan_read(video_, index, wanted, goes_on);
+        });
     read->run();
 }
 
@@ -238,14 +186,7 @@ FrameReader::Plan FrameReaderImpl::plan(std::shared_ptr<FrameSink> sink, std::ve
         return numbers;
     };
     const auto make_plan = [this, options](const auto& index, std::span<const std::int64_t> wanted) {
-        const int cores = options.num_cores == 0 ? video_.num_workers() : options.num_cores;
-        const int num_cores = std::min(cores, video_.num_workers());
-        const auto* slots = options.max_tasks > 1 ? video_.slots() : nullptr;
-        auto tasks = plan_tasks(*index, wanted,
-                                {.max_tasks = options.max_tasks,
-                                 .num_cores = num_cores,
-                                 .num_threads = video_.num_threads(num_cores),
-                                 .num_slots = slots == nullptr ? 0 : slots->num_slots()});
+        auto tasks = plan_tasks(video_, *index, wanted, options.max_tasks, options.num_cores);
         tasks.goes_on = options.goes_on;
         return tasks;
     };
@@ -391,13 +332,14 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
     following_ = nullptr;
     if (!is_stepped(selection)) return std::make_unique<ListedBatches>(*this, selection, batch_size, transform);
     // No batch has more frames than the video: no overflow. Batches on the CPU need the index in any case.
-    const auto largest = device().kind == Device::Kind::cpu ? std::max<std::int64_t>(1, num_frames()) : batch_size;
-    return make_batch_iterator(
-        video_, [this, selection] { return resolved(selection); }, std::min(batch_size, largest), transform,
-        [this, transform] {
-            const auto first = geometry();
-            return transform.output_shape(first.width, first.height, first.orientation);
-        });
+    const bool on_cpu = device().kind == Device::Kind::cpu;
+    const auto largest = on_cpu ? std::max<std::int64_t>(1, num_frames()) : batch_size;
+    const auto resolve = [this, selection] { return resolved(selection); };
+    if (!on_cpu) return batch_frames(video_, make_frame_iterator(video_, resolve), batch_size, transform);
+    return make_batch_iterator(video_, resolve, std::min(batch_size, largest), transform, [this, transform] {
+        const auto first = geometry();
+        return transform.output_shape(first.width, first.height, first.orientation);
+    });
 }
 
 std::int64_t FrameReaderImpl::output_bytes(const Transform& transform) {
@@ -414,7 +356,7 @@ MemoryNeed FrameReaderImpl::memory_of_batch(std::span<const std::int64_t> indice
     std::ranges::sort(numbers);
     const auto repeats = std::ranges::unique(numbers);
     numbers.erase(repeats.begin(), repeats.end());
-    return tricodec::memory_of_batch(video_, plan_read(video_.index_for(numbers), numbers, false), size_bytes);
+    return tricodec::memory_of_batch(video_, plan_read(video_, video_.index_for(numbers), numbers, false), size_bytes);
 }
 
 MemoryNeed FrameReaderImpl::memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
@@ -447,7 +389,8 @@ MemoryNeed FrameReaderImpl::memory_of_listed(const FrameSelection& selection, st
         std::ranges::sort(part);
         const auto repeats = std::ranges::unique(part);
         part.erase(repeats.begin(), repeats.end());
-        const auto need = tricodec::memory_of_batch(video_, plan_read(video_.index_for(part), part, false), size_bytes);
+        const auto need =
+            tricodec::memory_of_batch(video_, plan_read(video_, video_.index_for(part), part, false), size_bytes);
         most = {.host_bytes = std::max(most.host_bytes, need.host_bytes),
                 .device_bytes = std::max(most.device_bytes, need.device_bytes),
                 .decoder_bytes = std::max(most.decoder_bytes, need.decoder_bytes),

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/arguments.h"
-#include "tricodec/video/frame_selection.h"
+#include "tricodec/selection/frame_selection.h"
 
 namespace tricodec::plugin {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/arguments.h"
-#include "tricodec/video/encode_video.h"
+#include "tricodec/encode/encode_video.h"
 
 namespace tricodec::plugin {
 

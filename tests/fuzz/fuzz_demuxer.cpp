@@ -3,8 +3,8 @@
 #include "fuzzing.h"
 #include "media/key_inspector.h"
 #include "media/packet_inspector.h"
+#include "tricodec/decode/decoder.h"
 #include "tricodec/media/demuxer.h"
-#include "tricodec/video/decoder.h"
 
 namespace tricodec::fuzzing {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "fuzzing.h"
+#include "index/index_file.h"
 #include "tricodec/video/frame_reader.h"
-#include "video/index/index_file.h"
 
 namespace tricodec::fuzzing {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "fuzzing.h"
 #include "media/digest.h"
+#include "tricodec/decode/decoder.h"
 #include "tricodec/media/demuxer.h"
-#include "tricodec/video/decoder.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec::fuzzing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/video/decoder.h"
+#include "tricodec/decode/decoder.h"
 
 #include <pybind11/stl.h>
 
@@ -10,7 +10,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "guarded.h"
-#include "tricodec/video/hardware_caps.h"
+#include "tricodec/decode/hardware_caps.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/video/encoder.h"
+#include "tricodec/encode/encoder.h"
 
 #include <pybind11/stl.h>
 

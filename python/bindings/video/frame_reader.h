@@ -18,8 +18,8 @@
 #include "guarded.h"
 #include "tricodec/base/fork.h"
 #include "tricodec/base/stream.h"
+#include "tricodec/swscale/swscale_rgb.h"
 #include "tricodec/video/frame_reader.h"
-#include "tricodec/video/swscale_rgb.h"
 
 namespace tricodec::python {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/video/frame_selection.h"
+#include "tricodec/selection/frame_selection.h"
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// FFmpeg's RGB for the names of torchcodec and decord: tricodec.compat uses it, and the interface is private.
-#include "tricodec/video/swscale_rgb.h"
+#include "tricodec/swscale/swscale_rgb.h"
 
 #include <pybind11/stl.h>
 

@@ -15,11 +15,11 @@
 
 #include "arrays/array_view.h"
 #include "convert.h"
+#include "tricodec/encode/encoder.h"
 #include "tricodec/image/transform.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/tensor/frame.h"
 #include "tricodec/tensor/tensor.h"
-#include "tricodec/video/encoder.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec::python {

@@ -15,8 +15,8 @@
 #include "media_io.h"
 #include "tricodec/base/cuda_stream.h"
 #include "tricodec/base/gpu.h"
-#include "tricodec/video/encode_video.h"
-#include "tricodec/video/transcode.h"
+#include "tricodec/encode/encode_video.h"
+#include "tricodec/encode/transcode.h"
 #include "video/video.h"
 
 namespace tricodec::python {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "decode/nvdec/nv_decoder.h"
 #include "tricodec/image/transform.h"
-#include "video/nvdec/nv_decoder.h"
 
 namespace tricodec::testing {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "media.h"
+#include "tricodec/decode/decoder.h"
 #include "tricodec/media/demuxer.h"
-#include "tricodec/video/decoder.h"
 
 namespace tricodec::testing {
 

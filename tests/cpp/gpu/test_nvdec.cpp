@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "decode/nvdec/nv_decoder.h"
+#include "decode/nvdec/session.h"
 #include "gpu/nvdec_testing.h"
 #include "tricodec/base/error.h"
-#include "video/nvdec/nv_decoder.h"
-#include "video/nvdec/session.h"
 
 namespace tricodec {
 namespace {

@@ -2,8 +2,8 @@
 /// NVDEC against libavcodec by codec: the same samples, or as near as the codec's standard lets them be.
 #include <gtest/gtest.h>
 
+#include "decode/nvdec/nv_decoder.h"
 #include "gpu/nvdec_testing.h"
-#include "video/nvdec/nv_decoder.h"
 
 namespace tricodec {
 namespace {

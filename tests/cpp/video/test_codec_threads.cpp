@@ -4,7 +4,7 @@
 
 #include "media.h"
 #include "media/decoder_context.h"
-#include "video/frame_reader_impl.h"
+#include "video/frame_reader.h"
 
 namespace tricodec {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tricodec/base/limits.h"
-#include "video/read/decoder_slots.h"
+#include "video/decoder_slots.h"
 
 namespace tricodec {
 namespace {

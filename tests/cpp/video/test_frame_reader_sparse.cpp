@@ -6,7 +6,7 @@
 
 #include "media.h"
 #include "tricodec/image/transform.h"
-#include "video/frame_reader_impl.h"
+#include "video/frame_reader.h"
 
 namespace tricodec {
 namespace {

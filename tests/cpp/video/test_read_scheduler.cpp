@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "media.h"
-#include "video/frame_reader_impl.h"
+#include "video/frame_reader.h"
 
 namespace tricodec {
 namespace {

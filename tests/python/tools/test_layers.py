@@ -24,7 +24,10 @@ def problems(root: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         ("core/base/a.cpp", '#include "tricodec/tensor/frame.h"', "tensor"),
         ("core/tensor/a.cpp", '#include "media/avio.h"', "media/avio.h"),
-        ("core/media/a.cpp", '#include "tricodec/video/decoder.h"', "video"),
+        ("core/media/a.cpp", '#include "tricodec/decode/decoder.h"', "decode"),
+        ("core/selection/a.cpp", '#include "tricodec/media/demuxer.h"', "media"),
+        ("core/index/a.cpp", '#include "decode/decoder_records.h"', "decode/decoder_records.h"),
+        ("core/video/a.cpp", '#include "tricodec/encode/encoder.h"', "encode"),
         ("core/image/a.cpp", '#include "tricodec/media/packet.h"', "media"),
         ("core/video/a.cpp", '#include "image/plan.h"', "image/plan.h"),
         ("core/media/a.cpp", "#include <pybind11/pybind11.h>", "no Python"),

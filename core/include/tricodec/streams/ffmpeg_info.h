@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/video/encoder.h"
+#include "tricodec/encode/encoder.h"
 
 namespace tricodec::ffmpeg {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -13,33 +12,14 @@
 #include <vector>
 
 #include "tricodec/base/thread_pool.h"
+#include "tricodec/decode/decoder.h"
 #include "tricodec/image/transform.h"
+#include "tricodec/index/frame_index.h"
 #include "tricodec/media/demuxer.h"
+#include "tricodec/selection/frame_selection.h"
 #include "tricodec/tensor/frame.h"
-#include "tricodec/video/decoder.h"
-#include "tricodec/video/frame_selection.h"
 
 namespace tricodec {
-
-/// What a reader knows of the packets and frames of its source, for other readers of the same source to begin with.
-/// Never changes. Thread safety: safe.
-class FrameIndex;
-/// How much memory it takes.
-[[nodiscard]] std::int64_t size_bytes(const FrameIndex& index) noexcept;
-
-/// The index for frame_index_of(), maybe in another process. Only the facts that are known by now.
-[[nodiscard]] std::vector<std::byte> to_bytes(const FrameIndex& index);
-/// Throws Error(corrupt_data) for bytes that are damaged, or that another version of tricodec wrote.
-[[nodiscard]] std::shared_ptr<const FrameIndex> frame_index_of(std::span<const std::byte> bytes);
-/// A checksum of the source: of its first and last bytes, its size and the facts of the stream.
-[[nodiscard]] std::array<std::byte, 32> source_checksum(const FrameIndex& index) noexcept;
-
-/// What numbers the frames of a source that is opened.
-enum class IndexOrigin : std::uint8_t {
-    automatic,  ///< `container` if the source has 16 MiB or more, or fetches ahead; else `packets`
-    container,  ///< the table of an MP4 or QuickTime file if it leaves no doubt, else the packets
-    packets     ///< the headers of all packets, which are read when the index is first needed
-};
 
 /// Which stream a `FrameReader` reads, where it decodes, and its index.
 struct FrameReaderOptions {
@@ -110,14 +90,7 @@ public:
     [[nodiscard]] virtual std::vector<FrameTime> frame_times() = 0;
     /// Numbers of the frames from which decoding can start.
     [[nodiscard]] virtual std::vector<std::int64_t> key_frames() = 0;
-    /// Frames that are decoded from one random access point on, and the bytes of the source that have their packets.
-    struct Gop {
-        std::int64_t first_frame = 0;  ///< number of the first frame that is decoded from here
-        std::int64_t num_frames = 0;
-        std::int64_t offset = -1;     ///< of the first byte; -1 unknown
-        std::int64_t size_bytes = 0;  ///< packets of other streams in between included
-        bool open = false;            ///< frames shown before its first one are coded in it
-    };
+    using Gop = tricodec::Gop;
     /// In the order of their packets. Builds the index if need be.
     [[nodiscard]] virtual std::vector<Gop> gops() = 0;
     /// The frame on screen at a time: the last one with pts <= seconds. Throws Error(out_of_range) before the first

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What decoders keep: the packets that they were sent, and reports of damage. Lists are bounded, because a hostile
+/// stream has any number of both; what is counted is not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "tricodec/decode/decoder.h"
+#include "tricodec/media/packet.h"
+
+namespace tricodec {
+
+/// What a packet said, for the frame that it gives.
+struct SentPacket {
+    std::int64_t number = -1;  ///< counted from 0 since the decoder was made or reset
+    std::int64_t pts = kNoTimestamp;
+    std::int64_t dts = kNoTimestamp;
+    std::int64_t duration = 0;
+    std::int64_t tag = -1;
+    bool key = false;  ///< Frame::key
+    bool is_flagged_key = false;
+    bool discard = false;
+    bool corrupt = false;
+};
+
+/// The packets that a decoder was sent last.
+class SentPackets {
+public:
+    void add(const SentPacket& packet) { packets_[place(packet.number)] = packet; }
+    /// A default SentPacket if the number is negative or too long ago.
+    [[nodiscard]] SentPacket find(std::int64_t number) const {
+        if (number < 0) return {};
+        const auto& packet = packets_[place(number)];
+        return packet.number == number ? packet : SentPacket{};
+    }
+    void clear() { packets_.fill({}); }
+
+private:
+    // How far a picture may come out after later packets: 16 frames of reordering, as fields, and what is in flight.
+    static constexpr std::size_t kRemembered = 256;
+    [[nodiscard]] static std::size_t place(std::int64_t number) {
+        return static_cast<std::size_t>(number) % kRemembered;
+    }
+    std::array<SentPacket, kRemembered> packets_{};
+};
+
+/// What a decoder reports: the latest kMostIssues of it, and how much there was.
+class RecentIssues {
+public:
+    void add(DecodeIssue issue);
+    [[nodiscard]] const std::deque<DecodeIssue>& kept() const noexcept { return kept_; }
+    [[nodiscard]] std::int64_t num_met() const noexcept { return num_met_; }
+
+private:
+    std::deque<DecodeIssue> kept_;
+    std::int64_t num_met_ = 0;
+};
+
+/// What `decoder` has reported after the first `num_known`, as far as it still has it; `num_known` becomes their
+/// number.
+[[nodiscard]] std::vector<DecodeIssue> new_issues(const Decoder& decoder, std::int64_t& num_known);
+
+/// True if `decoder` has reported damage after its first `num_heard` reports, which then are all. With
+/// `begins_open`, where decoding began at an open group of pictures, references that are missing are none.
+[[nodiscard]] bool has_new_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_heard);
+
+/// What is damaged in a stream: one report a packet, whichever decoder met it how often. The reports of the first
+/// kMostIssues packets are kept, the others are counted. Packets are told apart by DecodeIssue::tag, their number in
+/// the stream; a report without one counts by itself.
+class StreamIssues {
+public:
+    /// False if the packet is known.
+    bool add(DecodeIssue issue);
+    void clear();
+    [[nodiscard]] std::int64_t num_packets() const noexcept { return num_packets_; }
+    /// In packet order.
+    [[nodiscard]] std::vector<DecodeIssue> sorted() const;
+
+private:
+    std::vector<DecodeIssue> kept_;
+    std::vector<bool> damaged_;  // by packet
+    std::int64_t num_packets_ = 0;
+};
+
+}  // namespace tricodec

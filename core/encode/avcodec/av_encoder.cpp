@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "encode/avcodec/av_encoder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "base/stage_scope.h"
+#include "encode/avcodec/encoder_settings.h"
+#include "media/av_frame.h"
+#include "media/encoder_choice.h"
+#include "media/encoder_context.h"
+#include "media/packet.h"
+#include "media/stream_info.h"
+#include "tricodec/base/text.h"
+#include "tricodec/image/rgb_to_yuv.h"
+#include "tricodec/image/transform.h"
+
+#ifdef TRICODEC_HAVE_NVDEC
+#include "encode/nvenc/cuda_pictures.h"
+#endif
+
+namespace tricodec {
+namespace {
+
+class AvEncoder final : public Encoder {
+public:
+    AvEncoder(const AVCodec& codec, const EncoderOptions& options, Device device)
+        : context_(codec), options_(options), device_(device), time_base_(encoder_time_base(options)) {
+        const ff::CallLog call_log;
+        expect_encodable(codec, options);
+        set_up_encoder(*context_, options);
+        open();
+        describe();
+    }
+
+    void send(const Frame& frame, const EncodeFlags& flags) override {
+        mark_.expect_not_in_child("this Encoder");
+        TRICODEC_EXPECT(!ended_, invalid_argument, "the encoder was flushed; make another Encoder");
+        TRICODEC_EXPECT(frame.width == options_.width && frame.height == options_.height, invalid_argument,
+                        "the frame is " + size_text(frame.width, frame.height) + "; this encoder takes " +
+                            size_text(options_.width, options_.height) +
+                            "; resize it (Transform), or make another encoder");
+        const StageScope scope(Stage::encode, 1);
+        auto picture = make_picture(converted(frame));
+        picture->pts = next_pts(frame);
+        picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+        // Otherwise encoders use the range and matrix of the pictures, which may differ from the stream's.
+        picture->color_range = context_->color_range;
+        picture->colorspace = context_->colorspace;
+        picture->color_primaries = context_->color_primaries;
+        picture->color_trc = context_->color_trc;
+        picture->chroma_location = context_->chroma_sample_location;
+        push(picture.get());
+    }
+
+    void send_end() override {
+        if (ended_) return;
+        mark_.expect_not_in_child("this Encoder");
+        ended_ = true;
+        const StageScope scope(Stage::encode, 0);
+        push(nullptr);
+    }
+
+    std::optional<Packet> receive() override {
+        if (pending_.empty()) {
+            mark_.expect_not_in_child("this Encoder");
+            const StageScope scope(Stage::encode, 0);
+            pull();
+        }
+        if (pending_.empty()) return std::nullopt;
+        auto packet = std::move(pending_.front());
+        pending_.pop_front();
+        return packet;
+    }
+
+    void reconfigure(const RateControl& rate) override {
+        TRICODEC_EXPECT(ff::reconfigures(context_.codec()), unsupported,
+                        "the encoder '" + std::string(context_.codec().name) +
+                            "' cannot change its rate in a running stream; make another encoder");
+        if (rate.bit_rate) expect_rate(*rate.bit_rate, "bit_rate");
+        if (rate.max_bit_rate) expect_rate(*rate.max_bit_rate, "max_bit_rate");
+        TRICODEC_EXPECT(!rate.buffer_size || std::in_range<int>(*rate.buffer_size), invalid_argument,
+                        "buffer_size is " + std::to_string(rate.buffer_size.value_or(0)) +
+                            " bits; it must be from 0 (none) to 2^31 - 1");
+        // libx264 and NVENC check these with every frame and pass changes to the running encoder.
+        if (rate.bit_rate) context_->bit_rate = *rate.bit_rate;
+        if (rate.max_bit_rate) context_->rc_max_rate = *rate.max_bit_rate;
+        if (rate.buffer_size) context_->rc_buffer_size = static_cast<int>(*rate.buffer_size);
+    }
+
+    const StreamInfo& stream() const noexcept override { return stream_; }
+    std::vector<std::byte> headers() const override { return headers_; }
+    int reorder_depth() const noexcept override {
+        // libx265 does not report it. It uses B frames as references, which takes two.
+        if (context_.codec().id == AV_CODEC_ID_HEVC && context_->has_b_frames == 0)
+            return std::min(options_.num_b_frames < 0 ? 2 : options_.num_b_frames, 2);
+        return context_->has_b_frames;
+    }
+    std::string engine() const override { return std::string("libavcodec ") + context_.codec().name; }
+    Device device() const noexcept override { return device_; }
+
+private:
+    void open() {
+#ifdef TRICODEC_HAVE_NVDEC
+        if (device_.kind == Device::Kind::cuda) {
+            pictures_.emplace(*context_, device_, options_.format, options_.width, options_.height);
+        }
+#endif
+        const bool works = device_.kind == Device::Kind::cuda;  // find_engine() has tried it
+        context_.open(encoder_settings(*context_, options_), works);
+    }
+
+    void describe() {
+        stream_ = context_.describe();
+        if (!options_.bitstream_filter.empty()) stream_.parameters = open_filters(*stream_.parameters);
+        stream_.time_base = time_base_;
+        stream_.bit_rate = options_.bit_rate;
+        stream_.pixel_format = options_.format;
+        stream_.pixel_format_name = std::string(to_string(options_.format));
+        stream_.average_frame_rate = options_.frame_rate;
+        stream_.real_frame_rate = options_.frame_rate;
+        stream_.sample_aspect_ratio = options_.sample_aspect_ratio;
+        stream_.color = options_.color;
+        stream_.orientation = options_.orientation;
+        const auto headers = extradata_of(stream_.parameters.get());
+        headers_.assign(headers.begin(), headers.end());
+    }
+
+    /// Opens the filters of options_.bitstream_filter. Returns the parameters of the stream after them.
+    std::shared_ptr<const AVCodecParameters> open_filters(const AVCodecParameters& encoded) {
+        AVBSFContext* filters = nullptr;
+        const int parsed = av_bsf_list_parse_str(options_.bitstream_filter.c_str(), &filters);
+        TRICODEC_EXPECT(parsed >= 0, invalid_argument,
+                        "bitstream_filter '" + options_.bitstream_filter +
+                            "' cannot be parsed: " + ff::error_text(parsed) + "; write it as ffmpeg's -bsf takes it");
+        filter_.reset(filters);
+        ff::check(avcodec_parameters_copy(filter_->par_in, &encoded), "setting up a bitstream filter");
+        filter_->time_base_in = context_->time_base;
+        const int opened = av_bsf_init(filter_.get());
+        TRICODEC_EXPECT(opened >= 0, invalid_argument,
+                        "bitstream_filter '" + options_.bitstream_filter +
+                            "' does not take this stream: " + ff::error_text(opened));
+        ff::ParametersPtr parameters(avcodec_parameters_alloc());
+        TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
+        ff::check(avcodec_parameters_copy(parameters.get(), filter_->par_out), "setting up a bitstream filter");
+        return ff::share(std::move(parameters));
+    }
+
+    ff::FramePtr make_picture(const Frame& frame) const {
+#ifdef TRICODEC_HAVE_NVDEC
+        if (pictures_) return pictures_->picture(frame);
+#endif
+        return to_av_picture(frame);
+    }
+
+    /// Converts to the encoded format, in host memory unless the GPU of the frame encodes it unchanged.
+    Frame converted(const Frame& frame) const {
+        if (frame.device == device_ && frame.format == options_.format) return frame;
+        const Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
+        if (host.format == options_.format) return host;
+        const bool to_yuv =
+            info(options_.format).family == ColorFamily::yuv && info(host.format).family != ColorFamily::yuv;
+        return to_yuv ? rgb_to_yuv(rgb_picture(host), options_.format, options_.color)
+                      : convert_layout(host, options_.format);
+    }
+
+    std::int64_t next_pts(const Frame& frame) {
+        std::int64_t pts = 0;
+        if (frame.pts != kNoTimestamp && frame.time_base.known()) {
+            pts = av_rescale_q(frame.pts, ff::to_av(frame.time_base), ff::to_av(time_base_));
+        } else if (frame.pts != kNoTimestamp) {
+            pts = frame.pts;
+        } else if (last_pts_) {
+            const AVRational frame_time{static_cast<int>(options_.frame_rate.den),
+                                        static_cast<int>(options_.frame_rate.num)};
+            pts = *last_pts_ + std::max<std::int64_t>(1, av_rescale_q(1, frame_time, ff::to_av(time_base_)));
+        }
+        TRICODEC_EXPECT(pts >= -ff::kFarthest && pts <= ff::kFarthest, invalid_argument,
+                        "the frame's time stamp " + std::to_string(frame.pts) + " is too far from 0; in units of " +
+                            std::to_string(time_base_.num) + "/" + std::to_string(time_base_.den) +
+                            " s it must be from -2^62 to 2^62");
+        TRICODEC_EXPECT(!last_pts_ || pts > *last_pts_, invalid_argument,
+                        "the frame's time stamp " + std::to_string(pts) + " (in units of " +
+                            std::to_string(time_base_.num) + "/" + std::to_string(time_base_.den) +
+                            " s) is not after that of the frame before, " + std::to_string(*last_pts_) +
+                            "; pass frames in the order of their times, no two with the same time");
+        last_pts_ = pts;
+        return pts;
+    }
+
+    void push(const AVFrame* picture) {
+        const ff::CallLog call_log;
+        context_.send(picture, [this] { return pull(); });
+    }
+
+    /// Moves one packet from the encoder to pending_. False when there is none now.
+    bool pull() {
+        const ff::CallLog call_log;
+        auto packet = context_.receive();
+        if (packet == nullptr) return false;
+        if (filter_) filter_packet(*packet);
+        if (wants_headers(*packet)) put_headers(*packet);
+        pending_.push_back(to_packet(std::move(packet), time_base_));
+        ++num_packets_;
+        return true;
+    }
+
+    /// Filters that change headers return one packet for each packet.
+    void filter_packet(AVPacket& packet) const {
+        ff::check(av_bsf_send_packet(filter_.get(), &packet), "filtering a packet");
+        ff::check(av_bsf_receive_packet(filter_.get(), &packet),
+                  "filtering a packet by '" + options_.bitstream_filter + "'");
+    }
+
+    bool wants_headers(const AVPacket& packet) const noexcept {
+        if (options_.global_header || headers_.empty()) return false;
+        if (context_.codec().id != AV_CODEC_ID_H264 && context_.codec().id != AV_CODEC_ID_HEVC)
+            return false;  // AV1 has them in packets
+        return num_packets_ == 0 || (options_.repeat_headers && (packet.flags & AV_PKT_FLAG_KEY) != 0);
+    }
+
+    void put_headers(AVPacket& packet) const {
+        const auto size = static_cast<int>(headers_.size());
+        const int payload = packet.size;
+        ff::check(av_grow_packet(&packet, size), "adding headers to a packet");
+        std::memmove(packet.data + size, packet.data, static_cast<std::size_t>(payload));
+        std::memcpy(packet.data, headers_.data(), headers_.size());
+    }
+
+    ForkMark mark_;
+    EncoderContext context_;
+    EncoderOptions options_;
+    Device device_;
+#ifdef TRICODEC_HAVE_NVDEC
+    std::optional<CudaPictures> pictures_;
+#endif
+    ff::BsfPtr filter_;
+    Rational time_base_;
+    StreamInfo stream_;
+    std::vector<std::byte> headers_;
+    std::deque<Packet> pending_;
+    std::int64_t num_packets_ = 0;
+    std::optional<std::int64_t> last_pts_;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options, Device device) {
+    return std::make_unique<AvEncoder>(codec, options, device);
+}
+
+}  // namespace tricodec

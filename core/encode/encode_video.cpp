@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/encode/encode_video.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "encode/avcodec/av_encoder.h"
+#include "encode/avcodec/encoder_settings.h"
+#include "tricodec/base/error.h"
+#include "tricodec/image/rgb_to_yuv.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/tensor/raw_frames.h"
+
+namespace tricodec {
+namespace {
+
+constexpr Rational kTimeUnit{1, 90000};
+
+/// The times in units of kTimeUnit, the first one 0.
+std::vector<std::int64_t> to_units(std::span<const double> seconds, std::int64_t num_frames) {
+    TRICODEC_EXPECT(static_cast<std::int64_t>(seconds.size()) == num_frames, invalid_argument,
+                    "there are " + std::to_string(seconds.size()) + " times for " + std::to_string(num_frames) +
+                        " pictures; pass one for each picture");
+    std::vector<std::int64_t> units;
+    for (const double time : seconds) {
+        const double unit = std::round((time - seconds[0]) / kTimeUnit.to_double());
+        TRICODEC_EXPECT(std::abs(unit) < 1e15, invalid_argument,
+                        "picture " + std::to_string(units.size()) + " has the time " + std::to_string(time) +
+                            " s; times are finite numbers of seconds");
+        units.push_back(static_cast<std::int64_t>(unit));
+        TRICODEC_EXPECT(units.size() == 1 || units.back() > units[units.size() - 2], invalid_argument,
+                        "picture " + std::to_string(units.size() - 1) + " has the time " + std::to_string(time) +
+                            " s, which is not after that of the one before; times increase by 1/90000 s or more");
+    }
+    return units;
+}
+
+/// Of pictures at these times, or the usual one.
+Rational rate_of(const std::vector<std::int64_t>& units) {
+    if (units.size() < 2) return {30, 1};
+    const double seconds = static_cast<double>(units.back()) * kTimeUnit.to_double();
+    return frame_rate_of(static_cast<double>(units.size() - 1) / seconds);
+}
+
+std::string bare_stream_of(CodecId codec) {
+    return codec == CodecId::av1 ? "obu" : std::string(to_string(codec));
+}
+
+/// Pictures of full chroma for a stream of less of it; the encoder does the rest of what there is to convert.
+Frame adapted(const Frame& frame, const EncoderOptions& options) {
+    const auto& wanted = info(options.format);
+    if (frame.format != PixelFormat::yuv444p || wanted.family != ColorFamily::yuv ||
+        (wanted.log2_chroma_w == 0 && wanted.log2_chroma_h == 0)) {
+        return frame;
+    }
+    Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
+    host.color = options.color;
+    return subsample_chroma(host, options.format);
+}
+
+EncoderOptions settled(const PictureArray& pictures, const EncodeVideoOptions& options,
+                       const std::vector<std::int64_t>& units) {
+    EncoderOptions encoder = options.encoder;
+    encoder.width = pictures.width();
+    encoder.height = pictures.height();
+    const EncoderEngine engine = find_engine(encoder);
+    if (encoder.format == PixelFormat::unknown) {
+        const auto& raw = pictures.layout().format;
+        encoder.format = raw ? nearest_format(engine.codec, *raw) : PixelFormat::yuv420p;
+    }
+    if (encoder.frame_rate.num == 0) encoder.frame_rate = rate_of(units);
+    if (!units.empty()) encoder.time_base = kTimeUnit;
+    return encoder;
+}
+
+int num_channels(OutputColor color) noexcept {
+    return color == OutputColor::gray ? 1 : 3;
+}
+
+/// Where channel `c` begins in a picture, and how far its rows and samples are apart.
+struct Channel {
+    std::ptrdiff_t offset = 0;
+    std::ptrdiff_t stride = 0;
+    std::ptrdiff_t step = 0;
+};
+
+Channel channel_of(const PictureLayout& layout, int width, int height, int c) noexcept {
+    const std::ptrdiff_t plane = std::ptrdiff_t{width} * height;
+    switch (layout.layout) {
+        case Layout::chw:
+            return {c * plane, width, 1};
+        case Layout::chw2:
+            return {(c / 2) * 2 * plane + c % 2, std::ptrdiff_t{width} * 2, 2};
+        case Layout::hwc8:
+            return {c, std::ptrdiff_t{width} * 8, 8};
+        default: {
+            const int channels = num_channels(layout.color);
+            return {c, std::ptrdiff_t{width} * channels, channels};
+        }
+    }
+}
+
+/// The shape of one picture, for messages.
+std::string accepted(const PictureLayout& layout) {
+    const int channels = num_channels(layout.color);
+    switch (layout.layout) {
+        case Layout::chw:
+            return "[" + std::to_string(channels) + ", H, W]";
+        case Layout::chw2:
+            return "[" + std::to_string((channels + 1) / 2) + ", H, W, 2]";
+        case Layout::hwc8:
+            return "[H, W, 8]";
+        default:
+            return "[H, W, " + std::to_string(channels) + "]";
+    }
+}
+
+std::string_view name_of(OutputColor color) noexcept {
+    constexpr std::string_view kNames[] = {"rgb", "bgr", "gray", "yuv"};
+    return kNames[static_cast<std::size_t>(color)];
+}
+
+/// The size of a picture of this shape; nothing where it is none of the layout's.
+std::optional<std::pair<std::int64_t, std::int64_t>> size_of_picture(const PictureLayout& layout,
+                                                                     std::span<const std::int64_t> shape) {
+    const int channels = num_channels(layout.color);
+    switch (layout.layout) {
+        case Layout::chw:
+            if (shape.size() != 3 || shape[0] != channels) return std::nullopt;
+            return std::pair(shape[1], shape[2]);
+        case Layout::chw2:
+            if (shape.size() != 4 || shape[0] != (channels + 1) / 2 || shape[3] != 2) return std::nullopt;
+            return std::pair(shape[1], shape[2]);
+        case Layout::hwc8:
+            if (shape.size() != 3 || shape[2] != 8) return std::nullopt;
+            return std::pair(shape[0], shape[1]);
+        default:
+            if (shape.size() != 3 || shape[2] != channels) return std::nullopt;
+            return std::pair(shape[0], shape[1]);
+    }
+}
+
+/// Encodes a sound beside the pictures, about as far as they are.
+class SoundWriter {
+public:
+    SoundWriter(const SoundTrack& track, Muxer& muxer)
+        : track_(track), samples_(sound_of(track.samples.view, track.sample_rate)), muxer_(muxer) {
+        encoder_ = AudioEncoder::create({.dtype = samples_.dtype,
+                                         .sample_rate = track.sample_rate,
+                                         .num_channels = static_cast<int>(samples_.shape[0]),
+                                         .container = muxer.format()},
+                                        track.encoding);
+        stream_ = muxer.add_stream(encoder_->stream());
+    }
+
+    void write_until(double seconds) {
+        const auto wanted = static_cast<std::int64_t>(std::min(seconds * track_.sample_rate, 9e18));
+        const auto end = std::min(samples_.shape[1], wanted);
+        if (end <= next_) return;
+        TensorView part = samples_;
+        part.data = static_cast<std::byte*>(part.data) + next_ * part.strides_bytes[1];
+        part.shape[1] = end - next_;
+        write(encoder_->encode(part));
+        next_ = end;
+    }
+    void finish() {
+        write_until(std::numeric_limits<double>::infinity());
+        write(encoder_->flush());
+    }
+
+private:
+    void write(const std::vector<Packet>& packets) {
+        for (const Packet& packet : packets) muxer_.write(packet, stream_);
+    }
+
+    const SoundTrack& track_;
+    TensorView samples_;
+    Muxer& muxer_;
+    std::unique_ptr<AudioEncoder> encoder_;
+    int stream_ = 0;
+    std::int64_t next_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<std::vector<std::byte>> encode_video(const PictureArray& pictures, std::span<const double> pts_seconds,
+                                                     const EncodeVideoOptions& options) {
+    const auto units = pts_seconds.empty() ? std::vector<std::int64_t>{} : to_units(pts_seconds, pictures.size());
+    EncoderOptions settings = settled(pictures, options, units);
+    MuxerOptions muxing = options.muxer;
+    if (muxing.format.empty()) muxing.format = "mp4";
+    const bool bare = muxing.format == "raw";
+    settings.global_header = !bare && wants_global_headers(muxing.format);
+
+    const auto encoder = Encoder::create(settings);
+    if (bare) muxing.format = bare_stream_of(encoder->stream().codec);
+    auto file = std::make_shared<std::vector<std::byte>>();
+    const auto muxer = Muxer::open(MediaTarget::from_memory(file), muxing);
+    const int stream = muxer->add_stream(encoder->stream());
+    std::optional<SoundWriter> sound;
+    if (options.sound) sound.emplace(*options.sound, *muxer);
+    const double frame_seconds =
+        static_cast<double>(settings.frame_rate.den) / static_cast<double>(settings.frame_rate.num);
+    for (std::int64_t i = 0; i < pictures.size(); ++i) {
+        Frame frame = adapted(pictures[i], settings);
+        if (!units.empty()) {
+            frame.pts = units[static_cast<std::size_t>(i)];
+            frame.time_base = kTimeUnit;
+        }
+        if (sound) {
+            sound->write_until(units.empty() ? static_cast<double>(i) * frame_seconds
+                                             : static_cast<double>(frame.pts) * kTimeUnit.to_double());
+        }
+        for (const Packet& packet : encoder->encode(frame)) muxer->write(packet, stream);
+    }
+    for (const Packet& packet : encoder->flush()) muxer->write(packet, stream);
+    if (sound) sound->finish();
+    muxer->finish();
+    return file;
+}
+
+PictureArray::PictureArray(Tensor pixels, const PictureLayout& layout) : pixels_(std::move(pixels)), layout_(layout) {
+    const DType wanted = layout_.format ? sample_dtype(*layout_.format) : DType::uint8;
+    const std::string what = layout_.format ? "samples of " + std::string(to_string(*layout_.format))
+                                            : std::string(name_of(layout_.color)) + " pictures to encode";
+    const std::string remedy = layout_.format ? "" : ", 0 to 255: undo a normalization, then convert them";
+    TRICODEC_EXPECT(
+        pixels_.view.dtype == wanted, invalid_argument,
+        "the pictures are " + describe(pixels_.view) + "; " + what + " are " + std::string(to_string(wanted)) + remedy);
+    TRICODEC_EXPECT(pixels_.view.is_contiguous(), invalid_argument,
+                    "the pictures are not C-contiguous: " + describe(pixels_.view));
+    read_shape();
+    TRICODEC_EXPECT(num_frames_ > 0, invalid_argument,
+                    "there are 0 pictures (" + describe(pixels_.view) + "); a video has at least one");
+    frame_bytes_ = pixels_.view.num_elements() / num_frames_ * static_cast<std::int64_t>(tricodec::size_of(wanted));
+}
+
+void PictureArray::read_shape() {
+    const std::span<const std::int64_t> shape(pixels_.view.shape);
+    if (layout_.format) {
+        const RawFrames raw = read_raw_shape(*layout_.format, shape, 0, 0);
+        num_frames_ = raw.num_frames;
+        width_ = raw.width;
+        height_ = raw.height;
+        return;
+    }
+    const std::size_t axes = layout_.layout == Layout::chw2 ? 4 : 3;
+    const bool sequence = shape.size() == axes + 1;
+    const auto size = size_of_picture(layout_, sequence ? shape.subspan(1) : shape);
+    const std::string one = accepted(layout_);
+    TRICODEC_EXPECT(
+        size && size->first > 0 && size->second > 0 && size->first <= (1 << 24) && size->second <= (1 << 24),
+        invalid_argument,
+        "pictures of color '" + std::string(name_of(layout_.color)) + "' and layout '" +
+            std::string(to_string(layout_.layout)) + "' cannot be " + describe(pixels_.view) + "; accepted are " + one +
+            ", and sequences [F, " + one.substr(1));
+    num_frames_ = sequence ? shape[0] : 1;
+    height_ = static_cast<int>(size->first);
+    width_ = static_cast<int>(size->second);
+}
+
+Frame PictureArray::operator[](std::int64_t index) const {
+    auto* data = static_cast<std::byte*>(pixels_.view.data) + index * frame_bytes_;
+    const bool in_planes = layout_.layout == Layout::chw;
+    const bool side_by_side = layout_.layout == Layout::hwc && layout_.color != OutputColor::yuv;
+    if (!layout_.format && !in_planes && !side_by_side) {
+        if (pixels_.view.device.kind == Device::Kind::cpu) return gathered(data);
+        const TensorView one{.data = data,
+                             .dtype = DType::uint8,
+                             .device = pixels_.view.device,
+                             .shape = {frame_bytes_},
+                             .strides_bytes = {1}};
+        return gathered(static_cast<const std::byte*>(to_host(one, pixels_.buffer.get()).view.data));
+    }
+    Frame frame = frame_here(data);
+    frame.device = pixels_.view.device;
+    frame.buffer = pixels_.buffer;
+    return frame;
+}
+
+Frame PictureArray::frame_here(std::byte* data) const {
+    const auto over = [&](PixelFormat format) { return frame_over(format, width_, height_, data, pixels_.owner); };
+    if (layout_.format) return over(*layout_.format);
+    if (layout_.color == OutputColor::gray) return over(PixelFormat::gray);
+    if (layout_.color == OutputColor::yuv) return over(PixelFormat::yuv444p);
+    const bool bgr = layout_.color == OutputColor::bgr;
+    if (layout_.layout == Layout::hwc) return over(bgr ? PixelFormat::bgr24 : PixelFormat::rgb24);
+    Frame frame = over(PixelFormat::gbrp);
+    const auto memory = frame.planes;  // the array's own order
+    frame.planes = {memory[1], memory[bgr ? 0 : 2], memory[bgr ? 2 : 0]};
+    return frame;
+}
+
+Frame PictureArray::gathered(const std::byte* data) const {
+    const PixelFormat format = layout_.color == OutputColor::gray  ? PixelFormat::gray
+                               : layout_.color == OutputColor::yuv ? PixelFormat::yuv444p
+                               : layout_.color == OutputColor::bgr ? PixelFormat::bgr24
+                                                                   : PixelFormat::rgb24;
+    Frame frame = alloc_frame(format, width_, height_);
+    const auto& layout = info(format);
+    for (int c = 0; c < num_channels(layout_.color); ++c) {
+        const Channel from = channel_of(layout_, width_, height_, c);
+        // Channel 0 of bgr is blue, which is component 2 of a picture of red, green and blue.
+        const int component = layout_.color == OutputColor::bgr ? 2 - c : c;
+        const ComponentLayout& to = layout.components[static_cast<std::size_t>(component)];
+        for (int y = 0; y < height_; ++y) {
+            const std::byte* source = data + from.offset + y * from.stride;
+            std::byte* target = frame.planes[to.plane].data + y * frame.planes[to.plane].stride_bytes + to.offset_bytes;
+            for (int x = 0; x < width_; ++x) target[std::ptrdiff_t{x} * to.step_bytes] = source[x * from.step];
+        }
+    }
+    return frame;
+}
+
+}  // namespace tricodec

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "encode/avcodec/av_encoder.h"
+#include "media/encoder_choice.h"
+#include "media/encoder_context.h"
+#include "tricodec/base/error.h"
+
+namespace tricodec {
+namespace {
+
+constexpr int kPictureSize = 256;  // above the minimum of hardware encoders
+
+/// In the samples that the encoder prefers. A second of silence fills the frames of every encoder.
+ff::FramePtr blank(EncoderContext& context) {
+    auto frame = ff::make_frame();
+    if (context.codec().type == AVMEDIA_TYPE_AUDIO) {
+        const bool any_size = (context.codec().capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE) != 0;
+        frame->format = context->sample_fmt;
+        frame->sample_rate = context->sample_rate;
+        frame->nb_samples = any_size || context->frame_size == 0 ? context->sample_rate : context->frame_size;
+        ff::check(av_channel_layout_copy(&frame->ch_layout, &context->ch_layout), "making silence");
+    } else {
+        frame->format = context->pix_fmt;
+        frame->width = context->width;
+        frame->height = context->height;
+    }
+    ff::check(av_frame_get_buffer(frame.get(), 0), "making a blank frame");
+    for (const AVBufferRef* buffer : frame->buf) {
+        if (buffer != nullptr) std::memset(buffer->data, 0, buffer->size);
+    }
+    return frame;
+}
+
+/// Encodes a second of silence or one picture from host memory. Returns the number of packets.
+int encode_on_host(const AVCodec& codec) {
+    const ff::CallLog call_log;
+    EncoderContext context(codec);
+    std::int64_t duration = 1;
+    if (codec.type == AVMEDIA_TYPE_AUDIO) {
+        context->sample_fmt = choose_sample_format(codec, {}, AV_SAMPLE_FMT_FLT);
+        duration = context->sample_rate = choose_sample_rate(codec, 0, 48000);
+        av_channel_layout_default(&context->ch_layout, choose_channels(codec, 0, 2));
+        context->time_base = {1, context->sample_rate};
+    } else {
+        context->pix_fmt = choose_pixel_format(codec, {}, AV_PIX_FMT_RGB24);
+        context->width = context->height = kPictureSize;
+        context->framerate = choose_frame_rate(codec, 0, {30, 1});
+        context->time_base = av_inv_q(context->framerate);
+    }
+    context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
+    context.open({{"threads", "1"}});
+    int packets = 0;
+    const auto receive = [&] {
+        const bool found = context.receive() != nullptr;
+        packets += found ? 1 : 0;
+        return found;
+    };
+    const auto send = [&](const AVFrame* frame) {
+        context.send(frame, receive);
+        while (receive()) {  // at once: the encoder "mlp" of FFmpeg 5.1 crashes otherwise
+        }
+    };
+    const auto frame = blank(context);
+    const std::int64_t step = codec.type == AVMEDIA_TYPE_AUDIO ? frame->nb_samples : 1;
+    for (frame->pts = 0; frame->pts < duration; frame->pts += step) send(frame.get());
+    send(nullptr);
+    return packets;
+}
+
+std::size_t encode_on_gpu(const AVCodec& codec, Device device) {
+    TRICODEC_EXPECT(is_nvenc(codec), unsupported,
+                    "'" + std::string(codec.name) + "' takes no pictures in a GPU's memory; use device 'cpu'");
+    EncoderOptions options;
+    options.width = options.height = kPictureSize;
+    options.format = PixelFormat::nv12;
+    const auto encoder = make_av_encoder(codec, options, device);
+    const auto packets = encoder->encode(alloc_frame(options.format, kPictureSize, kPictureSize));
+    return packets.size() + encoder->flush().size();
+}
+
+}  // namespace
+
+EncoderProbe probe_encoder(const AVCodec& codec, Device device) {
+    try {
+        const bool on_gpu = device.kind == Device::Kind::cuda;
+        const auto packets = on_gpu ? encode_on_gpu(codec, device) : encode_on_host(codec);
+        if (packets > 0) return {true, "it encoded a test on '" + device.to_string() + "'"};
+        return {false, "it encoded nothing"};
+    } catch (const Error& error) {
+        return {false, error.what()};
+    }
+}
+
+EncoderProbe probe_encoder(const std::string& name, const std::string& device) {
+    const auto* codec = avcodec_find_encoder_by_name(name.c_str());
+    const bool known = codec != nullptr && (codec->type == AVMEDIA_TYPE_VIDEO || codec->type == AVMEDIA_TYPE_AUDIO);
+    TRICODEC_EXPECT(known, invalid_argument, "no encoder of audio or video is called '" + name + "'");
+    try {
+        return probe_encoder(*codec, resolve_device(device, GpuNeed::engines));
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::device) throw;
+        return {false, error.what()};
+    }
+}
+
+}  // namespace tricodec

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "tricodec/audio/audio_encoder.h"
+#include "tricodec/encode/encoder.h"
+#include "tricodec/image/transform.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/media/muxer.h"
+
+namespace tricodec {
+
+/// How far a `transcode` is.
+struct TranscodeProgress {
+    std::int64_t num_frames = 0;  ///< written so far
+    double seconds = 0;           ///< of the output so far
+    double total_seconds = 0;     ///< of the output at the end, 0 unknown
+};
+
+/// The part of the source that `transcode` takes, and the form of its output.
+struct TranscodeOptions {
+    /// Codec, device, rate, options. Size, frame rate, time base, colors and orientation are the source's where they
+    /// are not set; `format` unknown is the source's if the encoder takes it, else the nearest that it takes.
+    EncoderOptions encoder = as_source();
+    MuxerOptions muxer;
+    std::optional<Crop> crop;  ///< of the pictures as they are stored, before the size
+    std::optional<Size> size;
+    std::optional<double> start_seconds;  ///< frames from here on, by their times in the source
+    std::optional<double> end_seconds;    ///< and before this
+    bool audio = true;                    ///< all audio streams, copied packet by packet
+    /// Instead of a copy: decoded and encoded again, exactly from start_seconds to end_seconds. Needs a source that can
+    /// be opened several times.
+    std::optional<AudioEncoding> audio_encoding;
+    /// Parts of the source, cut at key frames, that are transcoded side by side and joined: more than 1 needs a source
+    /// that can be opened several times.
+    int num_workers = 1;
+    /// Called on the calling thread now and then; false cancels.
+    std::function<bool(const TranscodeProgress&)> progress;
+
+    /// Options that leave the format and the frame rate to the source.
+    [[nodiscard]] static EncoderOptions as_source() {
+        EncoderOptions options;
+        options.format = PixelFormat::unknown;
+        options.frame_rate = {};
+        return options;
+    }
+};
+
+/// What a `transcode` wrote, and what was damaged.
+struct TranscodeResult {
+    std::int64_t num_frames = 0;
+    std::int64_t num_audio_packets = 0;
+    /// Of the video, in the range that was asked for: they cost their frames, and the result has what was decodable.
+    /// A codec with several threads may count one of them twice. All packets that are missing at the end of a source
+    /// that was cut short count as one.
+    std::int64_t num_damaged_packets = 0;
+    std::int64_t size_bytes = 0;  ///< of the packets
+    double seconds = 0;           ///< of the output
+    std::string decoder;          ///< the engine that decoded, for people
+    std::string encoder;          ///< the engine that encoded, for people
+    bool cancelled = false;       ///< what was written until then is a whole file
+};
+
+/// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a separate thread.
+/// Throws what the stages throw, Error(invalid_argument) for a range without frames and Error(corrupt_data) where no
+/// frame can be decoded; a target file is then as it was. The target may be the source's own file, which is replaced at
+/// the end. A new file has the source's permissions, less the umask. check_interrupt() is called on the calling thread.
+[[nodiscard]] TranscodeResult transcode(const MediaSource& source, const MediaTarget& target,
+                                        const TranscodeOptions& options = {});
+
+}  // namespace tricodec

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "index/stream_index.h"
+#include "media/packet_inspector.h"
+#include "tricodec/media/demuxer.h"
+
+namespace tricodec {
+
+/// An index of the packets that the container's table lists; nothing if the table leaves doubt.
+///
+/// Note [Listed packets]: the sample table of an MP4 file has time, place, size and key flag of every packet, so frames
+/// are numbered without reading one. What only a packet's own headers state (IndexedPacket::inspected) is read with the
+/// GOP before it is decoded. A packet that contradicts the table makes the index stale. All packets are then read, and
+/// the frames are numbered by their headers. Damage in a GOP that no read touches stays unknown until then.
+///
+/// Field pictures, tiny MPEG-4 packets and samples outside of the file leave doubt.
+[[nodiscard]] std::optional<StreamIndex> listed_index(Demuxer& demuxer);
+
+/// Reads the headers of packets that an index has from the container's table.
+/// Thread safety: one thread at a time. Packets of a GOP come in order, from its random access point on.
+class ListedPacketReader {
+public:
+    explicit ListedPacketReader(const StreamInfo& stream);
+
+    /// Packet `k` of the index, completed by the headers of `packet`; nothing if they contradict each other.
+    [[nodiscard]] std::optional<IndexedPacket> complete(const StreamIndex& index, std::int64_t k, const Packet& packet);
+
+private:
+    PacketInspector inspector_;
+    int top_layer_ = 0;  // of HEVC; -1 unknown
+};
+
+}  // namespace tricodec

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tricodec/selection/frame_selection.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "selection/frame_range.h"
+#include "selection/sampling.h"
+#include "selection/selection_words.h"
+#include "selection/time_match.h"
+#include "tricodec/base/error.h"
+
+namespace tricodec {
+namespace {
+
+constexpr double kWholeInstant = 1e-6;  // of an instant: rounding adds none at the end of a part
+
+std::int64_t size_of(const VideoTimes& video) {
+    return static_cast<std::int64_t>(video.pts_seconds.size());
+}
+
+double time_of(std::int64_t frame, const VideoTimes& video) {
+    return video.pts_seconds[static_cast<std::size_t>(frame)];
+}
+
+std::int64_t checked(std::int64_t number, const VideoTimes& video) {
+    const auto total = size_of(video);
+    const auto counted = number < 0 ? number + total : number;
+    TRICODEC_EXPECT(counted >= 0 && counted < total, out_of_range,
+                    "frame " + std::to_string(number) + " was asked for; " + range_text(total, video.damaged));
+    return counted;
+}
+
+std::int64_t first_frame(const FrameSelection& selection, const VideoTimes& video) {
+    const auto total = size_of(video);
+    const auto start = selection.start < 0 ? selection.start + total : selection.start;
+    TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
+                    "start is " + std::to_string(selection.start) + "; " + range_text(total, video.damaged));
+    return start;
+}
+
+/// Note [Words of a selection]: from its begin to `end_s`, or the end of the video.
+VideoPart part_of(const FrameSelection& selection, const VideoTimes& video) {
+    TRICODEC_EXPECT(size_of(video) > 0, out_of_range, range_text(0, video.damaged));
+    const auto span = "; the video shows frames from " + seconds_text(video.pts_seconds.front()) + " to " +
+                      seconds_text(video.end_seconds);
+    VideoPart part{.last = size_of(video) - 1, .end_seconds = video.end_seconds};
+    if (selection.start_s) {
+        const double begin = meant_time(*selection.start_s, video);
+        TRICODEC_EXPECT(begin < video.end_seconds, out_of_range, "start_s is " + seconds_text(begin) + span);
+        part.begin_seconds = std::max(begin, video.pts_seconds.front());
+        part.first = frame_on_screen(part.begin_seconds, video);
+    } else {
+        part.first = first_frame(selection, video);
+        part.begin_seconds = time_of(part.first, video);
+    }
+    if (selection.end_s) {
+        const double end = meant_time(*selection.end_s, video);
+        TRICODEC_EXPECT(
+            end > part.begin_seconds, out_of_range,
+            "end_s is " + seconds_text(end) + ", and the frames begin at " + seconds_text(part.begin_seconds) + span);
+        part.last = std::ranges::lower_bound(video.pts_seconds, end) - video.pts_seconds.begin() - 1;
+        part.end_seconds = std::min(end, video.end_seconds);
+    }
+    return part;
+}
+
+SelectedFrames with_their_times(std::vector<std::int64_t> numbers, const VideoTimes& video) {
+    SelectedFrames selected{std::move(numbers), {}};
+    for (const auto number : selected.numbers) selected.times.push_back(time_of(number, video));
+    return selected;
+}
+
+SelectedFrames at_times(const FrameSelection& selection, const VideoTimes& video) {
+    TimeRule rule{.policy = selection.policy.value_or(TimePolicy::nearest), .tolerance_s = selection.tolerance_s};
+    SelectedFrames selected{{}, *selection.times};
+    for (const double time : selected.times) {
+        ++rule.position;
+        selected.numbers.push_back(frame_at(time, rule, video));
+    }
+    return selected;
+}
+
+SelectedFrames at_rate(const FrameSelection& selection, const VideoTimes& video) {
+    const auto part = part_of(selection, video);
+    const double fps = meant_number(*selection.fps);
+    const double instants = (part.end_seconds - part.begin_seconds) * fps;
+    expect_few_enough(instants);
+    auto count = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(instants - kWholeInstant)));
+    auto bounded = std::max(count, selection.min_frames.value_or(1));
+    bounded = std::min(bounded, selection.max_frames.value_or(bounded));
+    if (bounded != count) return with_their_times(evenly(part.first, part.last, bounded), video);
+    if (selection.count >= 0) {
+        TRICODEC_EXPECT(selection.count <= count, out_of_range,
+                        "count is " + std::to_string(selection.count) + ", and there are " + std::to_string(count) +
+                            " instants at " + std::to_string(fps) + " frames a second from " +
+                            seconds_text(part.begin_seconds) + " to " + seconds_text(part.end_seconds) +
+                            "; ask for fewer, or leave count out");
+        count = selection.count;
+    }
+    // The container rounded the times of frames to its ticks.
+    const TimeRule rule{.policy = selection.policy.value_or(TimePolicy::on_screen),
+                        .tolerance_s = selection.tolerance_s,
+                        .slack_seconds = video.tick_seconds / 2,
+                        .what = "the instant of fps"};
+    SelectedFrames selected;
+    for (std::int64_t k = 0; k < count; ++k) {
+        const double instant = part.begin_seconds + static_cast<double>(k) / fps;
+        selected.times.push_back(instant);
+        selected.numbers.push_back(frame_at(instant, rule, video));
+    }
+    return selected;
+}
+
+std::vector<std::int64_t> in_steps(const FrameSelection& selection, const VideoTimes& video) {
+    const auto total = size_of(video);
+    FrameRange range{first_frame(selection, video), selection.stride, selection.count};
+    const bool by_time = selection.start_s || selection.end_s;
+    auto end = total;
+    if (by_time) {
+        const auto part = part_of(selection, video);
+        range.start = part.first;
+        end = part.last + 1;
+    }
+    const auto available = num_selected(end, range.start, range.stride);
+    TRICODEC_EXPECT(range.count <= available, out_of_range,
+                    std::to_string(range.count) + " frames from " + std::to_string(range.start) + " with stride " +
+                        std::to_string(range.stride) + " were asked for, but there are " + std::to_string(available) +
+                        "; " + range_text(total, video.damaged));
+    return clipped_numbers(range, end);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> evenly_half_up(std::int64_t first, std::int64_t last, std::int64_t count) {
+    std::vector<std::int64_t> numbers;
+    const auto gaps = std::max<std::int64_t>(count - 1, 1);
+    for (std::int64_t k = 0; k < count; ++k) numbers.push_back(first + (2 * k * (last - first) + gaps) / (2 * gaps));
+    return numbers;
+}
+
+double average_fps(const VideoTimes& video) noexcept {
+    if (video.pts_seconds.empty()) return 0;
+    const double seconds = video.end_seconds - video.pts_seconds.front();
+    return seconds > 0 ? static_cast<double>(video.pts_seconds.size()) / seconds : 0;
+}
+
+SelectedFrames select_frames(const FrameSelection& selection, const VideoTimes& video) {
+    expect_valid(selection);
+    if (selection.sampling != Sampling::none)
+        return with_their_times(sample_frames(selection, part_of(selection, video), video), video);
+    if (selection.times) return at_times(selection, video);
+    if (selection.fps) return at_rate(selection, video);
+    if (selection.indices) {
+        std::vector<std::int64_t> numbers;
+        for (const auto index : *selection.indices) numbers.push_back(checked(index, video));
+        return with_their_times(std::move(numbers), video);
+    }
+    if (selection.num_frames) {
+        const auto part = part_of(selection, video);
+        return with_their_times(evenly(part.first, part.last, *selection.num_frames), video);
+    }
+    return with_their_times(in_steps(selection, video), video);
+}
+
+}  // namespace tricodec

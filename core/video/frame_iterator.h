@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "selection/frame_range.h"
+#include "tricodec/video/frame_reader.h"
+#include "video/indexed_video.h"
+#include "video/read_scheduler.h"
+
+namespace tricodec {
+
+/// Frames in order by one decoder on the caller's thread, without an index where the read begins at frame 0 and the
+/// video has none yet.
+class SequentialRead final : public FrameReader::Iterator {
+public:
+    /// `num_threads`: of the decoder; 0 for all that the video's workers allow.
+    SequentialRead(IndexedVideo& video, ResolveSelection resolve, int num_threads = 0)
+        : video_(video),
+          resolve_(std::move(resolve)),
+          num_threads_(num_threads > 0 ? num_threads : video.num_threads()) {
+        const auto selection = resolve_();
+        next_ = selection.start;
+        stride_ = selection.stride;
+        left_ = selection.count;
+    }
+
+    std::optional<Frame> next() override;
+    /// Number of the frame that next() gives.
+    [[nodiscard]] std::int64_t next_number() const noexcept { return next_; }
+
+private:
+    /// False past the last frame.
+    bool open();
+    std::optional<Frame> next_of_decoder();
+
+    IndexedVideo& video_;
+    const ResolveSelection resolve_;
+    const int num_threads_;
+    std::shared_ptr<const StreamIndex> index_;  // null while counting
+    std::unique_ptr<RangeDecoder> decoder_;
+    std::int64_t next_ = 0;
+    std::int64_t stride_ = 1;
+    std::int64_t left_ = -1;  // with the video's last frame
+    bool gave_ = false;       // a frame
+};
+
+/// Frames that wait for their consumer.
+class FrameQueue final : public FrameSink {
+public:
+    explicit FrameQueue(std::int64_t most_bytes) : most_bytes_(most_bytes) {}
+
+    void put(std::int64_t position, Frame frame) override;
+    bool make_room(std::int64_t position) override;
+    void restart(std::int64_t position, std::int64_t count) override;
+    [[nodiscard]] Frame take(std::int64_t position);
+
+private:
+    std::mutex mutex_;
+    std::map<std::int64_t, Frame> frames_;  // by position
+    std::int64_t held_bytes_ = 0;
+    const std::int64_t most_bytes_;
+};
+
+/// The selected frames in order, by decoders that work ahead of the consumer.
+class FramesAhead final : public FrameReader::Iterator {
+public:
+    /// `most_bytes`: of frames that wait, where the plan has no slots.
+    FramesAhead(IndexedVideo& video, ResolveSelection resolve, std::int64_t most_bytes, Read::MakePlan make_plan);
+    ~FramesAhead() override { read_->cancel(); }
+    FramesAhead(const FramesAhead&) = delete;
+    FramesAhead& operator=(const FramesAhead&) = delete;
+
+    std::optional<Frame> next() override;
+
+private:
+    FrameQueue queue_;
+    FrameRange selection_{};
+    std::int64_t next_ = 0;
+    std::shared_ptr<Read> read_;
+};
+
+/// The selected frames by one decoder, or, for a long read of a video with an index, by
+/// several that decode GOP ranges ahead of the consumer.
+[[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, ResolveSelection resolve);
+
+}  // namespace tricodec

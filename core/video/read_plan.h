@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "index/gop_range.h"
+
+namespace tricodec {
+
+class DecoderSlots;
+
+/// GOP ranges that one decoder decodes one after another.
+struct DecodeTask {
+    std::vector<GopRange> ranges;
+    int num_threads = 1;  ///< of the decoder
+
+    /// Packets from the first to the last of each range.
+    [[nodiscard]] std::int64_t num_packets() const noexcept { return tricodec::num_packets(ranges); }
+};
+
+[[nodiscard]] std::int64_t num_packets(std::span<const DecodeTask> tasks) noexcept;
+
+/// How a read is spread over decoders.
+struct ReadPlan {
+    std::vector<DecodeTask> tasks;  ///< in the order of their frames, in which they begin
+    int num_decoders = 1;           ///< tasks at work at once
+    DecoderSlots* slots = nullptr;  ///< of the GPU that decodes; null on the CPU
+    bool goes_on = false;           ///< RangeDecoder::Options::goes_on, of the last task
+};
+
+/// What a plan is made for.
+struct ReadResources {
+    int max_tasks = 1;
+    int num_cores = 1;    ///< that the tasks share
+    int num_threads = 1;  ///< of a decoder that works alone
+    /// If not 0: not at most `max_tasks` of equal work, but a task for each GOP range, for so many slots of a GPU.
+    int num_slots = 0;
+};
+
+/// Tasks for independent decoders, each on one thread while there are tasks enough for all cores.
+[[nodiscard]] ReadPlan plan_tasks(const StreamIndex& index, std::span<const std::int64_t> frames,
+                                  const ReadResources& resources);
+
+/// The same; or with the GOP ranges that would leave cores idle at the end decoded last, each by a decoder with
+/// threads; or one decoder with threads from the first frame to the last: the plan with the shortest longest task.
+/// `resume_packet`: where an idle decoder stands on the way to the first frame, -1 none.
+///
+/// Note [Threads of a decoder]: independent GOP ranges use the cores in full. The threads of one decoder wait for each
+/// other's rows. The plans are compared by the pictures that are decoded on the longest way through them.
+[[nodiscard]] ReadPlan plan_fastest(const StreamIndex& index, std::span<const std::int64_t> frames,
+                                    const ReadResources& resources, std::int64_t resume_packet);
+
+/// GOP ranges for the slots of a GPU, in order.
+///
+/// Note [Length of a task on a GPU]: a decoder is idle for the time of a few pictures between the last one of a task
+/// and the first one of the next, so tasks are not too short. Every decoder has several tasks of a read, so that all of
+/// them end at about the same time (docs/notes/2026-11-gpu.md).
+[[nodiscard]] std::vector<DecodeTask> plan_for_slots(const StreamIndex& index, std::span<const std::int64_t> frames,
+                                                     int num_slots);
+
+}  // namespace tricodec

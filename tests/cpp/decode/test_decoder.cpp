@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "media.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/decode/decoder.h"
+#include "tricodec/media/demuxer.h"
+
+namespace tricodec {
+namespace {
+
+using testing::clip;
+using testing::standard_clip;
+
+std::vector<Frame> decode_all(Demuxer& demuxer, Decoder& decoder) {
+    std::vector<Frame> frames;
+    while (const auto packet = demuxer.read()) {
+        for (auto& frame : decoder.decode(*packet)) frames.push_back(std::move(frame));
+    }
+    for (auto& frame : decoder.flush()) frames.push_back(std::move(frame));
+    return frames;
+}
+
+TEST(Decoder, size_may_change_in_mid_stream) {
+    const std::string raw = "-pix_fmt yuv420p -c:v libx264 -g 5 -f h264";
+    auto stream = testing::read_file(clip("small.h264", raw, 5, "96x64"));
+    const auto large = testing::read_file(clip("large.h264", raw, 5, "160x96"));
+    stream.insert(stream.end(), large.begin(), large.end());
+    const auto demuxer = Demuxer::open(MediaSource::from_path(testing::write_file("sizes.h264", stream)));
+    const auto frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
+    ASSERT_EQ(frames.size(), 10u);
+    EXPECT_EQ(frames[4].width, 96);
+    EXPECT_EQ(frames[5].width, 160);
+    EXPECT_EQ(frames[9].height, 96);
+}
+
+/// The limits of the process, as they were before, when this goes out of scope.
+class KeepLimits {
+public:
+    ~KeepLimits() { set_limits(before_); }
+    Limits before_ = limits();
+};
+
+struct SizeCase {
+    const char* name;
+    const char* arguments;
+    std::int64_t Limits::* limit;
+    std::int64_t most;  // what the small pictures have
+};
+
+class DecoderOfAStreamThatGrows : public ::testing::TestWithParam<SizeCase> {
+protected:
+    /// Five pictures of 104x66, then five of 160x96. Opened before the limits are set.
+    std::unique_ptr<Demuxer> open() const {
+        const auto& [name, arguments, limit, most] = GetParam();
+        auto stream = testing::read_file(clip(std::string("small.") + name, arguments, 5, "104x66"));
+        const auto large = testing::read_file(clip(std::string("large.") + name, arguments, 5, "160x96"));
+        stream.insert(stream.end(), large.begin(), large.end());
+        return Demuxer::open(MediaSource::from_path(testing::write_file(std::string("grows.") + name, stream)));
+    }
+};
+
+TEST_P(DecoderOfAStreamThatGrows, gives_pictures_of_just_the_limits_and_refuses_larger_ones) {
+    const KeepLimits keep;
+    const auto demuxer = open();
+    auto most = limits();
+    most.*GetParam().limit = GetParam().most;
+    set_limits(most);
+    const auto decoder = Decoder::create(demuxer->stream(), {"cpu", 1});
+
+    std::vector<Frame> frames;
+    std::string refusal;
+    const auto take = [&](const auto& decode) {
+        try {
+            for (auto& frame : decode()) frames.push_back(std::move(frame));
+        } catch (const Error& error) {
+            ASSERT_EQ(error.code(), ErrorCode::refused) << error.what();
+            refusal = error.what();
+        }
+    };
+    while (const auto packet = demuxer->read()) take([&] { return decoder->decode(*packet); });
+    for (int i = 0; i < 5; ++i) take([&] { return decoder->flush(); });
+
+    ASSERT_EQ(frames.size(), 5u);
+    for (const auto& frame : frames) EXPECT_EQ(frame.width, 104);
+    EXPECT_NE(refusal.find("160x96, past limits.max_width, max_height or max_pixels"), std::string::npos) << refusal;
+}
+
+constexpr const char* kH264 = "-pix_fmt yuv420p -c:v libx264 -g 5 -bf 0 -f h264";
+constexpr const char* kAv1 = "-pix_fmt yuv420p -c:v libsvtav1 -preset 12 -g 5 -f obu";
+INSTANTIATE_TEST_SUITE_P(Limits, DecoderOfAStreamThatGrows,
+                         ::testing::Values(SizeCase{"width.h264", kH264, &Limits::max_width, 104},
+                                           SizeCase{"height.h264", kH264, &Limits::max_height, 66},
+                                           SizeCase{"pixels.h264", kH264, &Limits::max_pixels, 104 * 66},
+                                           SizeCase{"width.obu", kAv1, &Limits::max_width, 104},
+                                           SizeCase{"pixels.obu", kAv1, &Limits::max_pixels, 104 * 66}),
+                         testing::name_of_file);
+
+TEST(Decoder, takes_no_memory_for_a_picture_far_past_the_limits) {
+    const KeepLimits keep;
+    auto stream = testing::read_file(clip("small.h264", kH264, 5, "96x64"));
+    const auto large = testing::read_file(clip("far_larger.h264", kH264, 1, "1280x720"));
+    stream.insert(stream.end(), large.begin(), large.end());
+    const auto source = MediaSource::from_path(testing::write_file("grows_far.h264", stream));
+    const std::unique_ptr<Demuxer> demuxers[] = {Demuxer::open(source), Demuxer::open(source)};
+    auto most = limits();
+    most.max_width = most.max_height = 128;
+    set_limits(most);
+
+    for (int i = 0; i < 2; ++i) {
+        try {
+            // How far the demuxer looks depends on the time: what it says of the stream may be the larger size already.
+            const auto decoder = Decoder::create(demuxers[i]->stream(), {"cpu", 1 + 2 * i});
+            (void)decode_all(*demuxers[i], *decoder);
+            ADD_FAILURE() << "nothing was refused";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::refused);
+            EXPECT_NE(std::string(error.what()).find("1280x720, past limits"), std::string::npos) << error.what();
+        }
+    }
+}
+
+TEST(Decoder, tags_come_back_with_their_frames) {
+    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
+    const auto decoder = Decoder::create(demuxer->stream());
+    std::vector<std::int64_t> pts_by_tag;
+    std::int64_t tag = 1000;
+    const auto check = [&] {
+        while (const auto frame = decoder->receive())
+            EXPECT_EQ(frame->pts, pts_by_tag[static_cast<std::size_t>(frame->index - 1000)]);
+    };
+    while (const auto packet = demuxer->read()) {
+        pts_by_tag.push_back(packet->pts);
+        decoder->send(*packet, tag++);
+        check();
+    }
+    decoder->send_end();
+    check();
+}
+
+TEST(Decoder, refuses_streams_that_are_no_video) {
+    StreamInfo audio;
+    audio.kind = StreamKind::audio;
+    EXPECT_THROW((void)Decoder::create(audio), Error);
+    EXPECT_THROW((void)Decoder::create(CodecId::unknown), Error);
+    EXPECT_EQ(parse_codec("h265"), CodecId::hevc);
+    EXPECT_THROW((void)parse_codec("h267"), Error);
+}
+
+TEST(Decoder, refuses_packets_after_the_end) {
+    const auto decoder = Decoder::create(CodecId::h264);
+    decoder->send_end();
+    EXPECT_FALSE(decoder->receive().has_value());
+    EXPECT_THROW(decoder->send(Packet::copy({})), Error);
+    decoder->reset();
+    EXPECT_NO_THROW(decoder->send(Packet::copy({})));
+}
+
+}  // namespace
+}  // namespace tricodec

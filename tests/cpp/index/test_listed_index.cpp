@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Frames that are numbered by the table of an MP4 file: Note [Listed packets].
+#include <gtest/gtest.h>
+
+#include "index/listed_index.h"
+#include "media.h"
+#include "video/frame_reader.h"
+
+namespace tricodec {
+namespace {
+
+using testing::clip;
+using testing::packed;
+
+FrameReaderImpl open(const MediaSource& source, IndexOrigin origin, int num_workers = 1) {
+    FrameReaderOptions options;
+    options.device = "cpu";
+    options.num_workers = num_workers;
+    options.index_origin = origin;
+    return {source, options};
+}
+
+FrameReaderImpl open(const std::filesystem::path& path, IndexOrigin origin, int num_workers = 1) {
+    return open(MediaSource::from_path(path), origin, num_workers);
+}
+
+std::vector<std::int64_t> range(std::int64_t first, std::int64_t last, std::int64_t step = 1) {
+    std::vector<std::int64_t> numbers;
+    for (auto i = first; i < last; i += step) numbers.push_back(i);
+    return numbers;
+}
+
+void expect_same_frames(FrameReader& reader, FrameReader& expected, const std::vector<std::int64_t>& numbers) {
+    const auto frames = reader.frames(numbers);
+    const auto others = expected.frames(numbers);
+    ASSERT_EQ(frames.size(), others.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        EXPECT_EQ(packed(frames[i]), packed(others[i])) << numbers[i];
+        EXPECT_EQ(frames[i].pts, others[i].pts) << numbers[i];
+        EXPECT_EQ(frames[i].duration, others[i].duration) << numbers[i];
+        EXPECT_EQ(frames[i].index, others[i].index) << numbers[i];
+    }
+}
+
+struct ListedCase {
+    const char* file;
+    const char* arguments;
+};
+
+class ListedIndexOf : public ::testing::TestWithParam<ListedCase> {};
+
+TEST_P(ListedIndexOf, is_the_index_of_the_packets) {
+    const auto path = clip(GetParam().file, GetParam().arguments);
+    auto listed = open(path, IndexOrigin::container);
+    auto read = open(path, IndexOrigin::packets);
+    ASSERT_TRUE(listed.video().index()->listed());
+
+    EXPECT_EQ(listed.num_frames(), read.num_frames());
+    EXPECT_EQ(listed.pts_seconds(), read.pts_seconds());
+    EXPECT_EQ(listed.key_frames(), read.key_frames());
+    // Every second frame: all GOPs are inspected, unless they have one frame.
+    const auto index = listed.video().index_for(range(1, listed.num_frames(), 2));
+    const bool one_frame = listed.key_frames().size() == static_cast<std::size_t>(listed.num_frames());
+    ASSERT_TRUE(index->listed());
+    const auto& expected = *read.video().index();
+    ASSERT_EQ(index->num_packets(), expected.num_packets());
+    for (std::int64_t k = 0; k < index->num_packets(); ++k) {
+        const auto& one = index->packet(k);
+        const auto& other = expected.packet(k);
+        EXPECT_EQ(one.inspected, !one_frame) << k;
+        EXPECT_EQ(one.pts, other.pts) << k;
+        EXPECT_EQ(one.dts, other.dts) << k;
+        EXPECT_EQ(one.pos, other.pos) << k;
+        EXPECT_EQ(one.size_bytes, other.size_bytes) << k;
+        EXPECT_EQ(one.frame, other.frame) << k;
+        EXPECT_EQ(one.entry, other.entry) << k;
+        EXPECT_EQ(one.open_entry, other.open_entry) << k;
+        EXPECT_EQ(one.non_reference, other.non_reference) << k;
+        EXPECT_EQ(one.referenced_bytes, other.referenced_bytes) << k;
+        EXPECT_EQ(one.slots, other.slots) << k;
+    }
+}
+
+TEST_P(ListedIndexOf, gives_the_frames_of_the_index_of_the_packets) {
+    const auto path = clip(GetParam().file, GetParam().arguments);
+    auto read = open(path, IndexOrigin::packets);
+    const auto total = read.num_frames();
+    for (const int num_workers : {1, 2}) {
+        for (const auto& numbers : {range(0, total), range(1, total, 8), range(total / 2, total / 2 + 3),
+                                    std::vector<std::int64_t>{total - 1, 3, 0, 3}}) {
+            auto listed = open(path, IndexOrigin::container, num_workers);
+            expect_same_frames(listed, read, numbers);
+            EXPECT_TRUE(listed.issues().empty());
+            EXPECT_TRUE(listed.video().index()->listed());
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Streams, ListedIndexOf,
+    ::testing::Values(
+        ListedCase{"l.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 3"},
+        ListedCase{"l.h264_negative.mp4",
+                   "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 3 -movflags negative_cts_offsets"},
+        ListedCase{"l.h264_front.mov", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 10 -movflags +faststart"},
+        ListedCase{"l.hevc.mp4",
+                   "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params keyint=12:log-level=none"},
+        ListedCase{"l.hevc_open.mp4",
+                   "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params keyint=12:open-gop=1:log-level=none"},
+        ListedCase{"l.hevc_layers.mp4",
+                   "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params "
+                   "keyint=16:temporal-layers=1:log-level=none"},
+        ListedCase{"l.mpeg4.mp4", "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2"},
+        ListedCase{"l.av1.mp4", "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 24"},
+        ListedCase{"l.vp9.mp4", "-pix_fmt yuv420p -c:v libvpx-vp9 -cpu-used 8 -b:v 300k -g 20"},
+        ListedCase{"l.mjpeg.mov", "-pix_fmt yuvj420p -c:v mjpeg"}),
+    testing::name_of_file);
+
+TEST(ListedIndex, is_refused_where_the_table_leaves_doubt) {
+    const ListedCase cases[] = {
+        {"l.fragments.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -movflags +frag_keyframe+empty_moov"},
+        {"l.fields.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -flags +ilme+ildct -x264opts tff"},
+        {"l.h264.mkv", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12"},
+        {"l.h264.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -f mpegts"},
+    };
+    for (const auto& [file, arguments] : cases) {
+        auto reader = open(clip(file, arguments), IndexOrigin::container);
+        EXPECT_EQ(reader.num_frames(), 50) << file;
+        EXPECT_FALSE(reader.video().index()->listed()) << file;
+    }
+}
+
+TEST(ListedIndex, a_sparse_read_takes_the_bytes_of_its_gops) {
+    const auto path =
+        clip("l.sparse.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -qp 1 -g 10 -bf 2 -movflags +faststart");
+    auto reader = open(path, IndexOrigin::container);
+    ASSERT_EQ(reader.num_frames(), 50);
+    const auto before = reader.stats().bytes_read;
+    EXPECT_LT(before, static_cast<std::int64_t>(std::filesystem::file_size(path)) / 4);
+
+    (void)reader.frames(std::vector<std::int64_t>{25, 27});
+
+    const auto& index = *reader.video().index();
+    std::int64_t gop_bytes = 0;
+    for (auto k = index.entry_for(25); k < index.next_entry(index.entry_for(25)); ++k) {
+        gop_bytes += index.packet(k).size_bytes;
+    }
+    constexpr std::int64_t kBuffer = 2 * 64 * 1024;  // libavformat reads a buffer at a time
+    EXPECT_LE(reader.stats().bytes_read - before, gop_bytes + kBuffer);
+    EXPECT_FALSE(index.packet(0).inspected);
+}
+
+TEST(ListedIndex, packets_that_contradict_the_table_make_the_reader_read_all) {
+    const auto path = clip("l.contradiction.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 10 -bf 2");
+    auto bytes = std::make_shared<std::vector<std::byte>>(testing::read_file(path));
+    {
+        auto whole = open(path, IndexOrigin::packets);
+        const auto& packet = whole.video().index()->packet(23);
+        std::fill_n(bytes->begin() + packet.pos, packet.size_bytes, std::byte{0});
+    }
+    const auto damaged = MediaSource::from_bytes(*bytes, bytes);
+    auto read = open(damaged, IndexOrigin::packets);
+    auto listed = open(damaged, IndexOrigin::container);
+    ASSERT_TRUE(listed.video().index()->listed());
+    EXPECT_EQ(packed(listed.frame(5)), packed(read.frame(5)));
+    EXPECT_TRUE(listed.video().index()->listed());
+
+    const auto numbers = range(20, read.num_frames(), 2);
+    expect_same_frames(listed, read, numbers);
+
+    EXPECT_FALSE(listed.video().index()->listed());
+    EXPECT_EQ(listed.num_frames(), read.num_frames());
+    EXPECT_EQ(listed.num_damaged_packets(), read.num_damaged_packets());
+}
+
+TEST(ListedIndex, a_read_of_all_frames_finds_what_contradicts_the_table) {
+    const auto path = clip("l.contradiction.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 10 -bf 2");
+    auto bytes = std::make_shared<std::vector<std::byte>>(testing::read_file(path));
+    {
+        auto whole = open(path, IndexOrigin::packets);
+        const auto& packet = whole.video().index()->packet(31);
+        std::fill_n(bytes->begin() + packet.pos, packet.size_bytes, std::byte{0});
+    }
+    const auto damaged = MediaSource::from_bytes(*bytes, bytes);
+    for (const int num_workers : {1, 2}) {
+        auto read = open(damaged, IndexOrigin::packets, num_workers);
+        auto listed = open(damaged, IndexOrigin::container, num_workers);
+        const auto frames = listed.batch(FrameSelection{}, Transform{});
+        EXPECT_EQ(frames.view.shape[0], read.num_frames());
+        expect_same_frames(listed, read, range(0, read.num_frames()));
+    }
+}
+
+TEST(ListedIndex, a_saved_index_has_all_packets) {
+    const auto path = clip("l.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 3");
+    const auto saved = path.parent_path() / "listed.index";
+    auto listed = open(path, IndexOrigin::container);
+    ASSERT_EQ(listed.num_frames(), 50);
+
+    listed.save_index(saved);
+
+    FrameReaderOptions options;
+    options.index = saved;
+    FrameReaderImpl loaded(MediaSource::from_path(path), options);
+    ASSERT_EQ(loaded.num_frames(), 50);
+    EXPECT_FALSE(loaded.video().index()->listed());
+}
+
+}  // namespace
+}  // namespace tricodec
