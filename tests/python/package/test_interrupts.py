@@ -16,8 +16,8 @@ CALLS = {
     "batch of one decoder": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=1).batch(size=(8, 8))",
     "frames": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2)[::10]",
     "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
-    "encode_video": "tricodec.encode_video(NOISE, preset='placebo', device='cpu')",
-    "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(BYTES)",
+    "encode_video": "tricodec.encode_video(noise(200, 360, 640, 3), preset='placebo', device='cpu')",
+    "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(noise(48 << 20) & 7)",
 }
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -25,8 +25,8 @@ import numpy as np
 import tricodec
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
 SOURCE = sys.argv[1]
-NOISE = np.random.default_rng(0).integers(0, 256, (400, 360, 640, 3), np.uint8)
-BYTES = np.random.default_rng(0).integers(0, 8, 96 << 20, np.uint8)
+def noise(*shape):
+    return np.random.default_rng(0).integers(0, 256, shape, np.uint8)
 began = None
 def interrupt():
     global began
