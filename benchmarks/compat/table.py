@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks import goals
 from benchmarks.compat.program import TASKS
+from benchmarks.compat.vlm import FIGURES
 from benchmarks.results import Row
 
 
@@ -43,3 +44,49 @@ def beside_torchcodec(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 def beside_decord(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
     """A line a task."""
     return _beside("decord", facts, rows)
+
+
+def suite(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
+    """A line a file of torchcodec's tests, and what fails."""
+    kinds = ["passed", "failed", "private names", "without a GPU", "skipped by the suite"]
+    counts = {(row.task, row.setting): int(row.value or 0) for row in rows if row.unit == "tests"}
+    files = list(dict.fromkeys(row.task for row in rows))
+    lines = [goals.header(["", *kinds])]
+    lines += [goals.line([file, *(f"{counts.get((file, kind), 0)}" for kind in kinds)]) for file in files]
+    passed = sum(counts[file, "passed"] for file in files)
+    public = passed + sum(counts[file, "failed"] for file in files)
+    failures = [f"- {row.task}, {row.setting}: {row.note}\n" for row in rows if row.setting.startswith("failure of")]
+    return (
+        f"{rows[0].input}, {facts['date'][:10]}: {passed} of {public} tests that use public names pass "
+        f"({100 * passed / public:.1f} %).\n\n{''.join(lines)}" + ("\n" + "".join(failures) if failures else "")
+    )
+
+
+def serving(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
+    """A line a codec, a number of requests and a loader."""
+    cells = {(row.input, row.setting, row.contender, row.task): row for row in rows}
+    keys = list(dict.fromkeys((row.input, row.setting, row.contender) for row in rows))
+    head = [
+        "video",
+        "requests",
+        "loader",
+        "requests/s",
+        "p50",
+        "p99",
+        "CPU a request",
+        "memory",
+        "loop late, 99 %",
+        "most",
+    ]
+    lines = [goals.header(head)]
+    for clip, at_once, loader in keys:
+        value = {task: cells[clip, at_once, loader, task].spread.median for task in FIGURES}
+        speed = cells[clip, at_once, loader, "requests_per_s"]
+        is_load = loader != "control"
+        rate = f"{value['requests_per_s']:.2f}" if is_load else ""
+        times = [f"{value[task]:.2f} s" if is_load else "" for task in ("p50_s", "p99_s")]
+        used = f"{(speed.cpu_ms or 0) / 1000:.2f} s" if is_load else ""
+        memory = f"{speed.memory_mb or 0:,.0f} MB"
+        late = [f"{value[task]:.1f} ms" for task in ("late_p99_ms", "late_max_ms")]
+        lines.append(goals.line([clip, at_once, loader, rate, *times, used, memory, *late]))
+    return f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}.\n\n{''.join(lines)}"

@@ -97,9 +97,13 @@ def test_arguments_are_checked(sounds: dict[str, Path]) -> None:  # V79
     make = torchcodec.decoders.AudioDecoder
     with pytest.raises(RuntimeError, match="num_channels must be > 0"):
         make(sounds["wav"], num_channels=0)
-    for options in ({"num_channels": 23}, {"sample_rate": 0}, {"sample_rate": -1}):
-        with pytest.raises(RuntimeError):
-            make(sounds["wav"], **options).get_all_samples()
+    for name in ("wav", "mp3"):
+        for options in ({"num_channels": 23}, {"sample_rate": 0}, {"sample_rate": -1}):
+            with pytest.raises(RuntimeError, match="SwrContext" if "num_channels" in options else None):
+                make(sounds[name], **options).get_all_samples()
+        assert make(sounds[name], stream_index=0).stream_index == 0
+        with pytest.raises(ValueError, match="is not a valid stream"):
+            make(sounds[name], stream_index=1)
     with pytest.raises(ValueError, match="is not a valid stream"):
         make(sounds["wav"], stream_index=3)
     with pytest.raises(ValueError, match="not an audio stream"):

@@ -245,8 +245,8 @@ def test_custom_frame_mappings_replace_the_scan() -> None:  # V20, V21, V22
         assert digest(reader[3:9]) == digest(exact[3:9])
     for wrong, words in (
         ("{", "Invalid custom frame mappings"),
-        ("{}", "missing the required 'frames' key"),
-        ('{"frames": [{"pts": 0}]}', "keys are required in the frame metadata"),
+        ("{}", r"The input is empty or missing the required 'frames' key\."),
+        ('{"frames": [{"pts": 0}]}', r"keys are required in the frame metadata\."),
     ):
         with pytest.raises(ValueError, match=words):
             decoder(custom_frame_mappings=wrong)

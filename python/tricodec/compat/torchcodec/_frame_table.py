@@ -90,15 +90,18 @@ def _parsed(mappings: Any) -> tuple[Numbers, Numbers]:
             f"Invalid custom frame mappings: {error}. Pass JSON as ffprobe prints it, as str, bytes or a file"
         ) from error
     if not content or "frames" not in content:
-        raise ValueError("Invalid custom frame mappings: they are empty or missing the required 'frames' key")
+        raise ValueError(
+            "Invalid custom frame mappings. The input is empty or missing the required 'frames' key. Pass JSON as "
+            "ffprobe prints it with -show_frames"
+        )
     frames = content["frames"]
     first = frames[0]
     pts_key = next((key for key in ("pts", "pkt_pts") if key in first), None)
     duration_key = next((key for key in ("duration", "pkt_duration") if key in first), None)
     if pts_key is None or duration_key is None or "key_frame" not in first:
         raise ValueError(
-            "Invalid custom frame mappings: the 'pts' or 'pkt_pts', 'duration' or 'pkt_duration', and 'key_frame' keys "
-            "are required in the frame metadata"
+            "Invalid custom frame mappings. The 'pts'/'pkt_pts', 'duration'/'pkt_duration', and 'key_frame' keys are "
+            "required in the frame metadata."
         )
     pts = np.array([int(frame[pts_key]) for frame in frames], dtype=np.int64)
     return pts, np.array([int(frame[duration_key]) for frame in frames], dtype=np.int64)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from tricodec._tricodec import AudioReader, MediaInfo, probe
 from tricodec.errors import DeviceError, Error, RefusedError
 
 _Opened = TypeVar("_Opened")
@@ -73,6 +74,14 @@ def opened(source: Any, open_it: Callable[[Any], _Opened]) -> _Opened:
         raise RuntimeError(f"{_failure(given)}: {error}") from error
     except Error as error:
         raise RuntimeError(f"{_failure(given)}: {error}") from error
+
+
+def probed(source: Any) -> MediaInfo:
+    """What a file says of its streams; also a file of sound alone, which `probe` refuses."""
+    try:
+        return probe(source)
+    except RefusedError:
+        return AudioReader(source).info
 
 
 def _failure(source: Any) -> str:

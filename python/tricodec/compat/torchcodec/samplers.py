@@ -59,6 +59,8 @@ def _in_clips(frames: FrameBatch, num_clips: int, num_frames_per_clip: int) -> F
 
 def _index_range(length: int, span: int, start: int, end: int | None) -> tuple[int, int]:
     """The numbers from which clips may start."""
+    if start < -length:
+        raise ValueError(f"sampling_range_start ({start}) must be greater than or equal to {-length}.")
     start = start + length if start < 0 else start
     if start >= length:
         raise ValueError(f"sampling_range_start ({start}) must be smaller than the number of frames ({length}).")

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from tricodec._tricodec import AudioReader, StreamInfo, probe
+from tricodec._tricodec import AudioReader, StreamInfo
 from tricodec.compat.torchcodec._metadata import AudioStreamMetadata, described_sound
 from tricodec.compat.torchcodec._results import AudioSamples
-from tricodec.compat.torchcodec._source import opened
+from tricodec.compat.torchcodec._source import opened, probed
 from tricodec.errors import UnsupportedError
 
 
@@ -103,13 +103,13 @@ class AudioDecoder:
 def _open(source: Any, stream_index: int | None, sample_rate: int | None, num_channels: int | None) -> AudioReader:
     try:
         if stream_index is not None:
-            _expect_sound(probe(source).streams, stream_index)
+            _expect_sound(probed(source).streams, stream_index)
         return AudioReader(
             source, stream_index=-1 if stream_index is None else stream_index, sample_rate=sample_rate,
             num_channels=num_channels, seek_mode="approximate",
         )  # fmt: skip
     except UnsupportedError as error:
-        if any(stream.kind == "audio" for stream in probe(source).streams):
+        if any(stream.kind == "audio" for stream in probed(source).streams):
             raise RuntimeError(f"Couldn't initialize SwrContext: {error}") from error
         raise ValueError(f"The best audio stream is unknown and there is no specified stream: {error}") from error
     except ValueError as error:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures vlm_program.py with each loader by turns: python -m benchmarks.compat.vlm CLIP ...
+
+The interpreter needs tricodec, transformers, opencv-python-headless, av, torchcodec and decord2; a loader that is
+missing is left out. The results are in benchmarks/results/vlm.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks import results
+from benchmarks.environment import environment
+from benchmarks.results import Row
+
+LOADERS = ("tricodec", "torchcodec", "decord", "pyav", "opencv", "control")
+#: Figures of a run, their units, and how many of the latter are one.
+FIGURES = {
+    "requests_per_s": "requests/s", "p50_s": "s", "p99_s": "s", "late_p99_ms": "ms", "late_max_ms": "ms",
+}  # fmt: skip
+
+
+def measure(name: str, clip: Path, at_once: int, num_requests: int) -> dict[str, Any] | None:
+    """What the program prints; None if the loader is missing."""
+    program = Path(__file__).with_name("vlm_program.py")
+    command = [sys.executable, str(program), name, str(clip), str(at_once), str(num_requests)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        print(f"{name} is left out: {result.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    found: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
+    return found
+
+
+def rows_of(clip: str, at_once: int, name: str, cores: int, runs: list[dict[str, Any]]) -> list[Row]:
+    """A row a figure."""
+    rows = []
+    for figure, unit in FIGURES.items():
+        row = Row(task=figure, input=clip, contender=name, setting=f"{at_once} at once", unit=unit, cores=cores)
+        memory = max(run["memory_mb"] for run in runs) if figure == "requests_per_s" else None
+        used = 1000 * min(run["cpu_s"] for run in runs) if figure == "requests_per_s" else None
+        rows.append(row.with_runs([run[figure] for run in runs], memory_mb=memory, cpu_ms=used))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compat.vlm", description=__doc__)
+    parser.add_argument("clips", type=Path, nargs="+", help="videos of 1080p")
+    parser.add_argument("--at-once", type=int, nargs="+", default=[1, 8, 32], help="requests at once (1 8 32)")
+    parser.add_argument("--rounds", type=int, default=1, help="runs of each loader (1)")
+    parser.add_argument("--requests", type=int, default=1, help="requests for each of those at once (1)")
+    parser.add_argument("--loaders", nargs="+", choices=LOADERS, default=list(LOADERS), help="all by default")
+    parser.add_argument("--output", type=Path, default=results.FOLDER / "vlm.csv", help="the CSV to write")
+    options = parser.parse_args()
+    begun = time.monotonic()
+    runs: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
+    for _ in range(options.rounds):
+        for clip in options.clips:
+            for at_once in options.at_once:
+                for name in options.loaders:
+                    found = measure(name, clip, at_once, max(2, at_once * options.requests))
+                    if found is not None:
+                        runs.setdefault((clip.name, at_once, name), []).append(found)
+    cores = len(os.sched_getaffinity(0))
+    rows = [row for (clip, at_once, name), found in runs.items() for row in rows_of(clip, at_once, name, cores, found)]
+    results.write(options.output, environment(time.monotonic() - begun), rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One server of a vision-language model, without the model: python vlm_program.py LOADER CLIP AT_ONCE REQUESTS.
+
+Requests for a clip's frames at 2 fps come AT_ONCE at a time. A thread loads each, as servers do, while the event loop
+ticks. The loaders are those of transformers and tricodec's adapter. `control` loads nothing: it keeps a core busy
+without the interpreter's lock. The result is JSON: requests a second, latencies, processor time, and how late the
+ticks were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+_FPS = 2
+_TICK = 0.001
+
+
+def indices(metadata: Any, **_: Any) -> list[int]:
+    """The frames at 2 fps."""
+    return np.arange(0, metadata.total_num_frames, metadata.fps / _FPS).astype(int).tolist()  # type: ignore[no-any-return]
+
+
+def _control(clip: str, sample: Callable[..., Any]) -> Any:
+    data = bytes(1 << 24)
+    for _ in range(30):
+        hashlib.sha256(data)
+
+
+def loader(name: str) -> Callable[[str, Callable[..., Any]], Any]:
+    """The function that loads a clip."""
+    if name == "control":
+        return _control
+    if name == "tricodec":
+        from tricodec import vlm
+
+        return vlm.read_for_transformers
+    from transformers import video_utils
+
+    return video_utils.VIDEO_DECODERS[name]  # type: ignore[no-any-return]
+
+
+async def _tick(late: list[float], done: asyncio.Event) -> None:
+    while not done.is_set():
+        started = time.perf_counter()
+        await asyncio.sleep(_TICK)
+        late.append(time.perf_counter() - started - _TICK)
+
+
+async def serve(load: Callable[..., Any], clip: str, at_once: int, num_requests: int) -> dict[str, Any]:
+    """The figures of all requests."""
+    loop = asyncio.get_running_loop()
+    late: list[float] = []
+    seconds: list[float] = []
+    left = iter(range(num_requests))
+    with ThreadPoolExecutor(at_once) as pool:
+        await loop.run_in_executor(pool, load, clip, indices)  # imports, and the clip in the page cache
+        done = asyncio.Event()
+        ticker = loop.create_task(_tick(late, done))
+
+        async def client() -> None:
+            for _ in left:
+                started = time.perf_counter()
+                await loop.run_in_executor(pool, load, clip, indices)
+                seconds.append(time.perf_counter() - started)
+
+        used, begun = time.process_time(), time.perf_counter()
+        await asyncio.gather(*(client() for _ in range(at_once)))
+        elapsed, used = time.perf_counter() - begun, time.process_time() - used
+        done.set()
+        await ticker
+    return {
+        "requests_per_s": num_requests / elapsed,
+        "p50_s": float(np.percentile(seconds, 50)),
+        "p99_s": float(np.percentile(seconds, 99)),
+        "cpu_s": used / num_requests,
+        "late_p99_ms": float(np.percentile(late, 99)) * 1000,
+        "late_max_ms": max(late) * 1000,
+        "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    name, clip, at_once, num_requests = sys.argv[1:]
+    print(json.dumps(asyncio.run(serve(loader(name), clip, int(at_once), int(num_requests)))))
+
+
+if __name__ == "__main__":
+    main()
