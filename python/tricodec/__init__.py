@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from tricodec import scenes as scenes
     from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
-    from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex
+    from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex, LeRobotClips
     from tricodec._display.sheet import ContactSheet
     from tricodec._jobs import BatchProgress, BatchSummary, batch, load_job
     from tricodec._plan import Plan
@@ -135,6 +135,7 @@ _IMPORTED_AT_FIRST_USE = {
     "DamagedClip": "tricodec._dataset",
     "Dataset": "tricodec._dataset",
     "DatasetIndex": "tricodec._dataset",
+    "LeRobotClips": "tricodec._dataset",
     "Plan": "tricodec._plan",
     "PlanContext": "tricodec._plan_context",
     "WorkerPool": "tricodec._worker_pool",
@@ -171,16 +172,16 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "AllocatorUse", "AllowedPrefixes", "AudioEncoder", "AudioReader", "AudioSamples", "BatchProgress", "BatchSummary",
     "Batcher", "Bfloat16Array", "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "ContactSheet",
-    "CorruptDataError", "DamagedClip",
-    "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray",
-    "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "Limits",
-    "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer",
-    "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile",
-    "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator",
-    "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "batch", "build_info", "cmake_dir",
-    "compress", "decode_video", "describe_stream", "encode_audio", "encode_video", "encoder_for", "encoder_names",
-    "errors", "get_limits", "include_dir", "is_remote_url", "library_path", "load_job", "memory_required",
-    "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe", "read_av", "read_many",
-    "remote", "resolve_device", "sei_messages", "set_limits", "transcode",
+    "CorruptDataError", "DamagedClip", "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo",
+    "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
+    "InternalError", "LeRobotClips", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent",
+    "MemoryRequired", "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane",
+    "Profiler", "ReadStats", "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError",
+    "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError",
+    "WorkerPool", "__version__", "batch", "build_info", "cmake_dir", "compress", "decode_video", "describe_stream",
+    "encode_audio", "encode_video", "encoder_for", "encoder_names", "errors", "get_limits", "include_dir",
+    "is_remote_url", "library_path", "load_job", "memory_required", "memory_stats", "picture_bytes", "picture_type",
+    "pinned_empty", "pixel_formats", "probe", "read_av", "read_many", "remote", "resolve_device", "sei_messages",
+    "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

@@ -10,11 +10,12 @@ from tricodec._dataset._damage import DamagedClip
 from tricodec._dataset._describe import Reading
 from tricodec._dataset._examine import Examination, Finding
 from tricodec._dataset._index import DatasetIndex
+from tricodec._dataset._lerobot import LeRobotClips
 from tricodec._dataset._sampler import ClipSampler
 from tricodec._public import public_names
 
 __all__ = [
     "ClipBatches", "ClipSampler", "DamagedClip", "Dataset", "DatasetIndex", "Examination", "Finding", "IndexSummary",
-    "Reading",
+    "LeRobotClips", "Reading",
 ]  # fmt: skip
 __dir__ = public_names(globals())

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from tricodec._dataset._columns import arrow, schema
 from tricodec._dataset._describe import READINGS, Reader, Reading
 from tricodec._dataset._file import open_index, write_index
 from tricodec._dataset._journal import Journal
-from tricodec._dataset._locate import Located, common_root, locate, place_of, stat_of
+from tricodec._dataset._locate import Located, common_root, locate_videos, place_of, stat_of
 from tricodec._remote._stores import is_remote_url
 from tricodec._tricodec import __version__, resolve_device
 
@@ -66,9 +66,9 @@ def build(
             raise ValueError("there is nothing to index: name files, folders or URLs, or an index to update")
         known = _Known(path, journal, read, common_root(names))
         root = known.root
-        videos = {each.path: each for each in locate(names, root, remote_options)}
+        videos = {each.path: each for each in locate_videos(names, root, remote_options)}
         if not names or not prune:  # what was indexed before and is not below one of the sources
-            videos |= {each: _again(each, root) for each in known.paths if each not in videos}
+            videos |= {each.path: each for each in known.again(videos, remote_options)}
         changed = [each for each in videos.values() if not known.has(each)]
         kept = [known.rows[each.path] for each in videos.values() if known.has(each)]
         tables = [known.table.take(kept)] if kept else []
@@ -99,7 +99,9 @@ class _Known:
             tables.append(file.read(schema().names).cast(schema()))
         self.paths = tables[-1]["path"].to_pylist()
         self.table = arrow().concat_tables([*tables, *journal.tables(self.root)])
-        columns = self.table.select(["path", "size_bytes", "mtime_ns", "etag", "status", "read", "tricodec_version"])
+        columns = self.table.select(
+            ["path", "file", "size_bytes", "mtime_ns", "etag", "status", "read", "tricodec_version"]
+        )
         self.rows: dict[str, int] = {}
         self._facts: dict[str, dict[str, Any]] = {}
         for number, row in enumerate(columns.to_pylist()):
@@ -116,6 +118,25 @@ class _Known:
         is_same = version == (row["size_bytes"], row["mtime_ns"], row["etag"]) and version != (None, None, None)
         return is_same and row["status"] not in ("failed", "missing")
 
+    def again(self, found: Mapping[str, Located], remote_options: Mapping[str, Any]) -> Iterator[Located]:
+        """The videos of the earlier index that were not found below the sources."""
+        missing = [path for path in self.paths if path not in found]
+        files: dict[str, dict[str, Located]] = {}
+        for path in missing:
+            file = self._facts[path]["file"]
+            if file is None:
+                place = place_of(path, self.root)
+                yield Located(path, path) if is_remote_url(path) else stat_of(place, self.root)
+                continue
+            if file not in files:
+                place = place_of(file, self.root)
+                there = is_remote_url(place) or Path(place).exists()
+                members = locate_videos([place], self.root, remote_options) if there else ()
+                files[file] = {each.path: each for each in members}
+                yield from files[file].values()
+            if path not in files[file]:
+                yield Located(path, place_of(path, self.root))
+
     def row_of(self, video: Located) -> dict[str, Any] | None:
         """The row of a video, if it is still right."""
         return self._row(video.path) if self.has(video) else None
@@ -129,10 +150,6 @@ class _Known:
     def _row(self, path: str) -> dict[str, Any]:
         row: dict[str, Any] = self.table.slice(self.rows[path], 1).to_pylist()[0]
         return row
-
-
-def _again(path: str, root: str) -> Located:
-    return Located(path, path) if is_remote_url(path) else stat_of(place_of(path, root), root)
 
 
 def _gpu() -> int | None:

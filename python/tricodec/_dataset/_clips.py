@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex
 
 from tricodec._dataset._batches import ClipBatches, collate
-from tricodec._dataset._clip_list import list_clips, read_parts
+from tricodec._dataset._cached import IndexSource, index_of
+from tricodec._dataset._clip_list import ClipList, list_clips, read_parts
 from tricodec._dataset._clip_reader import ClipReader
 from tricodec._dataset._damage import ON_DAMAGE, DamagedClip, OnDamage
 from tricodec._dataset._index import DatasetIndex
@@ -17,7 +18,18 @@ from tricodec._dataset._sampler import ClipSampler, Last
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
 from tricodec.errors import CorruptDataError
 
-_OWN_WORDS = ("clip_length", "stride", "step", "fps", "parts", "labels", "on_damage", "device", "num_workers")
+_OWN_WORDS = (
+    "clip_length",
+    "stride",
+    "step",
+    "fps",
+    "parts",
+    "labels",
+    "members",
+    "on_damage",
+    "device",
+    "num_workers",
+)
 
 
 class Dataset:
@@ -39,7 +51,7 @@ class Dataset:
 
     def __init__(
         self,
-        index: DatasetIndex | str | os.PathLike[str],
+        index: IndexSource,
         *,
         clip_length: int | None = None,
         stride: int = 1,
@@ -47,6 +59,7 @@ class Dataset:
         fps: float | None = None,
         parts: Iterable[Mapping[str, Any]] | str | os.PathLike[str] | None = None,
         labels: LabelSource | None = None,
+        members: Sequence[str] = (),
         on_damage: OnDamage = "raise",
         device: str = "cpu",
         num_workers: int = 1,
@@ -55,7 +68,8 @@ class Dataset:
         """Lists the clips of an index.
 
         Args:
-            index: an index, or the path of one.
+            index: an index, or the path of one; or what `DatasetIndex.build` takes as sources: folders, files, tar
+                archives, URLs. Their index is kept in the folder for caches (XDG_CACHE_HOME), and updated now.
             clip_length: frames of a clip. None: each of `parts` is one clip.
             stride: distance from one frame of a clip to the next.
             step: distance from the first frame of a clip to that of the next clip; None is ``clip_length * stride``.
@@ -65,8 +79,11 @@ class Dataset:
                 CSV or Parquet file with the column path, as the index has it, and start and count (frames) or start_s
                 and end_s (seconds). Without `clip_length`: with the words of `decode_video` that select frames.
             labels: "folder" (the name of the folder that a video is in), a column of `parts` or of the index, a
-                mapping from path to label, a list with a label for each video, or a CSV or Parquet file with the
-                columns path and label. Texts become numbers in the order of `label_names`.
+                mapping from path to label, a list with a label for each video, a CSV or Parquet file with the columns
+                path and label, or the extension of a file in the samples of a tar archive, such as "cls". Texts
+                become numbers in the order of `label_names`.
+            members: extensions of files in the samples of a tar archive that a clip has too, under these names: texts
+                if they are UTF-8, else bytes.
             on_damage: how a clip that cannot be given whole is handled, which includes videos that cannot be opened.
                 "raise" is an error. "skip" leaves it out: the batch is shorter, and lists it. "pad" repeats the whole
                 frame before each damaged one, and a clip has ``valid``, bool [F]; of videos that cannot be read all is
@@ -80,7 +97,7 @@ class Dataset:
                 or a video has no label.
             TypeError: an option is unknown.
         """
-        self.index = index if isinstance(index, DatasetIndex) else DatasetIndex(index)
+        self.index = index_of(index)
         for name in transform_options:
             if name not in TRANSFORM_WORDS:
                 raise unknown_keyword("Dataset", name, [*_OWN_WORDS, *TRANSFORM_WORDS])
@@ -89,10 +106,11 @@ class Dataset:
         table = None if parts is None else read_parts(parts)
         self._keywords = {
             "clip_length": clip_length, "stride": stride, "step": step, "fps": fps, "parts": table, "labels": labels,
-            "on_damage": on_damage, "device": device, "num_workers": num_workers, **transform_options,
+            "members": tuple(members), "on_damage": on_damage, "device": device, "num_workers": num_workers,
+            **transform_options,
         }  # fmt: skip
         self._may_skip = on_damage == "skip"
-        self._clips = list_clips(self.index, clip_length, stride, step, fps, table)
+        self._clips = self._list(clip_length, stride, step, fps, table)
         self.fingerprint = self._clips.fingerprint(self.index)
         self.label_names: list[str] = []
         """The text of each label, if labels are texts."""
@@ -106,6 +124,8 @@ class Dataset:
         self._process = os.getpid()
         self._reader = self._new_reader()
         self._names = ["frames", "pts_seconds", "video", "start", "clip"]
+        self._members = tuple(members)
+        self._names += self._members
         self._names += ["valid"] * (on_damage == "pad") + ["label"] * (labels is not None)
 
     def __len__(self) -> int:
@@ -215,11 +235,35 @@ class Dataset:
     def _read(self, row: int, clips: Sequence[int]) -> list[dict[str, Any] | DamagedClip]:
         """Clips of one video."""
         found = self._reader_here().read(row, clips)
+        for number, clip in zip(clips, found, strict=True):
+            if isinstance(clip, dict):
+                clip.update(self._more(row, number))
         if self._labels is not None:
             for number, clip in zip(clips, found, strict=True):
                 if isinstance(clip, dict):
                     clip["label"] = self._labels[self._clips.place(number)[0]]
         return found
+
+    def _list(
+        self,
+        clip_length: int | None,
+        stride: int,
+        step: int | None,
+        fps: float | None,
+        parts: list[dict[str, Any]] | None,
+    ) -> ClipList:
+        """The clips that there are."""
+        return list_clips(self.index, clip_length, stride, step, fps, parts)
+
+    def _more(self, row: int, clip: int) -> dict[str, Any]:
+        """What a clip has beside its frames and its label."""
+        if not self._members:
+            return {}
+        sample = self.index.sample(row)
+        for name in self._members:
+            if name not in sample:
+                raise ValueError(f"'{self.index.table['path'][row].as_py()}' has no file '{name}' in its sample")
+        return {name: _text(sample[name]) for name in self._members}
 
     def _collate(self, found: Sequence[dict[str, Any] | DamagedClip]) -> dict[str, Any]:
         return collate(found, self._names, self._may_skip)
@@ -243,6 +287,13 @@ class Dataset:
             self._process = os.getpid()
             self._reader = self._new_reader()
         return self._reader
+
+
+def _text(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _opened(index: DatasetIndex, keywords: dict[str, Any]) -> Dataset:

@@ -9,14 +9,15 @@ from tricodec.errors import Error
 
 #: The key of an index's facts in the metadata of its Parquet file, and the version of the columns.
 METADATA_KEY = b"tricodec.index"
-FORMAT = 1
+FORMAT = 2
 
 #: Statuses of videos that can be read.
 READABLE = ("ok", "damaged", "cut")
 
 _COLUMNS: dict[str, str] = {
     # which video
-    "path": "string", "size_bytes": "int64", "mtime_ns": "int64", "etag": "string", "checksum": "string",
+    "path": "string", "file": "string", "file_offset": "int64", "sample": "string",
+    "size_bytes": "int64", "mtime_ns": "int64", "etag": "string", "checksum": "string",
     # the state in which it was found
     "status": "string", "error": "string", "num_damaged_packets": "int64", "damage": "list",
     "read": "string", "bytes_read": "int64", "tricodec_version": "string",

@@ -48,7 +48,8 @@ class Reader:
 def _row(by: Reader, video: Located) -> dict[str, Any]:
     reading = by.reading
     row: dict[str, Any] = {
-        "path": video.path, "size_bytes": video.size_bytes, "mtime_ns": video.mtime_ns, "etag": video.etag,
+        "path": video.path, **video.columns(),
+        "size_bytes": video.size_bytes, "mtime_ns": video.mtime_ns, "etag": video.etag,
         "read": reading, "tricodec_version": __version__,
     }  # fmt: skip
     if video.error:

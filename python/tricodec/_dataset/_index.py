@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import bisect
+import itertools
+import json
 import os
 import threading
 from collections import OrderedDict
@@ -16,6 +18,7 @@ from tricodec._dataset._columns import READABLE
 from tricodec._dataset._examine import Examination, examine
 from tricodec._dataset._file import open_index
 from tricodec._dataset._locate import Located, absolute, place_of
+from tricodec._dataset._parts import Member, TarPart
 from tricodec._remote._stores import is_remote_url
 from tricodec._tricodec import FrameReader, log
 from tricodec.errors import CorruptDataError, SourceChangedError
@@ -146,9 +149,25 @@ class DatasetIndex:
             yield from batch.to_pylist()
 
     def source(self, i: SupportsIndex) -> Any:
-        """The video of a row: an absolute path, or a RemoteSource."""
-        path = self._table["path"][self._checked(i)].as_py()
-        return Located(path, place_of(path, self._root)).source(self._remote_options)
+        """The video of a row: an absolute path, a RemoteSource, or a source of a part of a file."""
+        row = self._checked(i)
+        path, file, offset, size = (
+            self._table[name][row].as_py() for name in ("path", "file", "file_offset", "size_bytes")
+        )  # fmt: skip
+        if file is None:
+            return Located(path, place_of(path, self._root)).source(self._remote_options)
+        member = Member(path.removeprefix(f"{file}/"), offset, size)
+        return Located(path, place_of(file, self._root), file=file, member=member).source(self._remote_options)
+
+    def sample(self, i: SupportsIndex) -> dict[str, bytes]:
+        """The other files of a row's sample in its tar archive, by their extensions: captions, labels, ..."""
+        row = self._checked(i)
+        place = place_of(self._table["file"][row].as_py() or "", self._root)
+        others = json.loads(self._table["sample"][row].as_py() or "{}")
+        return {
+            name: TarPart(place, offset, size, f"{place}/{name}", self._remote_options).read()
+            for name, (offset, size) in others.items()
+        }
 
     def index_bytes(self, i: SupportsIndex) -> bytes | None:
         """The index of the packets of a row's video, for ``FrameReader(index=)``; None if it could not be read."""
@@ -200,6 +219,37 @@ class DatasetIndex:
             reader.close()
             raise self._changed(facts["path"], f"it has {found} bytes, and had {facts['size_bytes']}")
         return reader
+
+    def scenes(self, *, threshold: float = 0.25, device: str = "cpu", workers: int = 0) -> list[dict[str, Any]]:
+        """The scenes of all videos, as ``parts`` of `Dataset`: ``path``, ``start`` and ``count``, in frames.
+
+        All videos are decoded. Those that cannot be read have no scenes.
+
+        Args:
+            threshold: as `tricodec.scenes.scene_cuts` takes it.
+            device: as `FrameReader` takes it.
+            workers: videos at once; 0 is the number of cores.
+
+        Raises:
+            ValueError: the threshold is not accepted.
+            Error: the errors of `reader`.
+        """
+        from concurrent.futures import ThreadPoolExecutor
+
+        from tricodec.scenes import scene_cuts
+
+        def of(row: int) -> list[dict[str, Any]]:
+            with self.reader(row, device=device, num_workers=1) as reader:
+                cuts = scene_cuts(reader, threshold=threshold)
+            starts = [0, *cuts.frames.tolist(), cuts.num_frames]
+            path = self._table["path"][row].as_py()
+            return [
+                {"path": path, "start": start, "count": end - start} for start, end in itertools.pairwise(starts)
+            ]  # fmt: skip
+
+        rows = [row for row, status in enumerate(self._table["status"].to_pylist()) if status in READABLE]
+        with ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)), "tricodec-scenes") as threads:
+            return [scene for scenes in threads.map(of, rows) for scene in scenes]
 
     def examine(self) -> Examination:
         """Counts the videos by what they are, and finds what is wrong with them. Opens no video.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -65,6 +66,8 @@ def _by_row(given: LabelSource, index: DatasetIndex) -> list[Any]:
         return [PurePosixPath(path).parent.name or None for path in paths]
     if isinstance(given, str) and given in index.table.column_names:
         return list(index.table[given].to_pylist())
+    if isinstance(given, str) and any(given in json.loads(sample or "{}") for sample in _samples(index)):
+        return [_number(index.sample(row).get(given)) for row in range(len(index))]
     if isinstance(given, str | os.PathLike):
         if not os.path.exists(given):  # noqa: PTH110  # a text may be no path
             raise ValueError(
@@ -78,6 +81,20 @@ def _by_row(given: LabelSource, index: DatasetIndex) -> list[Any]:
     if len(given) != len(paths):
         raise ValueError(f"labels has {len(given)} values, and the index has {len(paths)} videos; pass one for each")
     return list(given)
+
+
+def _samples(index: DatasetIndex) -> list[str | None]:
+    """The first sample that there is, as the index has it."""
+    found = index.table["sample"].drop_null()
+    return [found[0].as_py()] if len(found) else []
+
+
+def _number(data: bytes | None) -> int | str | None:
+    """A label that a file holds."""
+    if data is None:
+        return None
+    text = data.decode().strip()
+    return int(text) if text.removeprefix("-").isdecimal() else text
 
 
 def _shown(given: LabelSource) -> str:

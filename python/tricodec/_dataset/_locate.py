@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tricodec._dataset._parts import Member, ParquetValue, TarPart, list_parquet, list_tar
 from tricodec._remote._listing import list_objects
 from tricodec._remote._source import remote
 from tricodec._remote._stores import is_remote_url
 from tricodec._tricodec import log
-from tricodec.errors import MediaNotFoundError
+from tricodec.errors import CorruptDataError, MediaNotFoundError
 
 #: Names of videos in a folder. A file that is named itself may have any name.
 SUFFIXES = frozenset(
@@ -34,14 +36,30 @@ class Located:
     mtime_ns: int | None = None
     etag: str | None = None
     error: str = ""
+    file: str | None = None
+    """The archive that it is in, as the index has it; `place` opens that."""
+    member: Member | None = None
+    """Where it is in `file`."""
 
     @property
     def is_remote(self) -> bool:
         """True for an object in a store or on a web server."""
         return is_remote_url(self.place)
 
+    def columns(self) -> dict[str, Any]:
+        """What the index has about the archive."""
+        if self.member is None:
+            return {"file": None, "file_offset": None, "sample": None}
+        sample = json.dumps(self.member.others) if self.member.others else None
+        return {"file": self.file, "file_offset": self.member.offset, "sample": sample}
+
     def source(self, remote_options: Mapping[str, Any]) -> Any:
         """What ``FrameReader`` takes."""
+        if self.member is not None:
+            name, offset, size = f"{self.place}/{self.member.name}", self.member.offset, self.member.size_bytes
+            if is_parquet(self.place):
+                return ParquetValue(self.place, offset, size, name)
+            return TarPart(self.place, offset, size, name, remote_options)
         return remote(self.place, **remote_options) if self.is_remote else self.place
 
 
@@ -89,6 +107,44 @@ def locate(
             yield stat_of(absolute(source), root)
         else:
             raise MediaNotFoundError(f"'{source}' does not exist; name a file, a folder or a URL")
+
+
+def locate_videos(sources: Iterable[str], root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
+    """The videos that sources mean, also those in tar archives, and in Parquet files that are named themselves.
+
+    An archive that cannot be read is a row with the reason.
+
+    Args:
+        sources, root, remote_options: as `locate` takes them.
+
+    Raises:
+        MediaNotFoundError: there is no such file or folder.
+    """
+    for found in locate(sources, root, remote_options, lambda name: is_video(name) or is_tar(name)):
+        if found.error or not (is_tar(found.place) or is_parquet(found.place)):
+            yield found
+            continue
+        try:
+            listed = (
+                list_tar(found.place, is_video, remote_options) if is_tar(found.place) else list_parquet(found.place)
+            )
+            for member in listed:
+                name = f"{found.path}/{member.name}"
+                yield dataclasses.replace(
+                    found, path=name, size_bytes=member.size_bytes, file=found.path, member=member
+                )
+        except (CorruptDataError, OSError) as error:
+            yield dataclasses.replace(found, error=" ".join(str(error).split()))
+
+
+def is_tar(place: str) -> bool:
+    """Whether a file is an archive."""
+    return place.lower().endswith(".tar")
+
+
+def is_parquet(place: str) -> bool:
+    """Whether a file is a table, of which each row holds a video."""
+    return place.lower().endswith(".parquet")
 
 
 def place_of(path: str, root: str) -> str:

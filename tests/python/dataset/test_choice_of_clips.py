@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tricodec
-from media import ffprobe_times, generated
+from media import ffmpeg, ffprobe_times, generated
 
 SIZE = (24, 32)
 VIDEOS = {"run/a.mp4": "h264_bframes.mp4", "run/b.mkv": "h264_vfr.mkv", "jump/c.webm": "vp9.webm"}
@@ -62,6 +62,19 @@ def test_clips_stay_within_the_frames_of_a_part(index: tricodec.DatasetIndex) ->
         clips[3]["frames"],
         tricodec.decode_video(generated("h264_bframes.mp4"), start=13, count=4, size=SIZE, device="cpu").frames,
     )
+
+
+def test_clips_do_not_cross_a_cut_between_scenes(tmp_path: Path) -> None:
+    shots = [f"-f lavfi -i color={name}:s=64x48:r=10:d={seconds}" for name, seconds in (("red", 1), ("blue", 0.7))]
+    ffmpeg(*" ".join(shots).split(), "-filter_complex", "concat=n=2", *"-c:v libx264 -g 30".split(), tmp_path / "a.mp4")
+    tricodec.DatasetIndex.build([tmp_path / "a.mp4"], tmp_path / "index.parquet")
+    index = tricodec.DatasetIndex(tmp_path / "index.parquet")
+    scenes = index.scenes()
+    assert scenes == [{"path": "a.mp4", "start": 0, "count": 10}, {"path": "a.mp4", "start": 10, "count": 7}]
+    clips = tricodec.Dataset(index, clip_length=4, parts=scenes)
+    assert [clips[number]["start"] for number in range(len(clips))] == [0, 4, 10]
+    for number in range(len(clips)):
+        assert np.ptp(clips[number]["frames"].astype(int), axis=(0, 1, 2)).max() < 8
 
 
 @pytest.mark.parametrize("name", VIDEOS)
