@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors for keywords that a call does not have: they name the nearest accepted ones."""
+"""Errors for arguments that a call does not take: they name the nearest keywords, or the types that are accepted."""
 
 from __future__ import annotations
 
@@ -17,21 +17,13 @@ TRANSFORM_WORDS = (
     "crop", "size", "resize", "antialias", "color", "matrix", "range", "unspecified", "rotate", "dtype", "layout",
     "scale", "mean", "std",
 )  # fmt: skip
-#: Calls with keywords, and the words that they take beside those of their signature.
-_CALLS: dict[tuple[str, str], tuple[str, ...]] = {
-    ("Transform", "__init__"): (),
-    ("FrameReader", "__init__"): (),
-    ("FrameReader", "batch"): (*SELECTION_WORDS, *TRANSFORM_WORDS),
-    ("FrameReader", "batches"): (*SELECTION_WORDS, *TRANSFORM_WORDS),
-    ("FrameReader", "iterate"): SELECTION_WORDS,
-    ("FrameReader", "select"): SELECTION_WORDS,
-    ("FrameReader", "at_times"): (),
-    ("FrameReader", "output_shape"): TRANSFORM_WORDS,
-    ("Decoder", "__init__"): (),
-    ("Demuxer", "__init__"): (),
-    ("Encoder", "__init__"): (),
-    ("Encoder", "encode"): (),
-    ("Muxer", "__init__"): (),
+#: The words that calls take beside those of their signature.
+_OTHER_WORDS: dict[str, tuple[str, ...]] = {
+    "FrameReader.batch": (*SELECTION_WORDS, *TRANSFORM_WORDS),
+    "FrameReader.batches": (*SELECTION_WORDS, *TRANSFORM_WORDS),
+    "FrameReader.iterate": SELECTION_WORDS,
+    "FrameReader.select": SELECTION_WORDS,
+    "FrameReader.output_shape": TRANSFORM_WORDS,
 }
 #: What help() and IPython show of words that are chosen from a list; the stub has the types of all arguments.
 _TYPES: dict[str, Any] = {
@@ -49,12 +41,29 @@ _MOST_SUGGESTED = 3
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def install() -> None:
-    """Makes the calls raise these errors."""
-    for (name, method), others in _CALLS.items():
-        cls = getattr(_tricodec, name)
-        call = name if method == "__init__" else f"{name}.{method}"
-        setattr(cls, method, _explained(getattr(cls, method), call, others))
+def install(public: dict[str, Any]) -> None:
+    """Makes the functions of a module and the methods of its classes raise these errors, as far as they are native.
+
+    Args:
+        public: what the module has, by name. Functions are replaced in it.
+    """
+    for name, value in list(public.items()):
+        if name.startswith("_"):
+            continue
+        if inspect.isclass(value) and value.__module__.startswith("tricodec"):
+            for method, native in list(vars(value).items()):
+                if _has_arguments(native) and (method == "__init__" or not method.startswith("_")):
+                    call = name if method == "__init__" else f"{name}.{method}"
+                    setattr(value, method, _explained(native, call, _OTHER_WORDS.get(call, ())))
+        elif inspect.isbuiltin(value) and _has_arguments(value):
+            public[name] = _explained(value, name, ())
+            public[name].__module__, public[name].__qualname__ = "tricodec", name  # where pickle finds it
+
+
+def _has_arguments(native: Any) -> bool:
+    """Whether this is a function or method of pybind11 with arguments and no overloads."""
+    is_native = inspect.isbuiltin(native) or type(native).__name__ == "instancemethod"
+    return is_native and bool(_parameters(native.__doc__ or ""))
 
 
 def with_words(function: _Function) -> _Function:
@@ -78,29 +87,31 @@ def unknown_keyword(call: str, name: str, accepted: Iterable[str]) -> TypeError:
 
 
 def _explained(native: Callable[..., Any], call: str, others: tuple[str, ...]) -> Callable[..., Any]:
+    is_method = not inspect.isbuiltin(native)
+
     @functools.wraps(native, assigned=("__doc__", "__name__", "__qualname__"), updated=())
-    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    def method(*arguments: Any, **keywords: Any) -> Any:
         try:
-            return native(self, *arguments, **keywords)
+            return native(*arguments, **keywords)
         except TypeError as error:
             # An object without its native part must not be shown: pybind11 would read memory that was never written.
-            del self
+            arguments = arguments[is_method:]
             better = _better_error(error, native, call, others, arguments, keywords)
             if better is None:
                 raise
             raise better from None
         except BaseException:
-            del self
+            del arguments
             raise
 
-    method.__signature__ = _signature(native.__doc__ or "", call, others)  # type: ignore[attr-defined]  # help() and IPython show it
+    method.__signature__ = _signature(native.__doc__ or "", call, others, is_method)  # type: ignore[attr-defined]  # help() and IPython show it
     del method.__wrapped__
     return method
 
 
-def _signature(doc: str, call: str, others: Iterable[str]) -> inspect.Signature:
+def _signature(doc: str, call: str, others: Iterable[str], is_method: bool) -> inspect.Signature:
     """The signature in the first line of a docstring of pybind11, and the words that the call takes as options."""
-    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)] if is_method else []
     pairs = _parameters(doc)
     most = _num_positional(doc, len(pairs))
     for number, (name, annotation) in enumerate(pairs):

@@ -109,6 +109,29 @@ def test_a_process_that_is_killed_leaves_what_was_there(beginning: str, existing
     assert re.fullmatch(r"\.a\.mp4\.[a-z0-9]{6}\.part", part)
 
 
+def test_a_fragmented_file_that_is_open_can_be_read_up_to_the_last_fragment_before_a_kill(tmp_path: Path) -> None:
+    beginning = """
+        pictures = tricodec.decode_video(SOURCE, device="cpu").frames
+        file = open(TARGET, "wb", buffering=0)
+        muxer = tricodec.Muxer(file, format="mp4", fragmented=True)
+        encoder = tricodec.Encoder(
+            pictures.shape[2], pictures.shape[1], codec="h264", gop_size=5, global_header=True,
+            options={"preset": "ultrafast", "tune": "zerolatency"},
+        )
+        stream = muxer.add_stream(encoder.stream)
+        for picture in pictures:
+            for packet in encoder.encode(picture):
+                muxer.write(packet, stream)
+        end()
+    """
+    target = tmp_path / "a.mp4"
+
+    assert run(beginning, ENDS["killed"], target) == -signal.SIGKILL
+
+    frames = list(tricodec.FrameReader(target))
+    assert 5 <= len(frames) < len(tricodec.FrameReader(generated("h264_bframes.mp4")))
+
+
 @pytest.mark.parametrize("beginning", BEGINNINGS.values(), ids=BEGINNINGS)
 @pytest.mark.parametrize("end", ["interrupted", "exit"])
 def test_a_process_that_ends_removes_what_it_began(beginning: str, end: str, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import pydoc
 import re
 import subprocess
@@ -41,6 +42,18 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "missing": (lambda reader: reader.batches(), r"batches\(\) is missing the argument 'batch_size'"),
     "positional": (lambda _: tricodec.Transform((2, 2)), "give the others by their names: crop, size"),
     "wrong type": (lambda _: tricodec.FrameReader("x", stream_index="one"), "stream_index='one'; expected"),
+    "wrong type of a method": (
+        lambda _: tricodec.Muxer(None, format="mp4").add_stream(4),
+        r"Muxer.add_stream\(\) got an argument of a wrong type: stream=4; expected stream: tricodec.StreamInfo",
+    ),
+    "wrong type of a function": (
+        lambda _: tricodec.encoder_for(3),
+        r"encoder_for\(\) .*: codec=3; expected codec: str",
+    ),
+    "missing in a function": (
+        lambda _: tricodec.picture_bytes("nv12"),
+        "picture_bytes.. is missing the argument 'width'",
+    ),
 }
 
 
@@ -51,6 +64,11 @@ def test_a_wrong_call_is_explained_without_pybind11s_words(name: str, reader: An
         call(reader)
     assert "incompatible" not in str(caught.value)
     assert "overload" not in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [tricodec.probe, tricodec.encoder_for, tricodec.picture_bytes])
+def test_functions_can_be_sent_to_other_processes(function: Callable[..., Any]) -> None:
+    assert pickle.loads(pickle.dumps(function)) is function
 
 
 @pytest.mark.parametrize("wrong", [{"layout": "NOPE"}, {"sise": (1, 2)}, {"mean": "x"}])
