@@ -35,7 +35,8 @@ def main() -> int:
         print("\n".join(problems), file=sys.stderr)
         return 1
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--clean"]
+    # Not --quiet: it hides warnings from --strict too.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean"]
     built = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if built == 0:
         print(f"the site is in {(ROOT / 'build' / 'site').relative_to(ROOT)}/index.html")

@@ -17,6 +17,14 @@ import document_api
 _SECTION = re.compile(r"(?<!\n)\n(?=(?:Args|Keyword Args|Attributes|Returns|Yields|Raises|Thread safety):)")
 
 
+_SHARED = re.compile(r"^    (\w+(?:, \w+)+): (.*(?:\n {5,}\S.*)*)", re.MULTILINE)
+
+
+def _each(found: re.Match[str]) -> str:
+    """An entry for each of the arguments that share one."""
+    return "\n".join(f"    {name}: {found[2]}" for name in found[1].split(", "))
+
+
 class NativeDocstrings(griffe.Extension):
     """Puts the docstrings of python/bindings on the names of the stub, and a blank line before each section."""
 
@@ -27,7 +35,9 @@ class NativeDocstrings(griffe.Extension):
         """Called by griffe for each name that it has read."""
         name = obj.path.removeprefix("tricodec._tricodec.")
         if name != obj.path and obj.docstring is None and name in self.known:
-            obj.docstring = griffe.Docstring(self.known[name].doc, parent=obj, parser="google")
+            obj.docstring = griffe.Docstring(
+                self.known[name].doc, parent=obj, parser="google", parser_options={"warnings": False}
+            )
         if obj.docstring is not None:
             text = obj.docstring.value.replace("``", "`")
-            obj.docstring.value = _SECTION.sub("\n\n", text)
+            obj.docstring.value = _SHARED.sub(_each, _SECTION.sub("\n\n", text))

@@ -31,6 +31,7 @@ _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 _PAGES_OF_THE_ROOT = {"README.md": "project/readme.md", "README.zh-CN.md": "project/readme_zh.md"}
 _NAMED = re.compile(r"\[[\w.-]+\.md\]\(([^)#\s]+\.md)([^)]*)\)")
 _PAGES_OF_THE_ROOT |= {name: f"project/{name.lower()}" for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")}
+_PAGES_OF_THE_ROOT |= {"CODE_OF_CONDUCT.md": "project/code_of_conduct.md"}
 
 
 def _public(module: griffe.Module) -> list[str]:
@@ -87,6 +88,13 @@ def _interface() -> dict[str, str]:
     return pages
 
 
+def _unlisted(folder: str, nav: str) -> Iterator[str]:
+    """Pages of a folder of docs/ that mkdocs.yml does not list; they get the last places of the folder's menu."""
+    for path in (ROOT / "docs" / folder).glob("*.md"):
+        if (name := f"{folder}/{path.name}") not in nav:
+            yield name
+
+
 def on_config(config: Any) -> Any:
     """Adds the pages of the interface to the navigation."""
     _interface_pages.update(_interface())
@@ -95,9 +103,12 @@ def on_config(config: Any) -> Any:
     entries += [{Path(page).stem: page} for page in classes]
     entries += [{f"tricodec.{name}": f"reference/api/tricodec_{name}.md"} for name in MODULES]
     for section in config.nav:
-        if "Reference" in section:
-            section["Reference"] += [{"Python API": entries}, {"C++ API": "reference/cpp.md"}]
-    titles = ["README", "README (中文)", "Contributing", "Security", "Changelog"]
+        ((name, pages),) = section.items()
+        if name == "Reference":
+            pages += [{"Python API": entries}, {"C++ API": "reference/cpp.md"}]
+        if name != "Home":
+            pages += sorted(_unlisted(name.lower().replace("-", ""), str(config.nav)))
+    titles = ["README", "README (中文)", "Contributing", "Security", "Changelog", "Code of conduct"]
     config.nav.append(
         {"Project": [{title: page} for title, page in zip(titles, _PAGES_OF_THE_ROOT.values(), strict=True)]}
     )
