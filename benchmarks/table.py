@@ -15,12 +15,14 @@ from pathlib import Path
 from benchmarks import clocks_table, exactness, readme_table, reliability, results
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
+from benchmarks.compress import zarr_stores
 from benchmarks.decode import plot
 from benchmarks.decode import table as decode_table
 from benchmarks.encode import table as encode_table
 from benchmarks.environment import ROOT
 from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
+from benchmarks.jobs import cost as jobs_cost
 from benchmarks.results import Row
 from benchmarks.serve import table as serve_table
 
@@ -58,6 +60,8 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/explanation/one_arithmetic.md", "kernels", decode_table.kernels, "cpu.csv"),
     ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
     ("docs/reference/benchmarks_compress.md", "compression", _compression, "compress.csv"),
+    ("docs/howto/cluster.md", "jobs", jobs_cost.table, "jobs.csv"),
+    ("docs/reference/compress.md", "zarr", zarr_stores.table, "zarr.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on a GPU", _compression, "compress_gpu.csv"),
     ("docs/howto/check_gpu.md", "speeds", gpu_table.speeds, "gpu.csv"),

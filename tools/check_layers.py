@@ -63,6 +63,7 @@ PYTHON_ALLOWED = {
         "tricodec",
         "tricodec._tricodec",
         "tricodec._display",
+        "tricodec._permissions",
         "tricodec._dataset",
         "tricodec.cli",
         "tricodec.dali",

@@ -12,9 +12,9 @@ attributes NAME   a table of the documented attributes of a class
 errors NAME       a table of the exceptions of a module, with their base classes
 text NAME         the paragraphs of a docstring before its sections and examples
 
-NAME is `function`, `Class` or `Class.method` of tricodec or PyNvVideoCodec. "as `NAME` takes it" in a docstring
-becomes the sentence of NAME, or of NAME.__call__. Docstrings of native classes are read from python/bindings, their
-signatures from the stub.
+NAME is `function`, `Class` or `Class.method` of tricodec or PyNvVideoCodec, or `ray.function`. "as `NAME` takes it" in
+a docstring becomes the sentence of NAME, or of NAME.__call__. Docstrings of native classes are read from
+python/bindings, their signatures from the stub.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ class Entity:
 
 def _python_entities(package: str) -> Iterator[tuple[str, Entity]]:
     for path in sorted((PYTHON / package).rglob("*.py")):
+        prefix = "ray." if path.name == "ray.py" else ""  # its functions have names of the package's own
         for node in ast.parse(path.read_text()).body:
             if not isinstance(node, Node):
                 continue
-            yield node.name, Entity(ast.get_docstring(node) or "", node)
+            yield prefix + node.name, Entity(ast.get_docstring(node) or "", node)
             if isinstance(node, ast.ClassDef):
                 for member in node.body:
                     if isinstance(member, ast.FunctionDef):

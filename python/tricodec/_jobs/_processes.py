@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -68,6 +70,25 @@ def run_tasks(
             thread.join()
         for worker in pool:
             worker.close()
+
+
+@functools.cache
+def _worker_of(_process: int, timeout_s: float) -> _Worker:
+    worker = _Worker(lambda _task, _frames: None, timeout_s, threading.Event())
+    atexit.register(worker.close)
+    return worker
+
+
+def perform_here(task: Task, *, retries: int, timeout_s: float) -> dict[str, Any]:
+    """The row of a task, by a child of this process that is kept for later tasks.
+
+    Args:
+        task: what is to be done.
+        retries, timeout_s: as `run_tasks` takes them.
+
+    Thread safety: one thread at a time.
+    """
+    return _with_retries(_worker_of(os.getpid(), timeout_s), task, retries, threading.Event())
 
 
 def _with_retries(worker: _Worker, task: Task, retries: int, stopping: threading.Event) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import sys
 import time
 
 from tricodec._jobs._task import Task, perform
+from tricodec._permissions import permissions_of
 
 _REPORT_SECONDS = 0.5
 
@@ -31,7 +32,9 @@ def main() -> None:
                     reported = time.monotonic()
                     print(json.dumps({"frames": frames}), file=answers, flush=True)
 
-            row = perform(Task(**json.loads(line)), report)
+            task = Task(**json.loads(line))
+            with permissions_of(task.source):
+                row = perform(task, report)
             print(json.dumps({"row": row}), file=answers, flush=True)
     except (KeyboardInterrupt, BrokenPipeError):  # the parent has ended this process, or itself
         with contextlib.suppress(OSError):

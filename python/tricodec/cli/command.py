@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import tricodec
+from tricodec._permissions import permissions_of
 from tricodec.cli import (
     audio,
     batch,
@@ -25,7 +26,7 @@ from tricodec.cli import (
     transcode,
 )
 from tricodec.cli.inputs import one_line
-from tricodec.cli.shared import Parser, permissions_of
+from tricodec.cli.shared import Parser
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2  # argparse's

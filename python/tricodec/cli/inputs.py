@@ -12,7 +12,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import STDIO, permissions_of, print_facts, say, shown_name
+from tricodec._permissions import permissions_of
+from tricodec.cli.shared import STDIO, print_facts, say, shown_name
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,9 +6,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -108,21 +107,6 @@ def refuse_own_source(source: str, target: str) -> None:
     with contextlib.suppress(OSError):  # in most cases the target does not exist
         if Path(source).samefile(target):
             raise ValueError(f"{target} is the input itself, which would be lost; name another output")
-
-
-@contextlib.contextmanager
-def permissions_of(source: str | Path | None) -> Iterator[None]:
-    """Makes new files with the permissions of the file `source` at most, as ``cp`` does. For the whole process."""
-    withheld = 0
-    with contextlib.suppress(OSError):  # the command reports it
-        if source is not None and Path(source).is_file():
-            withheld = 0o666 & ~Path(source).stat().st_mode
-    before = os.umask(0o077)
-    os.umask(before | withheld)
-    try:
-        yield
-    finally:
-        os.umask(before)
 
 
 def refuse_existing(name: str, force: bool) -> None:

@@ -15,6 +15,7 @@ from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
 from tricodec.compress import Codec
 from tricodec.compress._options import without_trust
+from tricodec.compress._whole import chunk_bytes_of
 
 
 class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
@@ -22,7 +23,8 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
 
     Args:
         algorithm: as `tricodec.Codec` takes it.
-        chunk_bytes: uncompressed bytes of a chunk of the container; chunks are compressed in parallel.
+        chunk_bytes: uncompressed bytes of a chunk of the container. None is all of a buffer, up to 16 MiB, which gives
+            the best ratio. With less, such as 65536, several cores or a GPU work on one buffer.
         data_type: array protocol string of the elements, for Bitcomp and Cascaded.
         algorithm_type: strength of Deflate, Gzip and GDeflate, kind of Bitcomp.
         level: of LZ4 and Zstd.
@@ -37,7 +39,7 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
     def __init__(
         self,
         algorithm: str = "Zstd",
-        chunk_bytes: int = 65536,
+        chunk_bytes: int | None = None,
         data_type: str | None = None,
         algorithm_type: int | None = None,
         level: int | None = None,
@@ -48,13 +50,17 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
         self.data_type = data_type
         self.algorithm_type = algorithm_type
         self.level = level
-        self._codec = Codec(
-            algorithm=algorithm,
-            uncomp_chunk_size=chunk_bytes,
-            data_type=data_type,
-            algorithm_type=algorithm_type,
-            level=level,
-            trusted=trusted,
+        self._trusted = trusted
+        self._codec = self._make(0)  # finds wrong options now, and decodes
+
+    def _make(self, num_bytes: int) -> Codec:
+        return Codec(
+            algorithm=self.algorithm,
+            uncomp_chunk_size=chunk_bytes_of(self.chunk_bytes, self.algorithm, num_bytes),
+            data_type=self.data_type,
+            algorithm_type=self.algorithm_type,
+            level=self.level,
+            trusted=self._trusted,
             device="cpu",
         )
 
@@ -69,7 +75,8 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
 
     def encode(self, buf: Any) -> bytes:
         """The compressed bytes of a buffer."""
-        return bytes(self._codec.encode(ensure_contiguous_ndarray(buf)))
+        data = ensure_contiguous_ndarray(buf)
+        return bytes(self._make(data.nbytes).encode(data))
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The bytes of a compressed buffer, in ``out`` if it is given."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A codec of Zarr 3: ``tricodec``, found by its entry point.
+"""Zarr 3: its own codecs decoded by tricodec, and a codec ``tricodec``, found by its entry point.
 
+tricodec.compress.zarr.use_for_standard_codecs()
 zarr.create_array(..., compressors=tricodec.compress.zarr.TricodecCodec(algorithm="LZ4"))
 """
 
@@ -18,6 +19,14 @@ from zarr.core.common import JSON, parse_named_configuration
 
 from tricodec.compress import Codec
 from tricodec.compress._options import without_trust
+from tricodec.compress._whole import chunk_bytes_of
+
+try:
+    from tricodec.compress._zarr_standard import GzipCodec, LZ4Codec, ZstdCodec, use_for_standard_codecs
+except ImportError:  # Zarr before 3.1.3
+    __all__ = ["TricodecCodec"]
+else:
+    __all__ = ["GzipCodec", "LZ4Codec", "TricodecCodec", "ZstdCodec", "use_for_standard_codecs"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
     is_fixed_size = False
 
     algorithm: str = "Zstd"
-    chunk_bytes: int = 65536
+    chunk_bytes: int | None = None
     data_type: str | None = None
     algorithm_type: int | None = None
     level: int | None = None
@@ -51,10 +60,10 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
         kept = {k: v for k, v in asdict(self).items() if v is not None and k != "trusted"}
         return {"name": "tricodec", "configuration": kept}
 
-    def _codec(self) -> Codec:
+    def _codec(self, num_bytes: int = 0) -> Codec:
         return Codec(
             algorithm=self.algorithm,
-            uncomp_chunk_size=self.chunk_bytes,
+            uncomp_chunk_size=chunk_bytes_of(self.chunk_bytes, self.algorithm, num_bytes),
             data_type=self.data_type,
             algorithm_type=self.algorithm_type,
             level=self.level,
@@ -70,7 +79,8 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
 
     async def _encode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer | None:
         def work() -> Any:
-            return np.asarray(self._codec().encode(chunk_bytes.as_numpy_array()))
+            data = chunk_bytes.as_numpy_array()
+            return np.asarray(self._codec(data.nbytes).encode(data))
 
         return chunk_spec.prototype.buffer.from_array_like(await asyncio.to_thread(work))
 

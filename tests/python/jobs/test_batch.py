@@ -164,6 +164,17 @@ def test_outputs_in_a_folder_of_the_inputs_are_no_inputs(videos: Path) -> None:
         assert (summary.num_files, summary.num_made) == (4, num_made)
 
 
+def test_outputs_of_a_private_file_are_private(videos: Path, tmp_path: Path) -> None:
+    (videos / "a.mp4").chmod(0o600)
+
+    tricodec.batch("probe", videos, tmp_path / "facts", workers=1)
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "facts").rglob("*.json")}
+    assert modes["a.json"] == 0o600
+    (tmp_path / "other").touch()
+    assert modes["b.json"] == (tmp_path / "other").stat().st_mode & 0o777
+
+
 def test_two_files_with_one_output_are_refused(videos: Path, tmp_path: Path) -> None:
     shutil.copy(videos / "a.mp4", videos / "a.mkv")
 

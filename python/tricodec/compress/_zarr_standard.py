@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zarr's own codecs, decoded by tricodec: stores that are there are read as they are."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from zarr import config
+from zarr.codecs import GzipCodec as _GzipCodec
+from zarr.codecs import ZstdCodec as _ZstdCodec
+from zarr.codecs.numcodecs import LZ4 as _LZ4Codec
+from zarr.core.array_spec import ArraySpec
+from zarr.core.buffer import Buffer
+from zarr.core.buffer.cpu import as_numpy_array_wrapper
+from zarr.registry import register_codec
+
+from tricodec.compress._codec import Codec, DecompressConfig
+from tricodec.compress._enums import BitstreamKind
+from tricodec.errors import CorruptDataError
+
+#: A member of gzip: ten bytes at least, the deflated data, a CRC and the size of the data.
+_GZIP_BYTES = 18
+
+
+@functools.cache
+def _codec(algorithm: str, kind: BitstreamKind, _process: int) -> Codec:
+    # Zarr decodes chunks on its own threads.
+    return Codec(algorithm=algorithm, bitstream_kind=kind, device="cpu", num_threads=1)
+
+
+def _decoded(
+    algorithm: str,
+    kind: BitstreamKind,
+    chunk: Buffer,
+    spec: ArraySpec,
+    decode_otherwise: Callable[[Any], Any],
+    config: DecompressConfig | None = None,
+) -> Buffer:
+    """The bytes of a chunk. Data that are not one whole stream go to the codec of numcodecs, as do damaged ones."""
+    codec = _codec(algorithm, kind, os.getpid())
+    try:
+        data = np.asarray(codec.decode(chunk.as_numpy_array(), decompression_config=config))
+    except CorruptDataError:
+        return as_numpy_array_wrapper(decode_otherwise, chunk, spec.prototype)
+    return spec.prototype.buffer.from_array_like(data)
+
+
+class ZstdCodec(_ZstdCodec):  # type: ignore[misc]  # taken as untyped
+    """Zarr's ``zstd``, decoded by tricodec. Thread safety: safe."""
+
+    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        return _decoded("Zstd", BitstreamKind.RAW, chunk_bytes, chunk_spec, self._zstd_codec.decode)
+
+    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
+
+
+class GzipCodec(_GzipCodec):  # type: ignore[misc]  # taken as untyped
+    """Zarr's ``gzip``, decoded by tricodec. Thread safety: safe."""
+
+    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        data = chunk_bytes.as_numpy_array()
+        config = None
+        if data.size >= _GZIP_BYTES:  # the size at the end saves a first pass over the data
+            config = DecompressConfig((int.from_bytes(data[-4:].tobytes(), "little"),))
+        return _decoded("Gzip", BitstreamKind.RAW, chunk_bytes, chunk_spec, self._gzip_codec.decode, config)
+
+    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
+
+
+class LZ4Codec(_LZ4Codec):  # type: ignore[misc]  # taken as untyped
+    """``numcodecs.lz4``, decoded by tricodec. Thread safety: safe."""
+
+    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        kind = BitstreamKind.WITH_UNCOMPRESSED_SIZE
+        return _decoded("LZ4", kind, chunk_bytes, chunk_spec, self._codec.decode)
+
+    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
+
+
+_STANDARD: dict[str, type] = {"zstd": ZstdCodec, "gzip": GzipCodec, "numcodecs.lz4": LZ4Codec}
+
+
+def use_for_standard_codecs() -> Any:
+    """Let Zarr decode ``zstd``, ``gzip`` and ``numcodecs.lz4`` by tricodec, in this process.
+
+        tricodec.compress.zarr.use_for_standard_codecs()
+        array = zarr.open_array("store.zarr")
+
+    Stores stay as they are, and so do their bytes: encoding is Zarr's own. Shards and reads of a part work as before,
+    since a shard decodes its inner chunks by the same codecs. Arrays that are open keep their codecs.
+
+    Returns:
+        What ``zarr.config.set`` returns: used in a ``with`` block, its end brings Zarr's own codecs back.
+
+    Thread safety: as ``zarr.config.set``.
+    """
+    for name, cls in _STANDARD.items():
+        register_codec(name, cls)
+    names = {name: f"{cls.__module__}.{cls.__qualname__}" for name, cls in _STANDARD.items()}
+    return config.set({"codecs": {**config.get("codecs"), **names}})  # a name with a dot cannot be set alone

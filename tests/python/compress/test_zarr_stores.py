@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zarr stores that Zarr's own codecs wrote, read by tricodec: the same arrays, whole, in part, and from shards."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+
+if sys.version_info < (3, 11):
+    pytest.skip("Zarr 3 needs Python 3.11", allow_module_level=True)
+
+import zarr
+from tricodec.compress import zarr as ours
+from zarr.codecs import GzipCodec, ZstdCodec
+from zarr.codecs.numcodecs import LZ4
+
+# Zarr warns that numcodecs.lz4 is not in its specification.
+pytestmark = pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning")
+
+CODECS = {
+    "zstd": lambda: ZstdCodec(level=3),
+    "zstd-checksum": lambda: ZstdCodec(level=1, checksum=True),
+    "gzip": lambda: GzipCodec(level=5),
+    "lz4": lambda: LZ4(acceleration=1),
+}
+VALUES = np.cumsum(np.random.default_rng(1).integers(-5, 6, (96, 80, 12)), axis=0).astype("<i4")
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The algorithms of the chunks that tricodec decodes."""
+    from tricodec.compress import _zarr_standard
+
+    names: list[str] = []
+    codec = _zarr_standard._codec
+
+    def counted(algorithm: str, *words: Any) -> Any:
+        names.append(algorithm)
+        return codec(algorithm, *words)
+
+    monkeypatch.setattr(_zarr_standard, "_codec", counted)
+    return names
+
+
+def written(folder: Path, codec: str, **words: Any) -> Path:
+    """A store that Zarr's own codecs wrote."""
+    array = zarr.create_array(
+        folder, shape=VALUES.shape, dtype=VALUES.dtype, chunks=(32, 40, 12), compressors=CODECS[codec](), **words
+    )
+    array[:] = VALUES
+    return folder
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("shards", [None, (96, 80, 12)], ids=["chunks", "shards"])
+def test_a_store_is_read_as_zarr_reads_it(codec: str, shards: Any, tmp_path: Path, decoded: list[str]) -> None:
+    store = written(tmp_path / "a", codec, shards=shards)
+    before = {path: path.read_bytes() for path in store.rglob("*") if path.is_file()}
+
+    with ours.use_for_standard_codecs():
+        array = zarr.open_array(store, mode="r")
+        np.testing.assert_array_equal(array[:], VALUES)
+        num_chunks = len(decoded)
+        np.testing.assert_array_equal(array[40:50, 3:9, 5], VALUES[40:50, 3:9, 5])
+
+    assert num_chunks == 3 * 2
+    assert len(decoded) == num_chunks + 1, "a part decodes the one chunk that has it"
+    assert set(decoded) == {codec.partition("-")[0].capitalize() if codec != "lz4" else "LZ4"}
+    assert {path: path.read_bytes() for path in store.rglob("*") if path.is_file()} == before
+
+    np.testing.assert_array_equal(zarr.open_array(store, mode="r")[:], VALUES)
+    assert len(decoded) == num_chunks + 1, "after the block Zarr decodes by itself"
+
+
+@pytest.mark.parametrize("codec", ["zstd", "gzip", "lz4"])
+def test_what_is_written_is_what_zarr_writes(codec: str, tmp_path: Path) -> None:
+    expected = written(tmp_path / "a", codec)
+    with ours.use_for_standard_codecs():
+        made = tmp_path / "b"
+        zarr.create_array(made, shape=VALUES.shape, dtype="<i4", chunks=(32, 40, 12), compressors=CODECS[codec]())[
+            :
+        ] = VALUES
+
+    files = [path for path in expected.rglob("*") if path.is_file()]
+    assert {path.relative_to(expected): (made / path.relative_to(expected)).read_bytes()[10:] for path in files} == {
+        path.relative_to(expected): path.read_bytes()[10:] for path in files
+    }  # a gzip header has the time of its writing
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda data: gzip.compress(data[:1000]) + gzip.compress(data[1000:]),
+        lambda data: gzip.compress(data) + bytes(8),
+    ],
+    ids=["two members", "zeros after the stream"],
+)
+def test_gzip_streams_of_other_programs_are_read(edit: Any, tmp_path: Path) -> None:
+    store = written(tmp_path / "a", "gzip")
+    for path in (store / "c").rglob("*"):
+        if path.is_file():
+            path.write_bytes(edit(gzip.decompress(path.read_bytes())))
+    expected = zarr.open_array(store, mode="r")[:]
+
+    with ours.use_for_standard_codecs():
+        np.testing.assert_array_equal(zarr.open_array(store, mode="r")[:], expected)
+    np.testing.assert_array_equal(expected, VALUES)
+
+
+def test_zstd_frames_without_their_size_are_read(tmp_path: Path) -> None:
+    store = written(tmp_path / "a", "zstd")
+    for path in (store / "c").rglob("*"):
+        if path.is_file():
+            data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
+            compressor = zstandard.ZstdCompressor().compressobj()
+            path.write_bytes(compressor.compress(data) + compressor.flush())
+
+    with ours.use_for_standard_codecs():
+        np.testing.assert_array_equal(zarr.open_array(store, mode="r")[:], VALUES)
+
+
+@pytest.mark.parametrize("codec", ["zstd-checksum", "gzip"])
+def test_damaged_chunks_are_errors(codec: str, tmp_path: Path) -> None:
+    store = written(tmp_path / "a", codec)
+    path = next(path for path in (store / "c").rglob("*") if path.is_file())
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    path.write_bytes(data)
+
+    with ours.use_for_standard_codecs(), pytest.raises(Exception, match=r"(?i)zstd|crc|error|invalid|incorrect"):
+        zarr.open_array(store, mode="r")[:]
+
+
+@pytest.mark.parametrize("algorithm", ["Zstd", "LZ4", "Gzip"])
+def test_a_chunk_of_the_array_is_compressed_as_one(algorithm: str, tmp_path: Path) -> None:
+    values = np.tile(np.random.default_rng(2).integers(0, 1 << 30, 20_000, dtype="<i4"), 20)
+
+    def size(codec: Any, name: str) -> int:
+        array = zarr.create_array(
+            tmp_path / name, shape=values.shape, dtype="<i4", chunks=values.shape, compressors=codec
+        )
+        array[:] = values
+        np.testing.assert_array_equal(zarr.open_array(tmp_path / name, mode="r")[:], values)
+        return int(array.nbytes_stored())
+
+    whole = size(ours.TricodecCodec(algorithm=algorithm), "whole")
+    cut = size(ours.TricodecCodec(algorithm=algorithm, chunk_bytes=65536), "cut")
+    assert whole <= cut
+    if algorithm == "Zstd":  # repeats lie 80,000 bytes apart: only a whole chunk has them
+        assert whole < cut / 10
+        assert whole < 1.01 * size(ZstdCodec(level=3), "standard")
