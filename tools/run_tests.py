@@ -3,8 +3,8 @@
 
 python tools/run_tests.py          ctest in build/dev, then pytest without the slow tests
                   --build build/own   of the build with its own libraries; their ffmpeg is then the oracle
-python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize) and TSan (build/thread),
-                                   then the slow Python tests
+python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize) and TSan (build/thread), those
+                                   of results in memory under valgrind, then the slow Python tests
 """
 
 from __future__ import annotations
@@ -22,6 +22,15 @@ BIN = Path(sys.executable).parent
 OWN = "build/own"  # tools/build.sh makes it with the libraries of tools/build_libraries.py
 JOBS = str(os.cpu_count() or 1)
 SANITIZERS = ("sanitize", "thread")  # presets of CMakePresets.json
+MEMCHECK = "C++ (valgrind)"
+
+# The tests of results in memory. Each compares these with what it expects, so memcheck finds a part that nothing wrote,
+# also in the libraries. The other tests take hours so.
+IN_MEMORY = (
+    "Compress*:Codec.*:Deflate*:NpyHeader.*:ConvertLayout*:ResizedSize*:RgbToYuv*:Subsample*:Transform*:Half*:Bfloat16*"
+    ":Tensor*:Dlpack*:Frame.*:PaddedFrame*:BitReader*:Leb128*:H264Sps*:Av1Units*:*Av1UnitsOf*:StreamIssues*:Encoder.*"
+    ":AudioEncoder*:AudioReader*:FrameReader.*:ReadPlan*:GopRanges*:IndexFile*"
+)
 
 
 def run(command: list[str], *, brief: bool = False, **environment: str) -> int:
@@ -51,6 +60,14 @@ def build_sanitized(preset: str) -> int:
     return status or run(["cmake", "--build", "--preset", preset, "-j", JOBS])
 
 
+def run_memcheck(build: Path, report: Path) -> int:
+    """Runs C++ tests under valgrind, which fails if a result depends on memory that was not written."""
+    memcheck = ["valgrind", "--quiet", "--error-exitcode=9", "--num-callers=14"]
+    tests = str(build / "tests/cpp/tricodec_tests")
+    options = [f"--gtest_filter={IN_MEMORY}", f"--gtest_output=xml:{report}"]
+    return run([*memcheck, f"--suppressions={ROOT / 'tools/valgrind.supp'}", tests, *options], brief=True)
+
+
 def count(report: Path) -> tuple[int, int, int]:
     """Tests passed, failed and skipped, from a JUnit file."""
     passed = failed = skipped = 0
@@ -71,7 +88,7 @@ def main() -> int:
     arguments = parser.parse_args()
     slow = arguments.slow
 
-    names = [f"C++ ({preset})" for preset in SANITIZERS] if slow else ["C++"]
+    names = [*(f"C++ ({preset})" for preset in SANITIZERS), MEMCHECK] if slow else ["C++"]
     reports = {name: ROOT / f"build/ctest{number or ''}.xml" for number, name in enumerate(names)}
     reports["Python"] = ROOT / "build/pytest.xml"
     for report in reports.values():
@@ -81,6 +98,7 @@ def main() -> int:
         for preset in SANITIZERS:
             report = reports[f"C++ ({preset})"]
             status = build_sanitized(preset) or run_ctest(["--preset", preset], report) or status
+        status = run_memcheck(ROOT / arguments.build, reports[MEMCHECK]) or status
     else:
         status = run_ctest(["--test-dir", arguments.build], reports["C++"])
     # `make test` has installed DALI, a tritonserver and a network: their tests run or fail, they are not skipped.
