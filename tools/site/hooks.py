@@ -24,7 +24,7 @@ from griffe_native import NativeDocstrings
 ROOT = Path(__file__).resolve().parents[2]
 CPP = ROOT / "build" / "doxygen" / "html"
 #: Public modules, beside tricodec itself. PyNvVideoCodec has the names of its original, which pages of migration list.
-MODULES = ["compress", "encode", "io", "sampling", "vlm", "client", "serve", "dali", "torch", "compat", "errors"]
+MODULES = "compress encode io sampling scenes vlm ray client serve dali torch compat errors".split()
 _interface_pages: dict[str, str] = {}
 _outside: dict[str, str] = {}
 _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")

@@ -130,6 +130,8 @@ class _Worker:
                 process.stdin.write(json.dumps(task.to_dict()) + "\n")
                 process.stdin.flush()
             for line in process.stdout:
+                if not line.endswith("\n"):  # it died in the middle of it
+                    break
                 answer = json.loads(line)
                 if "row" in answer:
                     row: dict[str, Any] = answer["row"]

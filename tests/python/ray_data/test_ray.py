@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import shutil
@@ -38,6 +39,7 @@ def ray() -> Iterator[Any]:
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import a test
     yield ray
     environment.undo()
+    gc.collect()  # here, where Ray's warnings of what it left open are no errors
 
 
 @pytest.fixture(scope="module")
