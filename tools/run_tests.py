@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the C++ and the Python tests of a finished build and closes with one line that counts them.
 
-python tools/run_tests.py          ctest in build/dev, then pytest without the slow tests
+python tools/run_tests.py          ctest in build/dev beside pytest without the slow tests
                   --build build/own   of the build with its own libraries; their ffmpeg is then the oracle
 python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize) and TSan (build/thread), those
                                    of results in memory under valgrind, then the slow Python tests
@@ -14,6 +14,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 OWN = "build/own"  # tools/build.sh makes it with the libraries of tools/build_libraries.py
 JOBS = str(os.cpu_count() or 1)
+WORKERS = str((os.cpu_count() or 1) + 1)  # of pytest: a test of a server waits for a fifth of its time
 SANITIZERS = ("sanitize", "thread")  # presets of CMakePresets.json
 MEMCHECK = "C++ (valgrind)"
 
@@ -43,13 +45,14 @@ def run(command: list[str], *, brief: bool = False, **environment: str) -> int:
     result = subprocess.run(
         command, cwd=ROOT, env=variables, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    print(result.stdout if result.returncode else "".join(result.stdout.splitlines(keepends=True)[-4:]), flush=True)
+    said = result.stdout if result.returncode else "".join(result.stdout.splitlines(keepends=True)[-4:])
+    print(f"\n{command[0]}:\n{said}", flush=True)
     return result.returncode
 
 
-def run_ctest(where: list[str], report: Path) -> int:
+def run_ctest(where: list[str], report: Path, jobs: str = JOBS) -> int:
     """Runs C++ tests, each in a process of its own. `where` is a build folder or a preset, as ctest takes it."""
-    command = ["ctest", *where, "--output-on-failure", "--no-tests=error", "-j", JOBS]
+    command = ["ctest", *where, "--output-on-failure", "--no-tests=error", "-j", jobs]
     return run([*command, "--output-junit", str(report)], brief=True)
 
 
@@ -94,21 +97,25 @@ def main() -> int:
     for report in reports.values():
         report.unlink(missing_ok=True)
     status = 0
+    beside = ThreadPoolExecutor(1)
+    cpp = None
     if slow:
         for preset in SANITIZERS:
             report = reports[f"C++ ({preset})"]
             status = build_sanitized(preset) or run_ctest(["--preset", preset], report) or status
         status = run_memcheck(ROOT / arguments.build, reports[MEMCHECK]) or status
     else:
-        status = run_ctest(["--test-dir", arguments.build], reports["C++"])
+        cpp = beside.submit(run_ctest, ["--test-dir", arguments.build], reports["C++"], "1")
     # `make test` has installed DALI, a tritonserver and a network: their tests run or fail, they are not skipped.
     required = {f"TRICODEC_REQUIRE_{name}": "1" for name in ("DALI", "TRITON", "ONNX")}
     pytest = [sys.executable, "-m", "pytest", "--durations=10", f"--junitxml={reports['Python']}"]
     if arguments.build == OWN:
-        os.environ["PATH"] = f"{ROOT / 'build/libraries/bin'}{os.pathsep}{os.environ['PATH']}"
-    # A file's tests stay together: servers and compiled plugins are shared within one.
-    selection = ["-m", "slow", "-s"] if slow else ["-n", JOBS, "--dist", "loadfile"]
+        folders = (str(BIN), str(ROOT / "build/libraries/bin"), os.environ["PATH"])
+        required["PATH"] = os.pathsep.join(folders)
+    # A file's tests stay together: servers and compiled plugins are shared within one. conftest.py orders them.
+    selection = ["-m", "slow", "-s"] if slow else ["-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder"]
     status = run([*pytest, *selection], **required) or status
+    status = (cpp.result() if cpp else 0) or status
 
     parts = []
     for name, report in reports.items():

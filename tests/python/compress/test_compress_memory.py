@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import IO, Any
 
 import pytest
 from compress_data import ALGORITHMS, SPEC_6, as_version_6, available, corpus
@@ -16,16 +19,28 @@ DATA = bytes(range(64)) * 2
 
 # Decodes what it reads with 1 GiB of address space left, and says what became of it. Taking HUGE bytes fails there.
 CHILD = """
-import resource, sys
-{setup}
+import pickle, resource, sys
 import tricodec
-stream = sys.stdin.buffer.read()
-taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + (1 << 30),) * 2)
-try:
-    {call}
-except Exception as error:
-    print(type(error).__name__, error)
+names = {"tricodec": tricodec}
+without_limit = resource.getrlimit(resource.RLIMIT_AS)
+done = set()
+answers = sys.stdout.buffer
+sys.stdout = sys.stderr
+while True:
+    stream, call, setup = pickle.load(sys.stdin.buffer)
+    if setup not in done:
+        exec(setup, names)
+        done.add(setup)
+    said = ""
+    taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + (1 << 30), without_limit[1]))
+    try:
+        exec(call, names | {"stream": stream})
+    except Exception as error:
+        said = f"{type(error).__name__} {error}"
+    resource.setrlimit(resource.RLIMIT_AS, without_limit)
+    pickle.dump(said, answers)
+    answers.flush()
 """
 
 DALI = """
@@ -39,12 +54,51 @@ pipe.build()
 """
 
 
+class Child:
+    """A process with little memory, which decodes for several tests. One that has ended is started again."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def ask(self, question: tuple[bytes, str, str]) -> str:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        process = self._process
+        to, back = process.stdin, process.stdout
+        assert to is not None
+        assert back is not None
+        try:
+            pickle.dump(question, to)
+            to.flush()
+            said: str = pickle.load(back)
+        except (EOFError, BrokenPipeError):
+            errors: IO[Any] | None = process.stderr
+            text = errors.read().decode() if errors is not None else ""
+            self.close()
+            pytest.fail(f"the process ended with status {process.returncode}: {text[-2000:]}")
+        return said
+
+    def close(self) -> None:
+        if self._process is not None:
+            process, self._process = self._process, None
+            with process:
+                process.kill()
+
+
+_CHILD = Child()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _child_ends() -> Iterator[None]:
+    yield
+    _CHILD.close()
+
+
 def outcome(stream: bytes, call: str, setup: str = "") -> str:
-    """What decoding raises in a process of its own with little memory."""
-    code = CHILD.format(call=call, setup=setup)
-    done = subprocess.run([sys.executable, "-c", code], input=stream, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
+    """What decoding raises in another process with little memory."""
+    return _CHILD.ask((stream, call, setup))
 
 
 def container(algorithm: str, data: bytes = DATA) -> bytearray:
@@ -138,8 +192,9 @@ def test_a_chunk_that_says_another_size_than_its_container_takes_no_memory(algor
 @pytest.mark.parametrize("header", [False, True], ids=["bytes", "with header"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_samples_of_dali_that_lie_about_their_size_take_no_memory(algorithm: str, header: bool) -> None:
-    call = "data.append(np.frombuffer(stream, np.uint8).copy()); pipe.run()"
+    call = "data[:] = [np.frombuffer(stream, np.uint8).copy()]; pipe.run()"
+    setup = DALI.replace("HEADER", str(header)) + f"# a pipeline for {algorithm}"
 
-    said = outcome(bytes(container(algorithm)), call, DALI.replace("HEADER", str(header)))
+    said = outcome(bytes(container(algorithm)), call, setup)
 
     assert "CorruptDataError" in said or "cannot hold 4294967288" in said

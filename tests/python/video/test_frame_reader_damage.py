@@ -28,7 +28,7 @@ DRIVER = Path(damaged_clips.__file__)
 
 # 5214: a slice of HEVC ends early. 5310: AV1 that libdav1d 1.0 waits for.
 @pytest.mark.parametrize(
-    ("first", "count"), [*((at, isolated.AT_ONCE) for at in range(0, 300, isolated.AT_ONCE)), (5214, 1), (5310, 1)]
+    ("first", "count"), [*((at, isolated.AT_ONCE) for at in range(0, 150, isolated.AT_ONCE)), (5214, 1), (5310, 1)]
 )
 def test_damaged_files_are_read_alike_by_every_way(first: int, count: int) -> None:
     assert isolated.faults(DRIVER, first, count) == []
@@ -228,12 +228,12 @@ def all_ways(path: Path, num_workers: int) -> list[tricodec.DecodeIssue]:
     return found
 
 
-@pytest.mark.parametrize("num_workers", [1, 2, 4])
+@pytest.mark.parametrize("num_workers", [1, 3])
 @pytest.mark.parametrize("name", UNDAMAGED)
 def test_undamaged_files_report_no_damage(name: str, num_workers: int) -> None:
     path = damaged_clips.made(name, UNDAMAGED[name], "160x96")
 
-    for _ in range(3):
+    for _ in range(num_workers):  # one worker does the same each time
         assert all_ways(path, num_workers) == []
 
 
@@ -252,12 +252,12 @@ def with_damage_that_ffmpeg_reports(path: Path, tmp_path: Path) -> bytes:
     raise AssertionError(f"ffmpeg reports no damage of {path}")
 
 
-@pytest.mark.parametrize("num_workers", [1, 2, 4])
 @pytest.mark.parametrize("name", UNDAMAGED)
-def test_damage_that_ffmpeg_reports_is_reported(name: str, num_workers: int, tmp_path: Path) -> None:
+def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> None:
     path = damaged_clips.made(name, UNDAMAGED[name], "160x96")
     data = with_damage_that_ffmpeg_reports(path, tmp_path)
 
-    video = tricodec.decode_video(data, num_workers=num_workers, device="cpu")
+    for num_workers in (1, 2, 4):
+        video = tricodec.decode_video(data, num_workers=num_workers, device="cpu")
 
-    assert video.num_damaged_packets > 0
+        assert video.num_damaged_packets > 0, num_workers
