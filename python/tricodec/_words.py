@@ -6,9 +6,10 @@ A word is taken in any case. These are the usual spellings.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 Layout: TypeAlias = Literal[
     "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
