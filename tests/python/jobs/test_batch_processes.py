@@ -26,7 +26,7 @@ from media import generated
 PATIENCE_SECONDS = 60
 SLOW = 'options = { preset = "veryslow" }'  # half a second a file
 FAST = 'options = { preset = "ultrafast" }'
-NUM_FILES = 3
+NUM_FILES = 2
 
 
 @pytest.fixture
