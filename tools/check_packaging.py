@@ -59,8 +59,8 @@ def check_recipe(path: Path) -> Iterator[str]:
     dependencies = re.search(r"^dependencies = \[(.*)\]$", project, re.MULTILINE)
     run = text.split("  run:\n")[1].split("\n\n")[0]
     for requirement in re.findall(r'"([^"]+)"', dependencies[1] if dependencies else ""):
-        name, bound = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()  # type: ignore[union-attr]
-        if f"- {name} {bound}".rstrip() not in run:
+        name, bound = re.fullmatch(r"([\w-]+)([^;]*).*", requirement).groups()  # type: ignore[union-attr]
+        if not re.search(rf"[-:] {name} {re.escape(bound)}$".replace(" $", "$"), run, re.MULTILINE):
             yield f"{path}: run has no '{name} {bound}', which pyproject.toml requires"
 
 
