@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import collections
 import contextlib
+import json
 import logging
 import signal
 import sys
@@ -78,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors"
     )
+    parser.add_argument("--json", action="store_true", help="print what is served, or the configuration, as JSON")
     instead = parser.add_argument_group("instead of serving").add_mutually_exclusive_group()
     instead.add_argument("--print-config", action="store_true", help="print the configuration of the models")
     instead.add_argument("--models-only", metavar="DIR", help="write a model repository for any tritonserver to DIR")
@@ -156,7 +158,7 @@ def _serve(options: argparse.Namespace) -> int:
     ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
     with server:
         while True:
-            status = _serve_once(server, with_tls=options.tls_cert is not None)
+            status = _serve_once(server, with_tls=options.tls_cert is not None, as_json=options.json)
             print(f"tritonserver ended by itself with status {status}", file=sys.stderr, flush=True)
             ends.append(time.monotonic())
             is_often = len(ends) == _MOST_ENDS and ends[-1] - ends[0] < _ENDS_SECONDS
@@ -165,11 +167,18 @@ def _serve(options: argparse.Namespace) -> int:
             server.restart()
 
 
-def _serve_once(server: Server, *, with_tls: bool) -> int:
+def _serve_once(server: Server, *, with_tls: bool, as_json: bool) -> int:
     """Tells what is served, and waits for the server's own end; returns its status."""
     with contextlib.ExitStack() as stack:
         if server.log_path is not None:
             stack.enter_context(contextlib.closing(log.Follower(server.log_path, sys.stderr)))
+        if as_json:
+            facts = {
+                "models": server.models, "left_out": server.left_out, "http": server.http_url,
+                "grpc": server.grpc_url, "metrics": f"http://{server.metrics_url}/metrics", "tls": with_tls,
+            }  # fmt: skip
+            print(json.dumps(facts), flush=True)
+            return server.wait(_HANG_SECONDS)
         for model, reason in server.left_out.items():
             print(f"left out: {model}: {reason}", flush=True)
         print(
@@ -182,7 +191,11 @@ def _serve_once(server: Server, *, with_tls: bool) -> int:
 
 def _print_config(options: argparse.Namespace) -> int:
     repository = Path(options.model_repository or installed_repository())
-    for name, config in describe_models(repository, options.model, options.environment, options.parameters).items():
+    configs = describe_models(repository, options.model, options.environment, options.parameters)
+    if options.json:
+        print(json.dumps(configs, indent=2))
+        return 0
+    for name, config in configs.items():
         print(f"# {name}/config.pbtxt\n{config}")
     return 0
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -308,18 +309,24 @@ def test_the_server_dies_with_its_parent_and_the_next_start_deletes_its_folder(
 
 
 @needs_triton
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "as_json"), [(signal.SIGINT, False), (signal.SIGTERM, True)])
+def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals, as_json: bool) -> None:
     # Tests that run in the background may have SIGINT ignored, which children inherit.
     python = ["env", f"--default-signal={number.name[3:]}", sys.executable]
     command = [*python, "-m", "tricodec.cli", "serve", "--model-repository", str(echo)]
     options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--parameter", "echo.word=told"]
+    options += ["--json"] * as_json
     with subprocess.Popen(
         [*command, *options, "--", "--log-warning=1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdout is not None
-        line = next(line for line in process.stdout if line.startswith("serving"))
-        http, grpc = re.findall(r"(?:http|grpc) (127\.0\.0\.1:\d+)", line)
+        line = process.stdout.readline()
+        if as_json:
+            told = json.loads(line)
+            models, http, grpc = told["models"], told["http"], told["grpc"]
+        else:
+            models = [line.removeprefix("serving ").partition(":")[0]]
+            http, grpc = re.findall(r"(?:http|grpc) (127\.0\.0\.1:\d+)", line)
         with urllib.request.urlopen(f"http://{http}/v2/models/echo/ready") as answer:
             assert answer.status == 200
         assert ask_echo(grpc, b"x")["word"] == "told"
@@ -327,7 +334,7 @@ def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals) -
         process.send_signal(number)
         status = process.wait(60)
 
-    assert line.startswith("serving echo: ")
+    assert models == ["echo"]
     assert status == 0
     assert len(family) >= 2
     assert not [pid for pid in family if running(pid)]
