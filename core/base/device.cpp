@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/gpu.h"
 #include "tricodec/base/text.h"
@@ -62,7 +63,8 @@ Device resolve_device(std::string_view request, GpuNeed need) {
     }
     fail(ErrorCode::invalid_argument,
          "device '" + wanted + "'" + (same_word(request, "auto") && wanted != "auto" ? " (from TRICODEC_DEVICE)" : "") +
-             " is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'");
+             " is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'" +
+             did_you_mean(wanted, "auto cpu cuda cuda:0 cuda:1 cuda:2 cuda:3"));
 }
 
 }  // namespace tricodec

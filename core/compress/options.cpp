@@ -2,13 +2,14 @@
 /// The names of options, and which values each algorithm accepts.
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "compress/chunk_codec.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 #include "tricodec/compress/compress.h"
 
 namespace tricodec {
@@ -32,11 +33,6 @@ constexpr std::array<std::string_view, 5> kChecksumPolicies = {"NO_COMPUTE_NO_VE
 constexpr std::array<std::string_view, 3> kBitShuffles = {"NVCOMP_BITSHUFFLE_NONE", "NVCOMP_BITSHUFFLE_MSB_FIRST",
                                                           "NVCOMP_BITSHUFFLE_LSB_FIRST"};
 
-bool same_word(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 /// The index of a word in a list.
 std::size_t find_word(std::string_view name, std::span<const std::string_view> words, const char* argument) {
     std::string known;
@@ -44,8 +40,8 @@ std::size_t find_word(std::string_view name, std::span<const std::string_view> w
         if (same_word(name, words[i])) return i;
         known += (i == 0 ? "" : ", ") + std::string(words[i]);
     }
-    fail(ErrorCode::invalid_argument,
-         std::string(argument) + " \"" + std::string(name) + "\" is not accepted; use one of " + known);
+    fail(ErrorCode::invalid_argument, std::string(argument) + " \"" + std::string(name) +
+                                          "\" is not accepted; use one of " + known + did_you_mean(name, known));
 }
 
 }  // namespace
@@ -73,8 +69,9 @@ Compression parse_compression(std::string_view name) {
         if (same_word(name, kNames[i])) return static_cast<Compression>(i);
         known += (i == 0 ? "" : ", ") + std::string(kNames[i]);
     }
-    fail(ErrorCode::invalid_argument,
-         "Unknown algorithm: \"" + std::string(name) + "\". It must be one of " + known + ", in any case.");
+    fail(ErrorCode::invalid_argument, "Unknown algorithm: \"" + std::string(name) + "\". It must be one of " + known +
+                                          ", in any case" +
+                                          (did_you_mean(name, known).empty() ? "." : did_you_mean(name, known)));
 }
 
 std::size_t size_of(ElementType type) noexcept {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 #include "tricodec/image/transform.h"
@@ -19,7 +20,8 @@ Value parse_word(std::string_view option, std::string_view word,
         if (same_word(word, name)) return value;
         accepted += (accepted.empty() ? "\"" : ", \"") + std::string(name) + "\"";
     }
-    fail(ErrorCode::invalid_argument, std::string(option) + " \"" + std::string(word) + "\" is not one of " + accepted);
+    fail(ErrorCode::invalid_argument, std::string(option) + " \"" + std::string(word) + "\" is not one of " + accepted +
+                                          did_you_mean(word, accepted));
 }
 
 }  // namespace

@@ -67,7 +67,9 @@ void InputContext::expect_format() {
     if (probed < 0) {
         const auto kind = code_of(probed);
         fail(kind, "'" + name_ + "' is not a supported media file: " + ff::damage_text(probed, kind) +
-                       (options_.any_media ? "; pass format= if its bytes do not state the format" : ""));
+                       (options_.any_media ? "; pass format= if its bytes do not state the format"
+                                           : "; accepted are mp4, mov, mkv, webm, avi, ts, ivf and raw H.264, HEVC, "
+                                             "AV1 and MPEG-4"));
     }
     const std::string format = options_.format->name;
     if (is_allowed_container(format) || (options_.any_media && is_allowed_audio_or_image(format))) return;
@@ -107,7 +109,9 @@ void InputContext::open() {
     std::string why = ff::damage_text(opened, kind);
     if (why.find("moov atom not found") != std::string::npos) {
         // The most frequent error: an upload or a recording that was cut off.
-        why += ": the file has no index, because it was cut off or its writer never finished, or it is no mp4 at all";
+        why +=
+            ": the file has no index, because it was cut off or its writer never finished, or it is no mp4 at all; "
+            "copy or record it again";
     }
     fail(kind,
          "cannot open '" + name_ + "'" + (format == nullptr ? "" : std::string(" as ") + format->name) + ": " + why);

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
+#include "base/suggestion.h"
 #include "media/container_policy.h"
 #include "media/spool.h"
 #include "tricodec/base/error.h"
@@ -16,8 +18,27 @@
 namespace tricodec {
 namespace {
 
+constexpr std::size_t kMostNames = 2000;
+
 std::string system_text(int code) {
     return std::strerror(code);
+}
+
+/// What may be meant by a path at which there is no file.
+std::string remedy_of(const std::filesystem::path& path) {
+    if (path.string().starts_with("~")) return "; a shell replaces ~, and this is none: write the folder out";
+    std::error_code failed;
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::current_path(failed);
+    std::vector<std::string> names;
+    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+         entry.increment(failed)) {
+        names.push_back(entry->path().filename().string());
+        if (names.size() == kMostNames) break;
+    }
+    if (failed) return "; there is no folder '" + folder.string() + "'";
+    const std::string nearest = nearest_word(path.filename().string(), names);
+    if (!nearest.empty()) return "; did you mean '" + (path.parent_path() / nearest).string() + "'?";
+    return path.is_absolute() ? "; check the path" : "; it was looked for in '" + folder.string() + "'";
 }
 
 class FileReader final : public ByteReader {
@@ -27,13 +48,17 @@ public:
         fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd_ < 0) {
             const auto code = errno == ENOENT || errno == ENOTDIR ? ErrorCode::not_found : ErrorCode::io;
-            fail(code, "cannot open '" + name_ + "': " + system_text(errno));
+            const std::string why = system_text(errno);
+            fail(code, "cannot open '" + name_ + "': " + why + (code == ErrorCode::not_found ? remedy_of(path) : ""));
         }
         struct stat status{};
         if (::fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
             ::close(fd_);
-            fail(ErrorCode::refused,
-                 "'" + name_ + "' is not a regular file; read it yourself and pass the bytes or a file-like object");
+            const bool is_folder = S_ISDIR(status.st_mode);
+            fail(ErrorCode::refused, "'" + name_ + "' is " +
+                                         (is_folder ? "a folder; pass one of the files in it"
+                                                    : "not a regular file; read it yourself and pass the bytes or a "
+                                                      "file-like object"));
         }
         size_ = status.st_size;
     }
@@ -96,7 +121,7 @@ MediaSource MediaSource::from_path(const std::filesystem::path& path) {
             ::stat(text.c_str(), &status) == 0, refused,
             "'" + text + "' names the protocol '" + std::string(protocol) +
                 "', and only files and memory are opened; fetch the media yourself and pass a plain path, the "
-                "bytes or a file-like object");
+                "bytes or a file-like object (in Python, tricodec.remote opens s3, gs, az, https and hf)");
     }
     MediaSource source;
     source.name_ = text;

@@ -11,6 +11,7 @@ extern "C" {
 #include <array>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "media/container_policy.h"
 #include "tricodec/base/text.h"
 
@@ -124,7 +125,8 @@ CodecId parse_codec(std::string_view name) {
         if (same_word(known, wanted)) return entry.codec;
         accepted += (accepted.empty() ? "" : ", ") + std::string(known);
     }
-    fail(ErrorCode::invalid_argument, "codec '" + std::string(name) + "' is not one of " + accepted);
+    fail(ErrorCode::invalid_argument,
+         "codec '" + std::string(name) + "' is not one of " + accepted + did_you_mean(name, accepted));
 }
 
 std::string_view to_string(StreamKind kind) noexcept {

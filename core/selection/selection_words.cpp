@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {
@@ -126,7 +127,9 @@ TimePolicy parse_time_policy(std::string_view word) {
     for (const auto& [name, policy] : kPolicies) {
         if (name == word) return policy;
     }
-    fail(ErrorCode::invalid_argument, "policy '" + std::string(word) + "' is not one of nearest, on_screen, exact");
+    constexpr std::string_view accepted = "nearest, on_screen, exact";
+    fail(ErrorCode::invalid_argument,
+         "policy '" + std::string(word) + "' is not one of " + std::string(accepted) + did_you_mean(word, accepted));
 }
 
 Sampling parse_sampling(std::string_view word) {
@@ -135,7 +138,9 @@ Sampling parse_sampling(std::string_view word) {
         if (rule.name == word) return rule.sampling;
         names.push_back(rule.name);
     }
-    fail(ErrorCode::invalid_argument, "sampling '" + std::string(word) + "' is not one of " + listed(names));
+    const std::string accepted = listed(names);
+    fail(ErrorCode::invalid_argument,
+         "sampling '" + std::string(word) + "' is not one of " + accepted + did_you_mean(word, accepted));
 }
 
 std::vector<std::string> words_of(const FrameSelection& selection) {

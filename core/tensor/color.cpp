@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 
@@ -20,7 +21,8 @@ Enum parse_word(std::string_view what, std::string_view name, Enum last) {
         if (same_word(word, name)) return value;
         accepted += (accepted.empty() ? "\"" : ", \"") + std::string(word) + "\"";
     }
-    fail(ErrorCode::invalid_argument, std::string(what) + " \"" + std::string(name) + "\" is not one of " + accepted);
+    fail(ErrorCode::invalid_argument,
+         std::string(what) + " \"" + std::string(name) + "\" is not one of " + accepted + did_you_mean(name, accepted));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 
@@ -32,7 +33,8 @@ DType parse_dtype(std::string_view name) {
         if (same_word(kNames[i], name)) return static_cast<DType>(i);
         accepted += (i == 0 ? "" : ", ") + std::string(kNames[i]);
     }
-    fail(ErrorCode::invalid_argument, "dtype '" + std::string(name) + "' is not one of " + accepted);
+    fail(ErrorCode::invalid_argument,
+         "dtype '" + std::string(name) + "' is not one of " + accepted + did_you_mean(name, accepted));
 }
 
 }  // namespace tricodec

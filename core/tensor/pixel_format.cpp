@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {
@@ -134,7 +135,8 @@ PixelFormat parse_pixel_format(std::string_view name) {
         if (format.name == plain) return format.format;
         accepted += (accepted.empty() ? "" : ", ") + std::string(format.name);
     }
-    fail(ErrorCode::invalid_argument, "pixel format '" + std::string(name) + "' is not one of " + accepted);
+    fail(ErrorCode::invalid_argument,
+         "pixel format '" + std::string(name) + "' is not one of " + accepted + did_you_mean(name, accepted));
 }
 
 std::span<const PixelFormatInfo> all_pixel_formats() noexcept {

@@ -244,7 +244,7 @@ MediaSource to_media_source(const py::object& source) {
     throw py::type_error(
         "source must be a path (str or os.PathLike), bytes-like, or an object with read(n) and, if it can, "
         "seek(offset, whence), not " +
-        shown(source));
+        shown(source) + (py::isinstance<py::list>(source) ? "; tricodec.read_many reads several videos" : ""));
 }
 
 void bind_source(py::module_& module) {

@@ -160,7 +160,7 @@ _IMPORTED_AT_FIRST_USE = {
 
 def __getattr__(name: str) -> Any:
     if name not in _IMPORTED_AT_FIRST_USE:
-        raise AttributeError(f"module 'tricodec' has no attribute '{name}'")
+        raise AttributeError(f"module 'tricodec' has no attribute '{name}'{_keywords.meant(name, __all__)}")
     from importlib import import_module
 
     module = import_module(_IMPORTED_AT_FIRST_USE[name])

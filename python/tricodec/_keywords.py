@@ -8,7 +8,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from tricodec import _tricodec, _words
 from tricodec.selection import SELECTION_WORDS
@@ -39,6 +39,48 @@ _TYPES_OF: dict[str, dict[str, Any]] = {
 _SELECTION_DEFAULTS = {"start": 0, "stride": 1, "count": -1}
 _MOST_SUGGESTED = 3
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_PLAIN: dict[str, type] = {"str": str}  # numbers have many types
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+#: Names of other packages for what is here under another one.
+_ELSEWHERE = {
+    "VideoReader": "FrameReader",
+    "VideoDecoder": "FrameReader",
+    "VideoCapture": "FrameReader",
+    "open": "FrameReader",
+    "read_video": "decode_video",
+    "load": "decode_video",
+    "read": "decode_video",
+    "write_video": "encode_video",
+    "VideoWriter": "Muxer",
+    "info": "probe",
+    "fps": "frame_rate",
+    "framerate": "frame_rate",
+    "bitrate": "bit_rate",
+    "quality": "crf",
+    "width": "size",
+    "height": "size",
+    "resolution": "size",
+    "normalize": "mean",
+    "frames": "indices",
+    "frame_indices": "indices",
+    "timestamps": "times",
+    "num_threads": "num_workers",
+}
+
+
+def meant(name: str, accepted: Iterable[str]) -> str:
+    """Text "; did you mean 'x'?" for a name that is none of the accepted ones, or nothing."""
+    import difflib
+
+    words = list(dict.fromkeys(accepted))
+    close = difflib.get_close_matches(name, words, _MOST_SUGGESTED, 0.6)
+    elsewhere = _ELSEWHERE.get(name)
+    if elsewhere in words:
+        close = [elsewhere]
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 def install(public: dict[str, Any]) -> None:
@@ -78,12 +120,26 @@ def with_words(function: _Function) -> _Function:
 
 def unknown_keyword(call: str, name: str, accepted: Iterable[str]) -> TypeError:
     """The error for a keyword that a call does not have."""
-    import difflib
-
     words = list(dict.fromkeys(accepted))
-    close = difflib.get_close_matches(name, words, _MOST_SUGGESTED, 0.5)
-    remedy = f"did you mean {' or '.join(map(repr, close))}?" if close else f"accepted: {', '.join(words)}"
-    return TypeError(f"{call}() got an unexpected keyword argument {name!r}; {remedy}")
+    remedy = meant(name, words) or f"; accepted: {', '.join(words)}"
+    return TypeError(f"{call}() got an unexpected keyword argument {name!r}{remedy}")
+
+
+def explains_keywords(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """A decorator: an unknown keyword of a function gets the nearest one that it has."""
+
+    @functools.wraps(function)
+    def explained(*arguments: _Arguments.args, **keywords: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*arguments, **keywords)
+        except TypeError as error:
+            names = inspect.signature(function).parameters
+            wrong = next((name for name in keywords if name not in names), None)
+            if wrong is None or "unexpected keyword" not in str(error):
+                raise
+            raise unknown_keyword(function.__name__, wrong, names) from None
+
+    return explained
 
 
 def _explained(native: Callable[..., Any], call: str, others: tuple[str, ...]) -> Callable[..., Any]:
@@ -173,6 +229,13 @@ def _better_error(
         )
     positional = dict(zip(names, arguments, strict=False))
     given = {**positional, **keywords}
+    for name, annotation in parameters:
+        kind, _, default = annotation.partition(" = ")
+        expected_kind = _PLAIN.get(kind)
+        if name in given and expected_kind and not isinstance(given[name], expected_kind):
+            like = f", such as {default}" if default else ""
+            value = given[name]
+            return TypeError(f"{call}(): {name} is a {kind}{like}, not {_short(value)} ({type(value).__name__})")
     for name, annotation in parameters:
         if name not in given and "=" not in annotation:
             return TypeError(f"{call}() is missing the argument {name!r}")

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import dataclasses
 
 from tricodec import _tricodec
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of the process. Objects read them when they are opened. See `set_limits`."""
 
@@ -59,4 +59,10 @@ def set_limits(**fields: int) -> None:
 
     Thread safety: safe.
     """
+    known = [each.name for each in dataclasses.fields(Limits)]
+    for name in fields:
+        if name not in known:
+            from tricodec._keywords import meant
+
+            raise TypeError(f"{name!r} is not a limit; use one of {', '.join(known)}{meant(name, known)}")
     _tricodec.set_limits(**fields)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from collections.abc import Iterator
@@ -57,6 +58,9 @@ def open_index(path: Path) -> tuple[Any, str]:
     pa = arrow()
     import pyarrow.parquet as pq
 
+    if not path.exists():
+        text = "there is no index of videos here; `tricodec index FOLDER -o INDEX` writes one"
+        raise FileNotFoundError(errno.ENOENT, text, str(path))
     try:
         file = pq.ParquetFile(path, memory_map=False)
         facts = json.loads((file.schema_arrow.metadata or {})[METADATA_KEY])

@@ -359,6 +359,13 @@ def translate(error: InferenceServerException, url: str) -> Exception:
     if status.endswith("DEADLINE_EXCEEDED"):
         return unanswered(TimeoutError(f"{url} did not answer in time: {message}"))
     if status.endswith("UNAVAILABLE"):
-        return unanswered(ConnectionError(f"{url} cannot answer: {message}"))
+        remedy = "leave out http:// from the URL" if "://" in url else "start a server, or check host and gRPC port"
+        return unanswered(ConnectionError(f"{url} cannot answer: {message}; {remedy}"))
+    if "unknown model" in message:
+        unknown: Exception = InferenceServerException(
+            f"{url} does not serve this model: {message}; start the server with it (tricodec serve --model NAME)",
+            status=status or None,
+        )
+        return unknown
     unchanged: Exception = error
     return unchanged

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tricodec import _tricodec
+from tricodec._keywords import explains_keywords
 from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class TranscodeResult:
     data: bytes | None = dataclasses.field(repr=False)
 
 
+@explains_keywords
 def transcode(
     source: Source,
     target: Target,

@@ -16,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import torch
-from torch.utils.data import Dataset, IterableDataset, get_worker_info
+try:
+    import torch
+    from torch.utils.data import Dataset, IterableDataset, get_worker_info
+except ImportError as _error:
+    raise ImportError(f"tricodec.torch needs PyTorch ({_error}): pip install 'tricodec[torch]'") from _error
 
 from tricodec._tricodec import FrameReader, Transform
 from tricodec.selection import SELECTION_WORDS
