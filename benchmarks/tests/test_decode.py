@@ -194,7 +194,7 @@ def test_another_frame_is_told_from_the_right_one() -> None:
 
 
 def test_table_is_rendered_between_its_markers_only() -> None:
-    block = decode_table.summary(FACTS, ROWS)
+    block = decode_table.everything(FACTS, ROWS)
     begin, end = "<!-- performance: written by benchmarks/table.py -->\n", "<!-- end of performance -->"
 
     text = table.replaced(f"# Title\n\n{begin}old\n{end}\n\nrest", "performance", block)

@@ -42,3 +42,11 @@ def test_the_container_for_development_opens_the_environment_of_the_build() -> N
 
     assert settings["cmake.configurePreset"] in {preset["name"] for preset in presets["configurePresets"]}
     assert settings["python.defaultInterpreterPath"].endswith("/.venv/bin/python")
+
+
+def test_the_map_of_the_tree_names_what_exists() -> None:
+    page = (REPOSITORY / "docs" / "explanation" / "where_to_change.md").read_text()
+    named = set(re.findall(r"`((?:core|python|plugin|triton_backend|tests|benchmarks|docs)/[\w./]*)`", page))
+
+    assert len(named) >= 20
+    assert [name for name in named if not (REPOSITORY / name).exists()] == []
