@@ -27,16 +27,14 @@ import numpy.typing as npt
 
 from tricodec._dataset._columns import READABLE
 from tricodec._dataset._index import DatasetIndex
-from tricodec._dataset._locate import place_of
+from tricodec._dataset._locate import LOCATED_COLUMNS, located_row
 from tricodec._jobs._batch import BatchSummary, summary_of
 from tricodec._jobs._job import make_job, remove_parts, tasks_of, undone
 from tricodec._jobs._manifest import Manifest
 from tricodec._jobs._processes import perform_here
-from tricodec._jobs._task import Task
+from tricodec._jobs._task import Task, source_of
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
 from tricodec._public import public_names
-from tricodec._remote._source import remote
-from tricodec._remote._stores import is_remote_url
 from tricodec._tricodec import DeviceArray, FrameReader, Transform
 
 if TYPE_CHECKING:
@@ -239,7 +237,7 @@ def _ray_data() -> Any:
     return ray.data
 
 
-_NO_RANGE = {"path": "", "place": "", "first": 0, "count": 0, "index": b""}
+_NO_RANGE = {"path": "", "place": "", "member": "null", "first": 0, "count": 0, "index": b""}
 """An item without frames: Ray has no data sets with columns and without rows."""
 
 
@@ -248,25 +246,24 @@ def _ranges(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """An item for each task, with frames from ``first`` on of a video and the index of its packets.
 
-    Of a video with several items the index is an object of Ray instead, by the video's place.
+    Of a video with several items the index is an object of Ray instead, by the video's path.
     """
     import ray
 
     items, indexes = [], {}
     with tempfile.TemporaryDirectory() as folder:
         index = _index_of(sources, Path(folder) / "index.parquet", remote_options)
-        facts = index.table.select(["path", "status", "num_frames", "gop_first_frame"]).to_pylist()
+        facts = index.table.select([*LOCATED_COLUMNS, "status", "num_frames", "gop_first_frame"]).to_pylist()
         for number, row in enumerate(facts):
             if row["status"] not in READABLE or not row["num_frames"]:
                 continue
-            place, packets = place_of(row["path"], index.root), index.index_bytes(number) or b""
+            found, packets = located_row(row, index.root), index.index_bytes(number) or b""
+            member = found.member and {name: getattr(found.member, name) for name in ("name", "offset", "size_bytes")}
+            video = {"path": row["path"], "place": found.place, "member": json.dumps(member)}
             ranges = list(itertools.pairwise(_cut([*row["gop_first_frame"], row["num_frames"]], frames_per_block)))
             if len(ranges) > 1 and packets:
-                indexes[place], packets = ray.put(packets), b""
-            items += [
-                {"path": row["path"], "place": place, "first": first, "count": end - first, "index": packets}
-                for first, end in ranges
-            ]
+                indexes[row["path"]], packets = ray.put(packets), b""
+            items += [{**video, "first": first, "count": end - first, "index": packets} for first, end in ranges]
     return items, indexes
 
 
@@ -299,8 +296,8 @@ def _decode(item: dict[str, Any], reading: dict[str, Any]) -> Iterator[dict[str,
     if count == 0:
         return
     path, place = str(item["path"][0]), str(item["place"][0])
-    source = remote(place, **reading["remote_options"]) if is_remote_url(place) else place
-    reference = reading["indexes"].get(place)
+    source = source_of(path, place, json.loads(str(item["member"][0])), reading["remote_options"])
+    reference = reading["indexes"].get(path)
     index = (item["index"][0] or None) if reference is None else ray.get(reference)
     transform = Transform(**reading["transform"])
     with FrameReader(source, device=reading["device"], num_workers=1, index=index) as reader:

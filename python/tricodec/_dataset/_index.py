@@ -17,8 +17,8 @@ from tricodec._dataset import _build
 from tricodec._dataset._columns import READABLE
 from tricodec._dataset._examine import Examination, examine
 from tricodec._dataset._file import open_index
-from tricodec._dataset._locate import Located, absolute, place_of
-from tricodec._dataset._parts import Member, TarPart
+from tricodec._dataset._locate import LOCATED_COLUMNS, absolute, located_row, place_of
+from tricodec._dataset._parts import TarPart
 from tricodec._remote._stores import is_remote_url
 from tricodec._tricodec import FrameReader, log
 from tricodec.errors import CorruptDataError, SourceChangedError
@@ -151,13 +151,8 @@ class DatasetIndex:
     def source(self, i: SupportsIndex) -> Any:
         """The video of a row: an absolute path, a RemoteSource, or a source of a part of a file."""
         row = self._checked(i)
-        path, file, offset, size = (
-            self._table[name][row].as_py() for name in ("path", "file", "file_offset", "size_bytes")
-        )  # fmt: skip
-        if file is None:
-            return Located(path, place_of(path, self._root)).source(self._remote_options)
-        member = Member(path.removeprefix(f"{file}/"), offset, size)
-        return Located(path, place_of(file, self._root), file=file, member=member).source(self._remote_options)
+        columns = {name: self._table[name][row].as_py() for name in LOCATED_COLUMNS}
+        return located_row(columns, self._root).source(self._remote_options)
 
     def sample(self, i: SupportsIndex) -> dict[str, bytes]:
         """The other files of a row's sample in its tar archive, by their extensions: captions, labels, ..."""

@@ -24,6 +24,10 @@ SUFFIXES = frozenset(
 )
 
 
+#: The columns of an index that say which video a row is of.
+LOCATED_COLUMNS = ("path", "size_bytes", "mtime_ns", "etag", "file", "file_offset")
+
+
 @dataclasses.dataclass(frozen=True)
 class Located:
     """A video, and its version as far as that is known before it is opened."""
@@ -145,6 +149,16 @@ def is_tar(place: str) -> bool:
 def is_parquet(place: str) -> bool:
     """Whether a file is a table, of which each row holds a video."""
     return place.lower().endswith(".parquet")
+
+
+def located_row(row: Mapping[str, Any], root: str) -> Located:
+    """The video of a row of an index: of its columns path, size_bytes, mtime_ns, etag, file and file_offset."""
+    path, file = row["path"], row["file"]
+    version = (row["size_bytes"], row["mtime_ns"], row["etag"])
+    if file is None:
+        return Located(path, place_of(path, root), *version)
+    member = Member(path.removeprefix(f"{file}/"), row["file_offset"], row["size_bytes"])
+    return Located(path, place_of(file, root), *version, file=file, member=member)
 
 
 def place_of(path: str, root: str) -> str:

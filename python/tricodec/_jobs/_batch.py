@@ -107,7 +107,7 @@ def batch(
             does. "frames" writes ``.npz`` files with ``frames``, ``index`` and ``seconds``. "scene_cuts" and "probe"
             write ``.json`` files.
         inputs: files, folders (with all folders below), URLs, and indexes of `tricodec index` (``.parquet``). Of
-            folders the videos are meant; of "compress" all files.
+            folders and tar archives the videos are meant; of "compress" all files.
         output: a folder, which is made.
         options: of the job: those of `transcode`, of `compress.compress_file`, of `decode_video` for "frames" (but out,
             context, stream and pinned), of `scenes.scene_cuts`. Plain numbers, texts and lists. "transcode" has

@@ -12,9 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tricodec._dataset._columns import READABLE
+from tricodec._dataset._columns import READABLE, NotAnIndexError
 from tricodec._dataset._index import DatasetIndex
-from tricodec._dataset._locate import Located, absolute, any_file, is_video, locate, place_of
+from tricodec._dataset._locate import (
+    LOCATED_COLUMNS,
+    Located,
+    absolute,
+    any_file,
+    is_parquet,
+    locate,
+    locate_videos,
+    located_row,
+)
 from tricodec._jobs._kinds import KINDS, checked_options, refuse_other
 from tricodec._jobs._manifest import Manifest
 from tricodec._jobs._task import DONE, Task, checksum_of, is_same_version
@@ -93,10 +102,16 @@ def tasks_of(job: Job) -> list[Task]:
     for located, name in _located(job):
         output = _output_name(name, job)
         target = str(job.output / output)
-        if target == located.place:
+        if located.member is None and target == located.place:
             raise ValueError(f"'{target}' would replace itself; name another folder as output")
         version = {"size_bytes": located.size_bytes, "mtime_ns": located.mtime_ns, "etag": located.etag}
-        task = Task(job.kind, located.place, target, output, job.options, job.remote_options, version, key)
+        member, source = None, located.place
+        if located.member is not None:
+            member = {name: getattr(located.member, name) for name in ("name", "offset", "size_bytes")}
+            source = f"{located.place}/{located.member.name}"
+        task = Task(
+            job.kind, source, located.place, member, target, output, job.options, job.remote_options, version, key
+        )  # fmt: skip
         other = tasks.setdefault(output, task)
         if other.source != task.source:
             raise ValueError(
@@ -139,15 +154,20 @@ def _is_done(task: Task, job: Job, row: Mapping[str, Any] | None) -> bool:
 
 def _located(job: Job) -> Iterator[tuple[Located, PurePosixPath]]:
     """The files of a job, and their places below the output folder without their final suffix."""
-    accept = any_file if KINDS[job.kind].is_of_any_file else is_video
+    is_of_videos = not KINDS[job.kind].is_of_any_file
     for name in job.inputs:
-        if name.endswith(".parquet") and not KINDS[job.kind].is_of_any_file:
-            yield from _of_index(name)
+        if is_of_videos and is_parquet(name) and (index := _index(name)) is not None:
+            yield from _of_index(index)
             continue
         if not is_remote_url(name) and not Path(name).exists():
             raise MediaNotFoundError(f"'{name}' does not exist; name a file, a folder, a URL or an index (.parquet)")
         root = "" if is_remote_url(name) else absolute(name if Path(name).is_dir() else Path(name).parent)
-        for each in locate([name], root, job.remote_options, accept):
+        found = (
+            locate_videos([name], root, job.remote_options)
+            if is_of_videos
+            else locate([name], root, job.remote_options, any_file)
+        )
+        for each in found:
             if not (root and _is_output(each.place, root, job)):
                 yield each, _below(each.path)
 
@@ -160,13 +180,18 @@ def _is_output(place: str, root: str, job: Job) -> bool:
     return is_inside and Path(place).is_relative_to(job.output)
 
 
-def _of_index(name: str) -> Iterator[tuple[Located, PurePosixPath]]:
-    index = DatasetIndex(name)
-    facts = index.table.select(["path", "status", "size_bytes", "mtime_ns", "etag"])
-    for row in facts.to_pylist():
+def _index(name: str) -> DatasetIndex | None:
+    """An index; None for another Parquet file, of which each row may hold a video."""
+    try:
+        return DatasetIndex(name)
+    except NotAnIndexError:
+        return None
+
+
+def _of_index(index: DatasetIndex) -> Iterator[tuple[Located, PurePosixPath]]:
+    for row in index.table.select([*LOCATED_COLUMNS, "status"]).to_pylist():
         if row["status"] in READABLE:
-            place = place_of(row["path"], index.root)
-            yield Located(row["path"], place, row["size_bytes"], row["mtime_ns"], row["etag"]), _below(row["path"])
+            yield located_row(row, index.root), _below(row["path"])
 
 
 def _below(path: str) -> PurePosixPath:

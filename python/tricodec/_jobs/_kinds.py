@@ -87,7 +87,7 @@ def _check_transcode(options: dict[str, Any]) -> None:
 
 def _compress(source: Any, target: Path, options: dict[str, Any], _report: Report) -> dict[str, Any]:
     if not isinstance(source, str | os.PathLike):
-        raise ValueError(f"compress reads local files, and {source!r} is remote; copy it first")
+        raise ValueError(f"compress reads local files alone, and {source!r} is none; copy it to one first")
     done = compress_file(source, target, **options)
     return {"bytes_read": done.bytes_read}
 

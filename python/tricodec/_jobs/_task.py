@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tricodec._dataset._locate import Located
+from tricodec._dataset._parts import Member
 from tricodec._jobs._kinds import KINDS, Report
-from tricodec._remote._source import remote
-from tricodec._remote._stores import is_remote_url
 from tricodec.errors import CorruptDataError, MediaNotFoundError, RefusedError, UnsupportedError
 
 DONE = ("done", "damaged")
@@ -29,7 +29,9 @@ class Task:
 
     Attributes:
         kind: the job.
-        source: an absolute path or a URL.
+        source: an absolute path or a URL; of a video in an archive the archive's, and the name in it.
+        place: the path or URL that is opened: the archive's.
+        member: of a video in an archive: name, offset and size_bytes.
         target: the path of the output.
         output: the same as the manifest has it: from the output folder on.
         options: of the job, all of them.
@@ -40,6 +42,8 @@ class Task:
 
     kind: str
     source: str
+    place: str
+    member: dict[str, Any] | None
     target: str
     output: str
     options: dict[str, Any]
@@ -65,8 +69,8 @@ def perform(task: Task, report: Report = lambda _frames: None) -> dict[str, Any]
     """
     target = Path(task.target)
     row = {**new_row(task), "status": "done"}
-    source = remote(task.source, **task.remote_options) if is_remote_url(task.source) else task.source
     try:
+        source = source_of(task.source, task.place, task.member, task.remote_options)
         target.parent.mkdir(parents=True, exist_ok=True)
         row |= KINDS[task.kind].run(source, target, task.options, report)
         row["size_bytes"], row["sha256"] = checksum_of(target)
@@ -75,6 +79,11 @@ def perform(task: Task, report: Report = lambda _frames: None) -> dict[str, Any]
     if row.get("num_damaged_packets"):
         row["status"] = "damaged"
     return row
+
+
+def source_of(name: str, place: str, member: Mapping[str, Any] | None, remote_options: Mapping[str, Any]) -> Any:
+    """What ``FrameReader`` takes. For the arguments see `Task`."""
+    return Located(name, place, member=None if member is None else Member(**member)).source(remote_options)
 
 
 def new_row(task: Task) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def main() -> None:
                     print(json.dumps({"frames": frames}), file=answers, flush=True)
 
             task = Task(**json.loads(line))
-            with permissions_of(task.source):
+            with permissions_of(task.place):
                 row = perform(task, report)
             print(json.dumps({"row": row}), file=answers, flush=True)
     except (KeyboardInterrupt, BrokenPipeError):  # the parent has ended this process, or itself

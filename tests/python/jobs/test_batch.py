@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,24 @@ def test_an_index_and_a_parquet_manifest_go_together(videos: Path, tmp_path: Pat
     made = files_below(tmp_path / "facts")
     assert {row["output"]: row["sha256"] for row in rows} == made  # an index does not have what cannot be read
     assert sorted(made) == ["a.json", "below/b.json", "cut.json"]
+
+
+@pytest.mark.parametrize("through_index", [False, True])
+def test_videos_in_a_tar_archive_have_outputs_too(through_index: bool, videos: Path, tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "shard.tar", "w") as archive:
+        archive.add(videos / "a.mp4", "first/a.mp4")
+        archive.add(videos / "notes.txt", "first/a.txt")
+    inputs = tmp_path / "shard.tar"
+    if through_index:
+        tricodec.DatasetIndex.build([inputs], tmp_path / "index.parquet")
+        inputs = tmp_path / "index.parquet"
+
+    tricodec.batch("frames", inputs, tmp_path / "made", options={"stride": 9, "device": "cpu"})
+
+    (row,) = rows_of(tmp_path / "made" / "manifest.jsonl").values()
+    assert (row["source"], row["status"]) == (str(tmp_path / "shard.tar/first/a.mp4"), "done"), row["error"]
+    with np.load(tmp_path / "made" / row["output"]) as made:
+        np.testing.assert_array_equal(made["frames"], tricodec.decode_video(videos / "a.mp4", stride=9).frames)
 
 
 def test_outputs_in_a_folder_of_the_inputs_are_no_inputs(videos: Path) -> None:
