@@ -3,7 +3,7 @@
 # Installs the system packages that the build and the tests need and this machine lacks (Debian 12, Ubuntu 24.04). Where
 # that is not possible, says which they are and fails. With the argument "test" also what the tests need. With "libraries"
 # also what compiles the codec libraries of the wheel, and the encoders that these take from the system. With "fuzz" also
-# a clang with libFuzzer. With "docs" also doxygen.
+# a clang with libFuzzer. With "docs" also doxygen and Graphviz.
 set -euo pipefail
 
 missing=()
@@ -45,6 +45,7 @@ if [ "${1:-}" = fuzz ]; then
 fi
 if [ "${1:-}" = docs ]; then
   have doxygen || missing+=(doxygen)
+  have dot || missing+=(graphviz)
 fi
 if [ "${1:-}" = libraries ]; then
   for tool in make nasm; do have "$tool" || missing+=("$tool"); done

@@ -19,6 +19,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import diagrams
 from griffe_native import NativeDocstrings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,7 +159,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         title = re.search(r"^# (.*)$", file.content_string, re.MULTILINE) if file else None
         return f"[{title[1]}]({found[1]}{found[2]})" if title else found[0]
 
-    markdown = _NAMED.sub(titled, _LINK.sub(replaced, markdown))
+    markdown = diagrams.drawn(_NAMED.sub(titled, _LINK.sub(replaced, markdown)))
     if page.file.src_uri == "reference/cpp.md":
         parts = {"Classes": "annotated", "namespaces": "namespaces", "headers": "files"}
         links = " · ".join(f"[{name}](../cpp/{page}.html)" for name, page in parts.items())
