@@ -53,6 +53,7 @@ PYTHON_ALLOWED = {
     "python/tricodec/bench": {
         "tricodec",
         "tricodec._tricodec",
+        "tricodec._display",
         "tricodec.bench",
         "tricodec.dali",
         "tricodec.serve",

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import itertools
+import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
     from tricodec._dataset._sampler import ClipSampler
 
 _MOST_SKIPPED = 10_000
+_MOST_FREE = 2
+
+
+class Memory(Protocol):
+    """Where the frames of batches are put."""
+
+    def of(self, clips: Sequence[int]) -> Any:
+        """An array with one element a clip; None if its shape is not known."""
 
 
 class ClipBatches:
@@ -28,7 +38,14 @@ class ClipBatches:
     Thread safety: one thread at a time.
     """
 
-    def __init__(self, dataset: Dataset, sampler: ClipSampler, read_ahead_bytes: int, num_threads: int) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        sampler: ClipSampler,
+        read_ahead_bytes: int,
+        num_threads: int,
+        memory: Memory | None = None,
+    ) -> None:
         if read_ahead_bytes < 0 or num_threads < 0:
             raise ValueError(
                 f"read_ahead_bytes is {read_ahead_bytes} and num_threads is {num_threads}; expected 0 or more"
@@ -38,6 +55,7 @@ class ClipBatches:
         self._max_bytes = read_ahead_bytes
         self._num_threads = num_threads
         self._num_given = 0
+        self._memory: Memory = memory or _Memory(dataset)
         self.skipped: list[DamagedClip] = []
         """Clips that ``on_damage="skip"`` left out so far, the first 10,000."""
 
@@ -87,12 +105,13 @@ class ClipBatches:
             dataset._read,
             dataset._groups,
             dataset._clip_bytes,
+            self._memory.of,
             num_threads=self._num_threads or default_threads(),
             max_bytes=self._max_bytes,
         )
         try:
-            for _, found in ahead:
-                yield dataset._collate(found)
+            for found, memory in ahead:
+                yield dataset._collate(found, memory)
         finally:
             ahead.close()
 
@@ -101,18 +120,71 @@ class ClipBatches:
         self.load_state_dict(self.state_dict())
 
 
-def collate(found: Sequence[dict[str, Any] | DamagedClip], names: Sequence[str], may_skip: bool) -> dict[str, Any]:
+class _Memory:
+    """Arrays for the frames of batches. One that the program has dropped is used again: fresh pages cost more than a
+    copy.
+
+    Thread safety: one thread at a time.
+    """
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._kept: list[Any] = []
+
+    def of(self, clips: Sequence[int]) -> Any:
+        """An array with one element a clip; None if its shape is not known."""
+        found = self._dataset._batch_shape(clips)
+        if found is None:
+            return None
+        shape, dtype = found
+        size = math.prod(shape) * dtype.itemsize
+        free = [place for place in range(len(self._kept)) if _references(self._kept, place) == _ONE]
+        fitting = [place for place in free if self._kept[place].nbytes >= size]
+        taken = self._kept[fitting[0]] if fitting else np.empty(size, np.uint8)
+        dropped = set(free[_MOST_FREE:]) | (set(free) - set(fitting))
+        self._kept = [
+            each for place, each in enumerate(self._kept) if place not in dropped and each is not taken
+        ] + [taken]  # fmt: skip
+        return taken[:size].view(dtype).reshape(shape)
+
+
+def _references(arrays: list[Any], place: int) -> int:
+    return sys.getrefcount(arrays[place])
+
+
+_ONE = _references([np.empty(0)], 0)
+"""What is counted for an array that only a list has."""
+
+
+def collate(
+    found: Sequence[dict[str, Any] | DamagedClip], names: Sequence[str], may_skip: bool, memory: Any = None
+) -> dict[str, Any]:
     """A batch of clips: arrays with one element a clip.
 
     Args:
         found: clips, or what is wrong with them.
         names: what a clip has.
         may_skip: list under ``skipped`` what is wrong.
+        memory: an array that holds the frames of the batch, if each clip has its own.
     """
     clips = [each for each in found if isinstance(each, dict)]
     names = list(clips[0]) if clips else names
-    batch = {name: _stacked([clip[name] for clip in clips]) for name in names}
+    batch = {}
+    for name in names:
+        values = [clip[name] for clip in clips]
+        is_there = name == "frames" and memory is not None and len(clips) == len(memory)
+        batch[name] = _gathered(values, memory) if is_there else _stacked(values)
     return batch | ({"skipped": [each for each in found if not isinstance(each, dict)]} if may_skip else {})
+
+
+def _gathered(values: list[Any], memory: Any) -> Any:
+    """The frames of a batch: most are in its memory already."""
+    if any(not isinstance(value, np.ndarray) or value.shape != memory[0].shape for value in values):
+        return _stacked(values)
+    for place, value in enumerate(values):
+        if not np.may_share_memory(value, memory[place]):
+            memory[place] = value
+    return memory
 
 
 def _stacked(values: list[Any]) -> Any:

@@ -59,6 +59,8 @@ class ClipReader:
         self._index = index
         self._clips = clips
         self._transform = Transform(**transform_options)
+        self.dtype = _numpy_dtype(transform_options)
+        """Of the frames; None if numpy does not have it."""
         self._transform_options = transform_options
         self._reader_options = dict(reader_options)
         self._on_damage = on_damage
@@ -66,12 +68,13 @@ class ClipReader:
         self._idle: OrderedDict[int, _Open] = OrderedDict()
         self._warned: set[int] = set()
 
-    def read(self, row: int, clips: Sequence[int]) -> list[dict[str, Any] | DamagedClip]:
+    def read(self, row: int, clips: Sequence[int], outs: Sequence[Any]) -> list[dict[str, Any] | DamagedClip]:
         """Clips of one video, decoded together.
 
         Args:
             row: of the video in the index.
             clips: their numbers.
+            outs: memory for the frames of each clip, or None. It is used if the clip is alone and fits.
 
         Returns:
             For each clip ``frames``, ``pts_seconds``, ``video``, ``start``, ``clip`` and, with "pad", ``valid``; or
@@ -85,7 +88,8 @@ class ClipReader:
         try:
             with self._use(row) as video:
                 wanted = [video.reader._selected(**self._clips.words(clip))[0] for clip in clips]
-                frames = self._whole(video, np.concatenate(wanted))
+                out = outs[0] if len(clips) == 1 and _fits(video, outs[0], self._transform, len(wanted[0])) else None
+                frames = self._whole(video, np.concatenate(wanted), out)
                 if frames is not None:
                     return self._parts(row, clips, video, wanted, frames)
             # What a reader knows of damage depends on its reads: each clip has a reader of its own.
@@ -125,11 +129,11 @@ class ClipReader:
         for each in closed:
             each.reader.close()
 
-    def _whole(self, video: _Open, numbers: npt.NDArray[np.int64]) -> Any:
+    def _whole(self, video: _Open, numbers: npt.NDArray[np.int64], out: Any = None) -> Any:
         """The frames, or None if some of them are damaged."""
         reader = video.reader
         try:
-            frames = reader.batch(numbers, self._transform)
+            frames = reader.batch(numbers, self._transform, out)
         except IndexError:  # it has fewer frames than its index says
             return None
         if not video.expected.holds(reader):
@@ -198,7 +202,7 @@ class ClipReader:
         if self._on_damage == "skip":
             return DamagedClip(clip, row, path, message)
         length = self._clips.length(clip)
-        frames = np.zeros((length, *self.frame_shape(row)), _numpy_dtype(self._transform_options))
+        frames = np.zeros(self.clip_shape(row, length), self.dtype or np.float32)
         nothing = np.full(length, np.nan)
         return self._clip(row, clip, frames, nothing, np.full(length, -1), np.zeros(length, bool))
 
@@ -211,8 +215,8 @@ class ClipReader:
             found["valid"] = np.ones(len(numbers), bool) if valid is None else valid
         return found
 
-    def frame_shape(self, row: int) -> tuple[int, int, int]:
-        """The shape of one frame of a video, from the index alone."""
+    def clip_shape(self, row: int, length: int) -> tuple[int, int, int, int]:
+        """The shape of the frames of a clip, from the index alone."""
         options, table = self._transform_options, self._index.table
         height, width = (table[name][row].as_py() or 1 for name in ("height", "width"))
         if (table["rotation"][row].as_py() or 0) % 180 and options.get("rotate", True):
@@ -223,20 +227,17 @@ class ClipReader:
             height, width = options["size"]
         layout = str(options.get("layout", "HWC")).upper()
         channels = 8 if layout.endswith("8") else 1 if str(options.get("color")).lower() in ("gray", "grey") else 3
-        return (channels, height, width) if "CHW" in layout else (height, width, channels)
-
-    def clip_bytes(self, row: int, length: int) -> int:
-        """About how much memory the frames of a clip take."""
-        return (
-            length * int(np.prod(self.frame_shape(row))) * int(np.dtype(_numpy_dtype(self._transform_options)).itemsize)
-        )
+        return (length, channels, height, width) if "CHW" in layout else (length, height, width, channels)
 
 
-def _numpy_dtype(options: Mapping[str, Any]) -> Any:
-    """The dtype of frames; of torch's by its name."""
-    dtype = options.get("dtype", "uint8")
+def _fits(video: _Open, out: Any, transform: Transform, length: int) -> bool:
+    return out is not None and out.shape == (length, *video.reader.output_shape(transform))
+
+
+def _numpy_dtype(options: Mapping[str, Any]) -> np.dtype[Any] | None:
+    """The dtype of frames, if numpy has it."""
     try:
-        return np.dtype(dtype)
+        dtype: np.dtype[Any] = np.dtype(options.get("dtype", "uint8"))
+        return dtype
     except TypeError:
-        name = str(dtype).rpartition(".")[2]
-        return np.dtype("uint16" if name == "bfloat16" else name)
+        return None

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex
+
+import numpy as np
 
 from tricodec._dataset._batches import ClipBatches, collate
 from tricodec._dataset._cached import IndexSource, index_of
@@ -232,9 +235,11 @@ class Dataset:
             raise IndexError(f"clip {number} was asked for; there are {len(self)} clips")
         return clip
 
-    def _read(self, row: int, clips: Sequence[int]) -> list[dict[str, Any] | DamagedClip]:
-        """Clips of one video."""
-        found = self._reader_here().read(row, clips)
+    def _read(
+        self, row: int, clips: Sequence[int], outs: Sequence[Any] | None = None
+    ) -> list[dict[str, Any] | DamagedClip]:
+        """Clips of one video; their frames in `outs` if that is possible."""
+        found = self._reader_here().read(row, clips, outs or [None] * len(clips))
         for number, clip in zip(clips, found, strict=True):
             if isinstance(clip, dict):
                 clip.update(self._more(row, number))
@@ -265,8 +270,15 @@ class Dataset:
                 raise ValueError(f"'{self.index.table['path'][row].as_py()}' has no file '{name}' in its sample")
         return {name: _text(sample[name]) for name in self._members}
 
-    def _collate(self, found: Sequence[dict[str, Any] | DamagedClip]) -> dict[str, Any]:
-        return collate(found, self._names, self._may_skip)
+    def _collate(self, found: Sequence[dict[str, Any] | DamagedClip], memory: Any) -> dict[str, Any]:
+        return collate(found, self._names, self._may_skip, memory)
+
+    def _batch_shape(self, clips: Sequence[int]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        """The shape and dtype of the frames of a batch, if all its clips have a known one and the CPU decodes."""
+        shapes = {self._reader.clip_shape(self._clips.row(clip), self._clips.length(clip)) for clip in clips}
+        if len(shapes) != 1 or self._reader_options["device"] != "cpu" or self._reader.dtype is None:
+            return None
+        return (len(clips), *shapes.pop()), self._reader.dtype
 
     def _groups(self, clip: int) -> tuple[int, int, int]:
         """The row of a clip's video, and about the first and the last group of pictures that it needs."""
@@ -277,7 +289,8 @@ class Dataset:
         return row, int(begin), int(end)
 
     def _clip_bytes(self, clip: int) -> int:
-        return self._reader.clip_bytes(self._clips.row(clip), self._clips.length(clip))
+        shape = self._reader.clip_shape(self._clips.row(clip), self._clips.length(clip))
+        return math.prod(shape) * (8 if self._reader.dtype is None else self._reader.dtype.itemsize)
 
     def _new_reader(self) -> ClipReader:
         return ClipReader(self.index, self._clips, self._transform_options, self._reader_options, self._on_damage)

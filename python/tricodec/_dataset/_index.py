@@ -254,6 +254,16 @@ class DatasetIndex:
         """
         return examine(self)
 
+    def html_page(self, *, num_examples: int = 20) -> str:
+        """A page of HTML that needs no other file: what `examine` finds, and a picture of each class of videos.
+
+        Args:
+            num_examples: the most videos of each finding that are named.
+        """
+        from tricodec._dataset._page import examination_page
+
+        return examination_page(self, self.examine(), num_examples)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _opened, (self._path, self._given_root, self._remote_options)
 

@@ -15,15 +15,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-Read = Callable[[int, Sequence[int]], list[Any]]
+#: Reads clips of one video: its row, the clips, and the memory for the frames of each, or None.
+Read = Callable[[int, Sequence[int], Sequence[Any]], list[Any]]
 
 
 class _Batch:
     """A batch on its way: its clips, and what was read of them by place."""
 
-    def __init__(self, clips: list[int], size_bytes: int) -> None:
+    def __init__(self, clips: list[int], size_bytes: int, memory: Any) -> None:
         self.clips = clips
         self.size_bytes = size_bytes
+        self.memory = memory
         self.found: list[Any] = [None] * len(clips)
         self.num_missing = len(clips)
 
@@ -40,6 +42,7 @@ class ReadAhead:
         read: Read,
         groups: Callable[[int], tuple[int, int, int]],
         clip_bytes: Callable[[int], int],
+        new_memory: Callable[[Sequence[int]], Any],
         *,
         num_threads: int,
         max_bytes: int,
@@ -48,9 +51,10 @@ class ReadAhead:
 
         Args:
             batches: clip numbers; taken by the thread that iterates.
-            read: reads clips of one video: its row, and the clips.
+            read: reads clips of one video.
             groups: the row of a clip's video, and the first and the last group of pictures that it needs.
             clip_bytes: the memory of a clip.
+            new_memory: an array for the frames of a batch, one element a clip; None if it is not known yet.
             num_threads: videos read at once.
             max_bytes: memory of the batches ahead. The next batch is read whatever it takes.
         """
@@ -58,6 +62,7 @@ class ReadAhead:
         self._read = read
         self._groups = groups
         self._clip_bytes = clip_bytes
+        self._new_memory = new_memory
         self._max_bytes = max_bytes
         self._changed = threading.Condition()
         self._ahead: deque[_Batch] = deque()
@@ -75,11 +80,11 @@ class ReadAhead:
         for thread in self._threads:
             thread.start()
 
-    def __iter__(self) -> Iterator[tuple[list[int], list[Any]]]:
+    def __iter__(self) -> Iterator[tuple[list[Any], Any]]:
         return self
 
-    def __next__(self) -> tuple[list[int], list[Any]]:
-        """The clip numbers of the next batch, and what `read` gave for each."""
+    def __next__(self) -> tuple[list[Any], Any]:
+        """What `read` gave for each clip of the next batch, and the batch's memory."""
         self._fill()
         if not self._ahead:
             raise StopIteration
@@ -93,7 +98,7 @@ class ReadAhead:
         self._ahead.popleft()
         self._bytes -= batch.size_bytes
         self._fill()
-        return batch.clips, batch.found
+        return batch.found, batch.memory
 
     def close(self) -> None:
         """Ends the threads, each after the read that it is in."""
@@ -109,7 +114,7 @@ class ReadAhead:
             clips = next(self._batches, None)
             if clips is None:
                 return
-            batch = _Batch(clips, sum(map(self._clip_bytes, clips)))
+            batch = _Batch(clips, sum(map(self._clip_bytes, clips)), self._new_memory(clips))
             self._ahead.append(batch)
             self._bytes += batch.size_bytes
             entries = [(batch, place, *self._groups(clip)) for place, clip in enumerate(clips)]
@@ -128,7 +133,11 @@ class ReadAhead:
                     return
                 taken = self._take()
             try:
-                found = self._read(taken[0][2], [batch.clips[place] for batch, place, *_ in taken])
+                found = self._read(
+                    taken[0][2],
+                    [batch.clips[place] for batch, place, *_ in taken],
+                    [None if batch.memory is None else batch.memory[place] for batch, place, *_ in taken],
+                )
             except BaseException as error:
                 with self._changed:
                     self._error = self._error or error

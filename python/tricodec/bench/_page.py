@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tricodec.bench._html import head, picture, table
+from tricodec._display.html import head, picture, table
 from tricodec.bench._plots import MARKERS, new_figure, to_png
 from tricodec.bench._results import flat_result
 from tricodec.bench._session import Engine, Measured, Session

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tricodec._display.html import head, picture, table
 from tricodec._tricodec import OutputFile
 from tricodec.bench._encode import Measurement
-from tricodec.bench._html import head, picture, table
 from tricodec.bench._run import EncodeReport
 
 _HEADINGS = ("size", "setting", "encoder", "write s", "total s", "fps", "bytes", "kb/s", "PSNR-Y dB", "SSIM-Y", "VMAF")

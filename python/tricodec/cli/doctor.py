@@ -10,6 +10,7 @@ from typing import Any
 
 import tricodec
 from tricodec._display.tables import format_table
+from tricodec._tricodec import OutputFile
 
 _MOST_VALUES = 8
 
@@ -28,6 +29,10 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--examples", type=int, default=3, metavar="N", help="videos that the table names for each finding (default 3)"
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="also write a page that needs no other file, with a picture of each class of "
+        "videos; one video of each is opened",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -39,6 +44,9 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(found.to_dict(index), indent=2))
     else:
         print(describe(index, found, options.examples))
+    if options.html:
+        with OutputFile(options.html) as file:
+            file.write(index.html_page().encode())
     rows = {row for each in found.findings if each.level == "error" for row in each.rows}
     if rows:
         print(f"tricodec: {len(rows)} of {found.num_videos} videos cannot be used or are damaged", file=sys.stderr)

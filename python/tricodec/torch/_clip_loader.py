@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed
 from torch.utils.data import DataLoader, IterableDataset, default_convert, get_worker_info
@@ -79,15 +81,17 @@ class IterableClips(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         worker = get_worker_info()
         first, every = (0, 1) if worker is None else (worker.id, worker.num_workers)
         self._sampler.load_state_dict(self._began)
+        memory = None if worker is None else _SharedMemory(self._dataset)
         batches = ClipBatches(
             self._dataset,
             self._sampler,
             self._options["read_ahead_bytes"] // every,
             self._options["num_threads"] or max(1, default_threads() // every),
+            memory,
         )
         for batch in batches._steps(first + self._num_given * every, every):
             self._num_given += 1
-            yield batch
+            yield batch if memory is None else {**batch, "frames": memory.shared(batch["frames"])}
         self._began, self._num_given = self._sampler.state_dict(), 0
 
     def state_dict(self) -> dict[str, Any]:
@@ -102,6 +106,30 @@ class IterableClips(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         """
         self._sampler.load_state_dict(state["began"])
         self._began, self._num_given = dict(state["began"]), int(state["num_batches"])
+
+
+class _SharedMemory:
+    """Arrays for the frames of batches in memory that the process of the loader maps: they are sent without a copy."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._tensors: dict[int, Any] = {}
+
+    def of(self, clips: Sequence[int]) -> Any:
+        """An array with one element a clip; None if its shape is not known."""
+        found = self._dataset._batch_shape(clips)
+        if found is None:
+            return None
+        shape, dtype = found
+        storage = torch.UntypedStorage._new_shared(math.prod(shape) * dtype.itemsize)  # as torch's default_collate does
+        tensor = torch.empty(0, dtype=torch.from_numpy(np.empty(0, dtype)).dtype).set_(storage, 0, shape)
+        array = tensor.numpy()
+        self._tensors[array.ctypes.data] = tensor
+        return array
+
+    def shared(self, frames: Any) -> Any:
+        """The tensor of such an array; other frames are given as they are."""
+        return frames if not isinstance(frames, np.ndarray) else self._tensors.pop(frames.ctypes.data, frames)
 
 
 class ClipLoader:

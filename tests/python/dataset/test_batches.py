@@ -60,16 +60,16 @@ def test_batches_are_those_of_the_sampler_with_the_frames_of_the_clips(
 def test_windows_of_one_group_of_pictures_are_decoded_together() -> None:
     reads: list[list[int]] = []
 
-    def read(row: int, clips: Any) -> list[int]:
+    def read(row: int, clips: Any, outs: Any) -> list[int]:
         reads.append(list(clips))
         return list(clips)
 
     order = iter([[0, 10], [1, 20], [11, 2], [21, 12]])  # clip 10 * video + window; two windows a group
     ahead = ReadAhead(
         order, read, lambda clip: (clip // 10, clip % 10 // 2, clip % 10 // 2), lambda clip: 1,
-        num_threads=1, max_bytes=100,
+        lambda clips: None, num_threads=1, max_bytes=100,
     )  # fmt: skip
-    assert [found for _, found in ahead] == [[0, 10], [1, 20], [11, 2], [21, 12]]
+    assert [found for found, _ in ahead] == [[0, 10], [1, 20], [11, 2], [21, 12]]
     ahead.close()
     assert reads == [[0, 1], [10, 11], [20, 21], [2], [12]]
 
@@ -84,8 +84,8 @@ def test_no_more_batches_are_read_ahead_than_the_bound_holds(max_bytes: int, mos
             yield [number]
 
     ahead = ReadAhead(
-        order(), lambda row, clips: list(clips), lambda clip: (clip, 0, 0), lambda clip: 10,
-        num_threads=2, max_bytes=max_bytes,
+        order(), lambda row, clips, outs: list(clips), lambda clip: (clip, 0, 0), lambda clip: 10,
+        lambda clips: None, num_threads=2, max_bytes=max_bytes,
     )  # fmt: skip
     for given, _ in enumerate(ahead):
         assert len(taken) <= given + 1 + most
@@ -96,16 +96,17 @@ def test_no_more_batches_are_read_ahead_than_the_bound_holds(max_bytes: int, mos
 def test_an_error_of_a_thread_is_raised_after_the_batches_before_it() -> None:
     before = threading.Event()
 
-    def read(row: int, clips: Any) -> list[int]:
+    def read(row: int, clips: Any, outs: Any) -> list[int]:
         if row == 1:
             before.wait(60)
             raise ValueError("damaged")
         return list(clips)
 
     ahead = ReadAhead(
-        iter([[0], [1], [2]]), read, lambda clip: (clip, 0, 0), lambda clip: 1, num_threads=1, max_bytes=100
+        iter([[0], [1], [2]]), read, lambda clip: (clip, 0, 0), lambda clip: 1, lambda clips: None,
+        num_threads=1, max_bytes=100,
     )  # fmt: skip
-    assert next(ahead) == ([0], [0])
+    assert next(ahead) == ([0], None)
     before.set()
     with pytest.raises(ValueError, match="damaged"):
         next(ahead)
@@ -145,6 +146,28 @@ def test_no_thread_stays_when_an_iteration_is_left(clips: tricodec.Dataset) -> N
 
 def threads() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name.startswith("tricodec-read-ahead")]
+
+
+def test_batches_that_a_program_keeps_stay_as_they_are(clips: tricodec.Dataset) -> None:
+    parts = [(int(batch["clip"][-1]), batch["frames"][-1, 2:]) for batch in clips.batches(5, read_ahead_bytes=1 << 16)]
+    for number, frames in parts:
+        np.testing.assert_array_equal(frames, clips[number]["frames"][2:])
+
+
+def test_memory_of_batches_that_a_program_drops_is_used_again(clips: tricodec.Dataset) -> None:
+    places = {batch["frames"].ctypes.data for batch in clips.batches(2, read_ahead_bytes=0)}
+    assert len(places) <= 4
+
+
+@pytest.mark.needs_torch
+def test_workers_send_frames_in_shared_memory(clips: tricodec.Dataset) -> None:
+    from tricodec.torch import ClipLoader
+
+    kept = list(ClipLoader(clips, 5, num_workers=2))
+    for batch in kept:
+        assert batch["frames"].is_shared()
+        for number, frames in zip(batch["clip"].tolist(), batch["frames"], strict=True):
+            np.testing.assert_array_equal(frames.numpy(), clips[number]["frames"])
 
 
 @pytest.mark.parametrize("words", [{"read_ahead_bytes": -1}, {"num_threads": -2}])

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, ffprobe, generated
+from PIL import Image
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -142,3 +147,58 @@ def test_wrong_arguments_are_one_line(run: Run, tmp_path: Path) -> None:
     assert status == 1
     assert "none.parquet" in err
     assert len(err.splitlines()) == 1
+
+
+class Page(HTMLParser):
+    """The texts and pictures of a page, and what it takes from elsewhere."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.pictures: list[tuple[str, bytes]] = []
+        self.others: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = dict(attributes)
+        for name in ("src", "href"):
+            if (value := found.get(name)) is None:
+                continue
+            if tag == "img" and value.startswith("data:image/png;base64,"):
+                self.pictures.append((found["alt"] or "", base64.b64decode(value.partition(",")[2])))
+            else:
+                self.others.append(value)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_a_page_has_the_findings_and_a_picture_of_each_class(run: Run, index: Path, tmp_path: Path) -> None:
+    code, _, _ = run("doctor", index, "--html", tmp_path / "page.html")
+    assert code == 1
+    page = Page((tmp_path / "page.html").read_text())
+    assert page.others == []
+    found = tricodec.DatasetIndex(index).examine()
+    for finding in found.findings:
+        assert f"{finding.name}: {len(finding.rows)} videos" in page.texts
+        assert finding.meaning in page.texts
+    assert "broken.mp4" in page.texts
+    usable = [row for row in tricodec.DatasetIndex(index) if row["status"] in ("ok", "damaged", "cut")]
+    classes = Counter(f"{row['codec']} {row['width']}x{row['height']} {row['pixel_format']}" for row in usable)
+    assert {title for title, _ in page.pictures} == {f"{count} {name}" for name, count in classes.items()}
+    for title, png in page.pictures:
+        row = next(r for r in usable if f"{r['codec']} {r['width']}x{r['height']} {r['pixel_format']}" in title)
+        picture = np.asarray(Image.open(io.BytesIO(png)))
+        video = tricodec.decode_video(
+            generated(row["path"]), indices=[row["num_frames"] // 2], size=picture.shape[:2], device="cpu"
+        )
+        np.testing.assert_array_equal(picture, video.frames[0])
+
+
+def test_a_page_shows_names_as_they_are(tmp_path: Path) -> None:
+    shutil.copy(generated("h264_bframes.mp4"), tmp_path / "<b>&.mp4")
+    (tmp_path / "<script>.mp4").write_bytes(b"broken")
+    tricodec.DatasetIndex.build([tmp_path], tmp_path / "index.parquet")
+    text = tricodec.DatasetIndex(tmp_path / "index.parquet").html_page()
+    assert "<script>" not in text
+    assert "<script>.mp4" in Page(text).texts

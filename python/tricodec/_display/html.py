@@ -38,6 +38,16 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([*lines, "</table>"])
 
 
+def heading(text: str) -> str:
+    """A heading of a part of the page."""
+    return f"<h2>{html.escape(text)}</h2>"
+
+
+def paragraph(text: str) -> str:
+    """Some text."""
+    return f"<p>{html.escape(text)}</p>"
+
+
 def picture(png: bytes, title: str) -> str:
     """A heading and a picture that is a part of the page."""
     data = base64.b64encode(png).decode()
