@@ -92,7 +92,7 @@ def add_terms(wheel: Path, plain: Path, work: Path, output: Path, encoders: list
     needed = loaded_from(plain, work)
     added = []
     for library in sorted((top / "tricodec.libs").iterdir()):
-        name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", library.name)  # auditwheel's mark
+        name = re.sub(r"-[0-9a-f]{8}(?=\.)", "", library.name, count=1)  # auditwheel's mark
         path = next(
             (path for needs, path in needed.items() if Path(path).resolve().name == name or needs == name), None
         )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 sys.path.insert(0, str(media.REPOSITORY / "tools"))
 
 from library_sources import SOURCES
+from wheel_sbom import problems
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +89,18 @@ def test_wheel_holds_the_terms_of_all_that_it_carries(wheel: Path) -> None:
     for library in added:
         terms = re.compile(rf"tricodec/licenses/{library.lower()}[\d.-]*/copyright")
         assert any(terms.fullmatch(name) for name in names), library
+
+
+def test_wheel_lists_its_parts_by_cyclonedx(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/sboms/tricodec.cdx.json"))
+    document = json.loads(archive.read(name))
+
+    assert problems(archive.read(name).decode()) == ""
+    parts = {each["name"]: each.get("description") for each in document["components"]}
+    assert {source.name for source in SOURCES} <= set(parts)
+    added = {Path(each).name for each in archive.namelist() if each.startswith("tricodec.libs/lib")}
+    assert added == {file for file in parts.values() if file}
 
 
 def test_installed_wheel_needs_nothing_that_not_every_linux_has(site: Path) -> None:
