@@ -70,7 +70,7 @@ def _compress(each: Input, inputs: list[Input], options: argparse.Namespace) -> 
     target = output_of(each, inputs, options.output, named) or beside
     if each.name == STDIO and target == STDIO:
         options.output = STDIO
-    with _source(each) as source, _bytes_bar(f"{each.shown}: MiB") as show:
+    with _source(each) as source, _bytes_bar(f"{each.label}: MiB") as show:
         done = compress_file(
             source, _target(target, options.force), algorithm=options.algorithm, level=options.level,
             strength=options.strength, chunk_bytes=options.chunk_size,
@@ -98,7 +98,7 @@ def _decompress(each: Input, inputs: list[Input], options: argparse.Namespace) -
     if target is None and not each.name.endswith(FILE_SUFFIX):
         raise ValueError(f"{each.name} does not end in {FILE_SUFFIX}; name the output with --output")
     target = target or each.name.removesuffix(FILE_SUFFIX)
-    with _source(each) as source, _bytes_bar(f"{each.shown}: MiB") as show:
+    with _source(each) as source, _bytes_bar(f"{each.label}: MiB") as show:
         done = decompress_file(source, _target(target, options.force), on_progress=show)
     say(options, f"{target}: {done.bytes_written} bytes")
     return {"file": each.name, "output": target, "bytes": done.bytes_written}

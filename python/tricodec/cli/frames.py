@@ -160,15 +160,15 @@ def _words(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _chosen(
-    reader: tricodec.FrameReader, name: str, options: argparse.Namespace, label: str
+    reader: tricodec.FrameReader, each: Input, options: argparse.Namespace, label: str
 ) -> Iterator[tricodec.Frame]:
     """The requested frames, counted on a progress bar."""
     words = _words(options)
     indices = reader.select(**words)
     if len(indices) == 0:
-        message = f"'{name}' has no frame to extract; `tricodec probe` lists its streams"
+        message = f"'{each.shown}' has no frame to extract; `tricodec probe` lists its streams"
         raise ValueError(message)
-    with Progress(f"{name}: {label}", len(indices)) as progress:
+    with Progress(f"{each.label}: {label}", len(indices)) as progress:
         for frame in reader.iterate(**words):
             yield frame
             progress.advance()
@@ -185,7 +185,7 @@ def _write_lines(lines: Sequence[str], output: str | None, options: argparse.Nam
 def _md5(reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace) -> dict[str, Any]:
     total = hashlib.md5(usedforsecurity=False)
     count = 0
-    for frame in _chosen(reader, each.shown, options, "MD5"):
+    for frame in _chosen(reader, each, options, "MD5"):
         total.update(frame.pack())
         count += 1
     is_alone = len(options.files) == 1 and not Path(options.files[0]).is_dir()
@@ -201,7 +201,7 @@ def _framemd5(
 ) -> dict[str, Any]:
     rows = [
         (frame.index, frame.pts, frame.width, frame.height, frame.format, frame.size_bytes, frame.md5())
-        for frame in _chosen(reader, each.shown, options, "MD5")
+        for frame in _chosen(reader, each, options, "MD5")
     ]
     lines = ["\t".join("" if value is None else str(value) for value in row) for row in rows]
     _write_lines(["#" + "\t".join(_FACTS), *lines], output, options)
@@ -213,7 +213,7 @@ def _raw(reader: tricodec.FrameReader, each: Input, output: str | None, options:
     count = 0
     assert output is not None
     with nullcontext(sys.stdout.buffer) if output == STDIO else OutputFile(output) as file:
-        for frame in _chosen(reader, each.shown, options, "frames"):
+        for frame in _chosen(reader, each, options, "frames"):
             file.write(transform(frame).data if transform else frame.pack())
             count += 1
     return {"output": output, "num_frames": count}
@@ -228,7 +228,7 @@ def _pictures(
     folder.mkdir(parents=True, exist_ok=True)
     transform = tricodec.Transform(size=options.size)
     count = 0
-    for frame in _chosen(reader, each.shown, options, "PNG files"):
+    for frame in _chosen(reader, each, options, "PNG files"):
         write_png(folder / f"{frame.index:06d}.png", transform(frame))
         count += 1
     say(options, f"wrote {count} PNG files to {folder}")

@@ -27,6 +27,14 @@ class Input:
     twin: str | None = None
     """Another file of the call with the same relative name."""
 
+    place: str = ""
+    """Its place among several files, as "3/12 ", for progress bars."""
+
+    @property
+    def label(self) -> str:
+        """What a progress bar calls it."""
+        return self.place + self.shown
+
     @property
     def shown(self) -> str:
         """How messages call it."""
@@ -60,8 +68,8 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
     first: dict[PurePath, str] = {}
     for number, each in enumerate(found):
         other = first.setdefault(each.relative, each.name)
-        if other != each.name:
-            found[number] = dataclasses.replace(each, twin=other)
+        place = f"{number + 1}/{len(found)} " if len(found) > 1 else ""
+        found[number] = dataclasses.replace(each, twin=other if other != each.name else None, place=place)
     return found
 
 

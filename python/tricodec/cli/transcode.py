@@ -95,7 +95,7 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
     assert output is not None
     if STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
-    with Progress(f"{each.shown}: ms of video") as bar:
+    with Progress(f"{each.label}: ms of video") as bar:
 
         def progress(_frames: int, seconds: float, total: float) -> bool:
             bar.show(round(seconds * 1000), round(total * 1000))

@@ -48,6 +48,15 @@ def test_probe_of_a_folder_describes_its_videos_and_counts_them(run: Run, folder
     assert out.splitlines()[-1] == "total: 2 files"
 
 
+def test_a_bar_says_which_of_several_files_it_is_of(folder: Path) -> None:
+    from tricodec.cli.inputs import inputs_of
+
+    assert [each.label for each in inputs_of([str(folder)])] == [
+        f"1/2 {folder}/a.mp4", f"2/2 {folder}/below/b.mkv",
+    ]  # fmt: skip
+    assert [each.label for each in inputs_of(["-"])] == ["standard input"]
+
+
 def test_one_bad_file_costs_only_itself(run: Run, folder: Path) -> None:
     (folder / "broken.mp4").write_bytes(b"")
 
