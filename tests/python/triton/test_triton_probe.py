@@ -85,3 +85,21 @@ def test_a_file_of_too_many_bytes_is_refused(client: Any) -> None:
 def test_urls_are_refused_with_the_remedy_unless_the_server_allows_them(client: Any) -> None:
     with pytest.raises(tricodec.RefusedError, match=r"this model reads no URLs; send .*--allow-remote PREFIX"):
         client.probe("https://host/a.mp4")
+
+
+def test_a_model_that_is_not_served_is_refused_with_how_to_serve_it(server: Any) -> None:
+    from tricodec.client import Client
+    from tritonclient.utils import InferenceServerException
+
+    with (
+        Client(server.grpc_url, model="video_decoed") as client,
+        pytest.raises(InferenceServerException, match=r"does not serve this model: .*video_decoed.*tricodec serve"),
+    ):
+        client.decode_video(generated("h264_bframes.mp4"))
+
+
+def test_the_port_of_http_is_no_port_of_grpc(server: Any) -> None:
+    from tricodec.client import Client
+
+    with Client(server.http_url) as client, pytest.raises(ConnectionError, match="check host and gRPC port"):
+        client.decode_video(generated("h264_bframes.mp4"))
