@@ -215,6 +215,20 @@ class DatasetIndex:
             raise self._changed(facts["path"], f"it has {found} bytes, and had {facts['size_bytes']}")
         return reader
 
+    def labels(self, given: Any) -> tuple[list[int | float], list[str]]:
+        """A number for each video, and the text of each number if labels are texts; else an empty list.
+
+        Args:
+            given: as `Dataset` takes `labels`.
+
+        Raises:
+            ValueError: a video that can be read has no label, or there is no such column.
+        """
+        from tricodec._dataset._labels import read_labels
+
+        found = read_labels(given, self, range(len(self)), None)
+        return found.values, found.names
+
     def scenes(self, *, threshold: float = 0.25, device: str = "cpu", workers: int = 0) -> list[dict[str, Any]]:
         """The scenes of all videos, as ``parts`` of `Dataset`: ``path``, ``start`` and ``count``, in frames.
 

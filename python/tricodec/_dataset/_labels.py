@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from tricodec._dataset._clip_list import read_parts
+from tricodec._dataset._columns import READABLE
 
 if TYPE_CHECKING:
     from tricodec._dataset._index import DatasetIndex
@@ -23,7 +24,7 @@ class Labels:
     """The label of each part."""
 
     values: list[int | float]
-    """Numbers."""
+    """Numbers; -1 for a video without a label, which cannot be read."""
     names: list[str]
     """If labels are texts: the text of each number; else empty."""
 
@@ -47,15 +48,16 @@ def read_labels(
     else:
         by_row = _by_row(given, index)
         found = [by_row[row] for row in rows]
+    status = index.table["status"].to_pylist()
     for row, label in zip(rows, found, strict=True):
-        if label is None:
+        if label is None and status[row] in READABLE:
             path = index.table["path"][row].as_py()
             raise ValueError(f"'{path}' has no label in labels={_shown(given)}; give it one, or leave the video out")
     if not any(isinstance(label, str) for label in found):
-        return Labels(found, [])
-    names = sorted({str(label) for label in found})
+        return Labels([-1 if label is None else label for label in found], [])
+    names = sorted({str(label) for label in found if label is not None})
     numbers = {name: number for number, name in enumerate(names)}
-    return Labels([numbers[str(label)] for label in found], names)
+    return Labels([-1 if label is None else numbers[str(label)] for label in found], names)
 
 
 def _by_row(given: LabelSource, index: DatasetIndex) -> list[Any]:

@@ -15,6 +15,7 @@ from tricodec.compress import use_installed_library
 from tricodec.dali import _build
 from tricodec.dali._build import PluginError
 from tricodec.dali._dali_install import DaliInstall, describe
+from tricodec.dali._index import accept_index
 from tricodec.dali._plan import accept_plans
 
 #: Where the build of the package puts a plugin for the DALI that it found.
@@ -47,6 +48,7 @@ def register() -> None:
     if not hasattr(fn, "tricodec"):
         ops.Reload()
     accept_plans(fn.tricodec)
+    accept_index(fn.tricodec)
     _announce_to_dynamic_mode(backend)
 
 

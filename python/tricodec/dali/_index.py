@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``index=`` of ``fn.tricodec.read_video``: the videos of a `tricodec.DatasetIndex`, and their labels."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tricodec import DatasetIndex
+
+_SOURCES = ("filenames", "file_root", "file_list", "paths")
+_HELP = """
+index : str, os.PathLike or tricodec.DatasetIndex, optional
+    An index that ``tricodec index`` wrote, or its path: its videos are read, those that it says cannot be read are left
+    out. ``labels`` may then be what `tricodec.Dataset` takes: ``"folder"``, a column of the index, a mapping, ...
+    `tricodec.dali.index_arguments` describes it.
+"""
+
+
+def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = None) -> dict[str, Any]:
+    """The arguments of `read_video` that mean the videos of an index.
+
+    ``fn.tricodec.read_video(index=index, labels="folder", ...)`` uses them. Classes and dynamic mode take them as
+    keywords. With the same ``sequence_length`` (as ``clip_length``), ``stride`` and ``step`` the sequences are the
+    clips of `tricodec.Dataset`, under the same numbers.
+
+    Args:
+        index: an index, or the path of one.
+        labels: as `tricodec.Dataset` takes it; None is without labels.
+
+    Returns:
+        ``filenames``, and ``labels`` if they are asked for.
+
+    Raises:
+        ValueError: a video is in an archive or has a URL, a label is no whole number, or no video can be read.
+        FileNotFoundError: there is no such index.
+    """
+    if not isinstance(index, DatasetIndex):
+        index = DatasetIndex(index)
+    rows = [row for row, status in enumerate(index.table["status"].to_pylist()) if status in ("ok", "damaged", "cut")]
+    if not rows:
+        raise ValueError(f"the index '{index.path}' has no video that can be read")
+    filenames = []
+    for row in rows:
+        source = index.source(row)
+        if not isinstance(source, str):
+            path = index.table["path"][row].as_py()
+            raise ValueError(
+                f"'{path}' is not a file, and read_video reads files; name archives as paths and index_paths, and "
+                "download what has a URL"
+            )
+        filenames.append(source)
+    if labels is None:
+        return {"filenames": filenames}
+    numbers, _ = index.labels(labels)
+    chosen = [numbers[row] for row in rows]
+    if any(not isinstance(number, int) for number in chosen):
+        raise ValueError("labels has numbers that are not whole, and DALI's labels are int32; round them")
+    return {"filenames": filenames, "labels": chosen}
+
+
+def accept_index(operators: Any) -> None:
+    """Give ``fn.tricodec.read_video`` the argument `index`. A second call does nothing."""
+    if not hasattr(operators.read_video, "takes_index"):
+        operators.read_video = _with_index(operators.read_video)
+
+
+def _with_index(function: Callable[..., Any]) -> Callable[..., Any]:
+    from nvidia.dali.pipeline import do_not_convert
+
+    @functools.wraps(function)
+    def call(*inputs: Any, index: str | os.PathLike[str] | DatasetIndex | None = None, **arguments: Any) -> Any:
+        if index is not None:
+            for name in _SOURCES:
+                if name in arguments:
+                    raise ValueError(f"read_video is given index and {name}; each names the videos, leave one out")
+            arguments.update(index_arguments(index, arguments.pop("labels", None)))
+        return function(*inputs, **arguments)
+
+    converted: Callable[..., Any] = do_not_convert(call)
+    converted.takes_index = True  # type: ignore[attr-defined]
+    converted.__doc__ = f"{function.__doc__ or ''}{_HELP}"
+    return converted
