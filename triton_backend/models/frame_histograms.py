@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.scenes import NUM_BINS, cut_scores, histograms
-from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.guard import check_stub
-from tricodec.triton_backend.runtime.ping import is_ping
+from tricodec.triton_backend.runtime.inline import answer
 from tricodec.triton_backend.runtime.rows import Table, number, options
 
 _THRESHOLD = 0.5
@@ -33,31 +32,19 @@ class TritonPythonModel:
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answers each request with its outputs or an error."""
-        return [_answer(request) for request in requests]
+        return [answer(request, _outputs) for request in requests]
 
 
-def _answer(request: Any) -> Any:
-    if is_ping(request):
-        return pb_utils.InferenceResponse([])
-    try:
-        batch = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
-        thresholds = _thresholds(pb_utils.get_input_tensor_by_name(request, "THRESHOLD"), len(batch))
-        clips = [histograms(frames) for frames in batch]
-        scores = np.stack([cut_scores(counts) for counts in clips])
-        outputs = {
-            "CUT_SCORES": scores,
-            "CUTS": scores >= thresholds[:, np.newaxis],
-            "EMBEDDING": np.stack([embedding(counts) for counts in clips]),
-        }
-    except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
-        failure = failure_of(error)
-        return pb_utils.InferenceResponse(
-            error=pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
-        )
-    wanted = request.requested_output_names()
-    return pb_utils.InferenceResponse(
-        [pb_utils.Tensor(name, array) for name, array in outputs.items() if name in wanted]
-    )
+def _outputs(request: Any) -> dict[str, npt.NDArray[Any]]:
+    batch = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
+    thresholds = _thresholds(pb_utils.get_input_tensor_by_name(request, "THRESHOLD"), len(batch))
+    clips = [histograms(frames) for frames in batch]
+    scores = np.stack([cut_scores(counts) for counts in clips])
+    return {
+        "CUT_SCORES": scores,
+        "CUTS": scores >= thresholds[:, np.newaxis],
+        "EMBEDDING": np.stack([embedding(counts) for counts in clips]),
+    }
 
 
 def embedding(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

@@ -11,11 +11,11 @@ import json
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.models.text_network import IN_PACKAGE, THRESHOLD, TextNetwork, labels
-from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.guard import check_stub
-from tricodec.triton_backend.runtime.ping import is_ping
+from tricodec.triton_backend.runtime.inline import answer
 from tricodec.triton_backend.runtime.rows import Table, number, options
 
 THRESHOLD_OPTION: Table = {"THRESHOLD": ("threshold", number)}
@@ -38,30 +38,18 @@ class TritonPythonModel:
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answers each request with its outputs or an error."""
-        return [self._answer(request) for request in requests]
+        return [answer(request, self._outputs) for request in requests]
 
-    def _answer(self, request: Any) -> Any:
-        if is_ping(request):
-            return pb_utils.InferenceResponse([])
-        try:
-            clips = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
-            threshold = pb_utils.get_input_tensor_by_name(request, "THRESHOLD")
-            tensors = {} if threshold is None else {"THRESHOLD": threshold.as_numpy()}
-            shares = np.stack([self._network.text_shares(frames) for frames in clips])
-            names = [
-                labels(row, options(THRESHOLD_OPTION, tensors, index).get("threshold", THRESHOLD))
-                for index, row in enumerate(shares)
-            ]
-        except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
-            failure = failure_of(error)
-            return pb_utils.InferenceResponse(
-                error=pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
-            )
-        outputs = {"TEXT_SHARES": shares, "LABELS": np.stack(names)}
-        wanted = request.requested_output_names()
-        return pb_utils.InferenceResponse(
-            [pb_utils.Tensor(name, array) for name, array in outputs.items() if name in wanted]
-        )
+    def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]:
+        clips = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
+        threshold = pb_utils.get_input_tensor_by_name(request, "THRESHOLD")
+        tensors = {} if threshold is None else {"THRESHOLD": threshold.as_numpy()}
+        shares = np.stack([self._network.text_shares(frames) for frames in clips])
+        names = [
+            labels(row, options(THRESHOLD_OPTION, tensors, index).get("threshold", THRESHOLD))
+            for index, row in enumerate(shares)
+        ]
+        return {"TEXT_SHARES": shares, "LABELS": np.stack(names)}
 
 
 def network_of(config: dict[str, Any]) -> TextNetwork:

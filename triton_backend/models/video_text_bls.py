@@ -18,23 +18,15 @@ import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.models.text_detector import THRESHOLD_OPTION, network_of
 from tricodec.triton_backend.models.text_network import THRESHOLD, labels, segments
-from tricodec.triton_backend.runtime.errors import cancelled, failure_of
+from tricodec.triton_backend.runtime.errors import cancelled
 from tricodec.triton_backend.runtime.guard import check_stub
-from tricodec.triton_backend.runtime.ping import is_ping
+from tricodec.triton_backend.runtime.inline import CallError, answer
 from tricodec.triton_backend.runtime.rows import options
 
 _SESSION = "video_session"
 _PASSED_ON = ("VIDEO", "START", "STRIDE", "COUNT", "STREAM", "CROP", "SIZE")
 _OUTPUTS = ("FRAMES", "PTS", "LAST", "NUM_DAMAGED_PACKETS")
 _CHUNK = 16
-
-
-class _CallError(Exception):
-    """A model that was called has answered with an error."""
-
-    def __init__(self, error: Any) -> None:
-        super().__init__(error.message())
-        self.error = error
 
 
 class TritonPythonModel:
@@ -53,24 +45,7 @@ class TritonPythonModel:
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answers each request with its outputs or an error."""
-        return [self._answer(request) for request in requests]
-
-    def _answer(self, request: Any) -> Any:
-        if is_ping(request):
-            return pb_utils.InferenceResponse([])
-        try:
-            outputs = self._outputs(request)
-        except _CallError as error:
-            return pb_utils.InferenceResponse(error=error.error)
-        except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
-            failure = failure_of(error)
-            return pb_utils.InferenceResponse(
-                error=pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
-            )
-        wanted = request.requested_output_names()
-        return pb_utils.InferenceResponse(
-            [pb_utils.Tensor(name, array) for name, array in outputs.items() if name in wanted]
-        )
+        return [answer(request, self._outputs) for request in requests]
 
     def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]:
         threshold = pb_utils.get_input_tensor_by_name(request, "THRESHOLD")
@@ -107,11 +82,11 @@ def _chunks(request: Any) -> Iterator[dict[str, npt.NDArray[Any]]]:
             if answer["LAST"][0]:
                 return
             if request.is_cancelled():
-                raise _CallError(pb_utils.TritonError(cancelled().text, pb_utils.TritonError.CANCELLED))
+                raise CallError(pb_utils.TritonError(cancelled().text, pb_utils.TritonError.CANCELLED))
             inputs, flags = [chunk], 0
     finally:
         nothing = pb_utils.Tensor("CHUNK", np.zeros(1, np.int64))
-        with contextlib.suppress(_CallError):  # a session that was not opened
+        with contextlib.suppress(CallError):  # a session that was not opened
             _call(request, key, [nothing], pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_END)
 
 
@@ -126,5 +101,5 @@ def _call(request: Any, key: int, inputs: list[Any], flags: int) -> dict[str, np
     )
     response = call.exec()
     if response.has_error():
-        raise _CallError(response.error())
+        raise CallError(response.error())
     return {name: pb_utils.get_output_tensor_by_name(response, name).as_numpy() for name in _OUTPUTS}
