@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of a video on a web server with latency: tricodec.remote() beside PyAV over fsspec.
+"""Frames of a video on a web server with latency: random ones by tricodec.remote() beside PyAV over fsspec, and all of
+them in order beside the local file.
 
 python -m benchmarks.decode.remote [--pairs N] [--output FILE]
 
@@ -147,6 +148,34 @@ def measure(server: Server, path: Path, num_pairs: int) -> Iterator[results.Row]
         yield share.with_runs([got / need for got, need in zip(fetched, needed, strict=True)])
 
 
+def all_frames(source: Any) -> int:
+    """How many frames there are, all decoded in order."""
+    import tricodec
+
+    with tricodec.FrameReader(source, device="cpu") as reader:
+        return sum(1 for _ in reader)
+
+
+def measure_in_order(server: Server, path: Path, num_pairs: int) -> Iterator[results.Row]:
+    """A read from one end to the other at the smallest latency, beside the local file."""
+    import tricodec
+
+    clip = f"h264 640x480, {path.stat().st_size >> 20} MiB, GOP {GOP}"
+    setting = f"latency {LATENCIES_MS[0]} ms"
+    ours, local, fetched = [], [], []
+    for _ in range(num_pairs):
+        server.ask(LATENCIES_MS[0])
+        ours.append(seconds(lambda: all_frames(tricodec.remote(server.url))))
+        fetched.append(server.ask()[0] / path.stat().st_size)
+        local.append(seconds(lambda: all_frames(path)))
+    cell = results.Row("all frames in order", clip, "tricodec", setting=setting, unit="s")
+    yield cell.with_runs(ours)
+    yield results.Row(cell.task, clip, "tricodec, local file", unit="s").with_runs(local)
+    ratio = results.Row(cell.task, clip, "tricodec", setting=setting, against="tricodec, local file", unit="x")
+    yield ratio.with_ratios(other / own for own, other in zip(ours, local, strict=True))
+    yield results.Row("bytes fetched / size, in order", clip, "tricodec", setting=setting, unit="x").with_runs(fetched)
+
+
 def needed_bytes(path: Path, numbers: list[int]) -> int:
     """Bytes of the GOPs of frames, and of what is before the packets."""
     command = "ffprobe -v error -select_streams v:0 -show_entries packet=pos,size -of json".split()
@@ -166,7 +195,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = make_clip(Path(folder))
         with serving(path) as server:
-            measured = list(measure(server, path, options.pairs))
+            measured = [
+                *measure(server, path, options.pairs),
+                *measure_in_order(server, path, options.pairs),
+            ]
     results.write(options.output, environment(time.monotonic() - started), measured)
     for row in measured:
         print(row.task, row.setting, row.contender, row.against, row.value, row.unit)

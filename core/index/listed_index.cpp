@@ -81,7 +81,8 @@ std::optional<IndexedPacket> ListedPacketReader::complete(const StreamIndex& ind
                                                           const Packet& packet) {
     const auto& listed = index.packet(k);
     const auto facts = inspector_.inspect(packet);
-    const bool is_same = index.is_packet(k, packet) && packet.pts == listed.pts && packet.dts == listed.dts;
+    const bool same_times = packet.pts == listed.pts && (packet.dts == listed.dts || listed.dts == kNoTimestamp);
+    const bool is_same = index.is_packet(k, packet) && same_times;
     const bool starts = !listed.entry || facts.entry;
     if (!is_same || !starts || facts.uncertain || facts.shows_frame != listed.shows_frame || facts.changes_parameters) {
         return std::nullopt;

@@ -10,12 +10,13 @@
 
 namespace tricodec {
 
-/// An index of the packets that the container's table lists; nothing if the table leaves doubt.
+/// An index of the packets that the container lists; nothing if the list leaves doubt.
 ///
-/// Note [Listed packets]: the sample table of an MP4 file has time, place, size and key flag of every packet, so frames
-/// are numbered without reading one. What only a packet's own headers state (IndexedPacket::inspected) is read with the
-/// GOP before it is decoded. A packet that contradicts the table makes the index stale. All packets are then read, and
-/// the frames are numbered by their headers. Damage in a GOP that no read touches stays unknown until then.
+/// Note [Listed packets]: the sample table of an MP4 file has time, place, size and key flag of every packet, and so
+/// have other lists (Demuxer::listed_packets()). So frames are numbered without reading a packet. What only a packet's
+/// own headers state (IndexedPacket::inspected) is read with the GOP before it is decoded. A packet that contradicts
+/// the table makes the index stale. All packets are then read, and the frames are numbered by their headers. Damage in
+/// a GOP that no read touches stays unknown until then.
 ///
 /// Field pictures, tiny MPEG-4 packets and samples outside of the file leave doubt.
 [[nodiscard]] std::optional<StreamIndex> listed_index(Demuxer& demuxer);

@@ -11,6 +11,7 @@ namespace tricodec {
 namespace {
 
 constexpr int kReadBytes = 64 * 1024;
+constexpr int kFirstReadBytes = 4 * 1024;
 constexpr int kWriteBytes = 256 * 1024;
 
 void free_context(AVIOContext* context) noexcept {
@@ -90,6 +91,9 @@ int AvioReader::read(void* self, std::uint8_t* data, int size) {
     if (me.past_end_) return AVERROR_EOF;
     try {
         const ForkAllowed waits;  // for a disk, or for Python's lock
+        // A buffer is filled by small reads at first after a seek: libavformat may only look at a header there.
+        if (size <= kReadBytes) size = std::min(size, me.most_bytes_);
+        me.most_bytes_ = std::min(2 * me.most_bytes_, kReadBytes);
         const auto count = me.reader_->read({reinterpret_cast<std::byte*>(data), static_cast<std::size_t>(size)});
         if (count == 0) return AVERROR_EOF;
         TRICODEC_EXPECT(
@@ -106,6 +110,7 @@ int AvioReader::read(void* self, std::uint8_t* data, int size) {
 void AvioReader::move_to(std::int64_t position) {
     const auto size = size_bytes();
     past_end_ = size && position > *size;
+    if (position != position_) most_bytes_ = kFirstReadBytes;
     if (!past_end_) {
         const ForkAllowed waits;
         reader_->seek(position);

@@ -87,7 +87,8 @@ private:
     std::shared_ptr<Spool> spool_;  // for a source that is read in order
     AVIOContext* context_ = nullptr;
     std::int64_t position_ = 0;
-    bool past_end_ = false;  // after a damaged header; the reader has no bytes there
+    int most_bytes_ = 64 * 1024;  // of the next read into libavformat's buffer
+    bool past_end_ = false;       // after a damaged header; the reader has no bytes there
     std::exception_ptr error_;
 };
 

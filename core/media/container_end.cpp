@@ -10,62 +10,14 @@
 #include <span>
 #include <vector>
 
-#include "media/bit_reader.h"
+#include "media/byte_window.h"
 
 namespace tricodec {
 namespace {
 
 constexpr int kMostParts = 1 << 20;  // a file of tiny parts takes a second at most
-constexpr std::size_t kWindowBytes = 512;
 
-/// Reads numbers anywhere in a source, through a window.
-class Bytes {
-public:
-    explicit Bytes(ByteReader& reader) : reader_(reader), size_(reader.size_bytes().value_or(0)) {}
-
-    [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-
-    /// `count` bytes at `position`; fewer at the end.
-    std::span<const std::uint8_t> at(std::int64_t position, std::size_t count) {
-        if (position < 0 || position >= size_) return {};
-        const auto begin = static_cast<std::size_t>(position - start_);
-        if (position < start_ || begin + count > filled_) fill(position, count);
-        const auto first = static_cast<std::size_t>(position - start_);
-        return std::span<const std::uint8_t>(window_.data(), filled_).subspan(first, std::min(count, filled_ - first));
-    }
-    /// Nothing where there are too few bytes.
-    std::optional<std::uint64_t> big_endian(std::int64_t position, std::size_t count) {
-        const auto bytes = at(position, count);
-        if (bytes.size() < count) return std::nullopt;
-        return tricodec::big_endian(bytes);
-    }
-    std::optional<std::uint64_t> little_endian(std::int64_t position, std::size_t count) {
-        const auto bytes = at(position, count);
-        if (bytes.size() < count) return std::nullopt;
-        std::uint64_t value = 0;
-        for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) value = value << 8 | *byte;
-        return value;
-    }
-
-private:
-    void fill(std::int64_t position, std::size_t count) {
-        window_.resize(std::max(count, kWindowBytes));
-        start_ = position;
-        filled_ = 0;
-        reader_.seek(position);
-        while (filled_ < window_.size()) {
-            const auto got = reader_.read(std::as_writable_bytes(std::span(window_)).subspan(filled_));
-            if (got == 0) break;
-            filled_ += got;
-        }
-    }
-
-    ByteReader& reader_;
-    std::int64_t size_;
-    std::vector<std::uint8_t> window_;
-    std::int64_t start_ = 0;
-    std::size_t filled_ = 0;
-};
+using Bytes = ByteWindow;
 
 constexpr std::int64_t kUntold = std::numeric_limits<std::int64_t>::max();  // the size of the part was cut off, too
 

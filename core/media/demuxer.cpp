@@ -13,6 +13,7 @@
 #include "media/annexb.h"
 #include "media/ffmpeg.h"
 #include "media/input_context.h"
+#include "media/listed_packets.h"
 #include "media/packet.h"
 #include "media/picture_limits.h"
 #include "media/stream_headers.h"
@@ -84,40 +85,11 @@ public:
     void will_read(std::span<const ByteRange> ranges) override { input_.reader()->will_read(ranges); }
 
     std::vector<ListedPacket> listed_packets() override {
-        AVStream* stream = input_.streams()[stream_];
-        const int num_packets = avformat_index_get_entries_count(stream);
-        const bool has_table = std::string_view(input_.context().iformat->name).starts_with("mov,");
-        if (!has_table || filter_ || !seekable() || options_.all_streams || num_packets < 1) return {};
-        const auto table = input_.sample_table(static_cast<std::uint32_t>(stream->id));
-        if (!table || table->num_samples != num_packets) return {};  // an edit list left some out, or repeats some
-        return list(*stream, *table);
+        if (filter_ || options_.all_streams) return {};
+        return list_packets(input_, *input_.streams()[stream_]);
     }
 
 private:
-    /// libavformat's index has decoding times, with the edit list applied; the table has what they are off from
-    /// presentation times.
-    static std::vector<ListedPacket> list(AVStream& stream, const Mp4SampleTable& table) {
-        const auto& offsets = table.composition_offsets;
-        // libavformat moves decoding times, so that none is later than its presentation time. It ignores the last two.
-        std::int64_t shift = 0;
-        for (std::size_t k = 0; k + 2 < offsets.size(); ++k) shift = std::max(shift, -std::int64_t{offsets[k]});
-        std::vector<ListedPacket> packets(static_cast<std::size_t>(table.num_samples));
-        for (std::size_t k = 0; k < packets.size(); ++k) {
-            const auto* entry = avformat_index_get_entry(&stream, static_cast<int>(k));
-            if (entry->timestamp == AV_NOPTS_VALUE) return {};
-            const std::int64_t offset = offsets.empty() ? 0 : offsets[k] + shift;
-            packets[k] = {.pts = av_sat_add64(entry->timestamp, offset),
-                          .dts = entry->timestamp,
-                          .pos = entry->pos,
-                          .duration = table.last_duration,
-                          .size_bytes = entry->size,
-                          .key = (entry->flags & AVINDEX_KEYFRAME) != 0,
-                          .discard = (entry->flags & AVINDEX_DISCARD_FRAME) != 0};
-            if (k > 0) packets[k - 1].duration = av_sat_sub64(entry->timestamp, packets[k - 1].dts);
-        }
-        return packets;
-    }
-
     static InputOptions input_options(const DemuxerOptions& options) {
         InputOptions input;
         if (options.ignore_edit_list) input.settings["ignore_editlist"] = "1";

@@ -10,6 +10,7 @@
 #include "media/container_end.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
+#include "media/mp4_fragments.h"
 
 namespace tricodec {
 namespace {
@@ -89,6 +90,13 @@ void InputContext::open() {
         context->pb = io_->context();
         context->flags |= AVFMT_FLAG_CUSTOM_IO;
         context->io_open = refuse_to_open;
+    }
+    if (io_ != nullptr && io_->reader().fetches_ahead() &&
+        std::string_view(options_.format->name).starts_with("mov,")) {
+        io_->lend([](ByteReader& reader) {
+            announce_mp4_fragments(reader);
+            return 0;
+        });
     }
     Dictionary settings(options_.settings);
     settings.set("max_streams", std::to_string(limits_.max_streams));
@@ -189,11 +197,6 @@ void InputContext::seek(int stream, std::int64_t position, int flags, const std:
 std::string InputContext::cut_short() const {
     if (io_ == nullptr || !io_->seekable()) return {};
     return io_->lend([&](ByteReader& reader) { return tricodec::cut_short(context_->iformat->name, reader); });
-}
-
-std::optional<Mp4SampleTable> InputContext::sample_table(std::uint32_t track_id) const {
-    if (io_ == nullptr || !io_->seekable()) return std::nullopt;
-    return io_->lend([&](ByteReader& reader) { return read_mp4_sample_table(reader, track_id); });
 }
 
 ErrorCode InputContext::code_of(int code) const {

@@ -9,7 +9,6 @@
 
 #include "media/avio.h"
 #include "media/ffmpeg.h"
-#include "media/mp4_table.h"
 #include "media/picture_limits.h"
 #include "tricodec/base/limits.h"
 
@@ -57,8 +56,11 @@ public:
     [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return io_ == nullptr ? 0 : io_->num_bytes_read(); }
     /// Null where libavformat reads.
     [[nodiscard]] ByteReader* reader() const noexcept { return io_ == nullptr ? nullptr : &io_->reader(); }
-    /// Of an MP4 or QuickTime file that can seek.
-    [[nodiscard]] std::optional<Mp4SampleTable> sample_table(std::uint32_t track_id) const;
+    /// Lends the reader of a source that can seek to `look`, then restores its position.
+    template <class Look>
+    auto look(Look look) const {
+        return io_->lend(look);
+    }
 
     /// av_read_frame(). Throws what the source throws, and Error(refused) for a packet past limits.max_packet_bytes.
     [[nodiscard]] int read(AVPacket& packet);

@@ -75,27 +75,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
-_COMPUTING_PER_WAITING = 4
-"""Files that compute, for each that waits for a server."""
+_FIRST = ("dali/test_dali_plugin", "triton/", "package/", "dali/", "video/")
+"""The longest files: workers that take them last would end at different times."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Orders the files for workers that take one after another.
+    """Files that take long come first; what each worker runs after them fills the time that is left."""
+    folder = Path(__file__).parent
 
-    Tests of servers wait for more than half of their time. They are spread among the others, from the start on, so that
-    the cores always have work. The one that compiles for longest is first.
-    """
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    waiting = [path for path in files if path.parent.name == "triton"]
-    computing = [path for path in files if path.parent.name != "triton"]
-    computing.sort(key=lambda path: path.name != "test_dali_plugin.py")
-    order = []
-    while waiting or computing:
-        order += computing[:_COMPUTING_PER_WAITING] + waiting[:1]
-        del computing[:_COMPUTING_PER_WAITING], waiting[:1]
-    items[:] = [item for path in order for item in files[path]]
+    def rank(item: pytest.Item) -> int:
+        name = item.path.relative_to(folder).as_posix() if item.path.is_relative_to(folder) else ""
+        return next((rank for rank, first in enumerate(_FIRST) if name.startswith(first)), len(_FIRST))
+
+    items.sort(key=rank)
 
 
 NOT_FOR_THIS_GPU = "not for this GPU: "

@@ -175,7 +175,7 @@ Args:
     num_workers: number of decoders of one read; 0 chooses it from the cores or the GPU's engines, the codec and the
         frame size.
     ignore_edit_list: as ``decode_video`` takes it.
-    index: where the numbers of frames come from. "container": the table of an MP4 or QuickTime file, if it leaves no
+    index: where the numbers of frames come from. "container": what the container lists, if that leaves no
         doubt; a packet that contradicts it makes the reader read all packets. "packets": the headers of all packets.
         None: "container" for a source of 16 MiB or more and for a remote one, else "packets". Bytes are those of
         ``index_bytes()``; of another source they have no effect. A path (str or os.PathLike) names a file that keeps

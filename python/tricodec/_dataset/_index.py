@@ -99,8 +99,8 @@ class DatasetIndex:
             sources: files, folders (with all folders below), URLs of objects, and URLs that end with "/", which mean
                 the objects below. Without any, the videos of the index are looked at again.
             output: the Parquet file.
-            read: what is read of each video. "container": the table of an MP4 or QuickTime file, and the packets of
-                other containers. "packets": the headers of all packets, which show files that are cut. "frames": all
+            read: what is read of each video. "container": what the container lists of its packets, and the packets
+                where it lists none. "packets": the headers of all packets, which show files that are cut. "frames": all
                 frames are decoded, which shows all damage.
             workers: videos at once; 0 is the number of cores, and at least 16 with remote ones.
             prune: leave out rows of videos that are not below one of the sources, and of those that are gone.

@@ -144,7 +144,7 @@ def range_server() -> Iterator[RangeServer]:
     server.daemon_threads = True
     state = RangeServer(f"http://127.0.0.1:{server.server_address[1]}")
     server.RequestHandlerClass = type("Handler", (_Handler,), {"state": state})
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield state

@@ -154,13 +154,13 @@ def two_nodes(ray: Any) -> Iterator[tuple[Any, Any]]:
 def test_a_node_that_dies_loses_and_doubles_nothing(ray: Any, tmp_path: Path) -> None:
     import tricodec.ray as cluster
 
-    videos, output, num_files = tmp_path / "videos", tmp_path / "out", 8
+    videos, output, num_files = tmp_path / "videos", tmp_path / "out", 12
     videos.mkdir()
     for number in range(num_files):
         ffmpeg(
             f"-f lavfi -i testsrc2=s=320x180:r=25:d=4 -vf hue=h={30 * number} -c:v libx264", videos / f"{number}.mp4"
         )
-    options = {"preset": "slow", "size": [270, 480]}  # a second or two
+    options = {"preset": "veryslow", "size": [360, 640]}
     with two_nodes(ray) as (nodes, second):
         ended: list[Any] = []
         job = threading.Thread(

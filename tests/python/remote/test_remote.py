@@ -125,6 +125,26 @@ def test_a_few_frames_take_their_groups_of_pictures(server: RangeServer, client:
     assert source.stats.bytes_fetched == server.bytes_sent
 
 
+@pytest.mark.parametrize("flags", ["+frag_keyframe+empty_moov", "+dash+global_sidx"], ids=["mfra", "sidx"])
+def test_the_headers_of_fragments_are_fetched_at_once(
+    server: RangeServer, long_clip: Path, tmp_path: Path, flags: str
+) -> None:
+    path = tmp_path / "fragments.mp4"
+    ffmpeg("-i", long_clip, "-c", "copy", "-movflags", flags, path)
+    packets = ffprobe(path, "-select_streams v:0 -show_entries packet=size")["packets"]
+    needed = sum(int(packet["size"]) for gop in (10, 17) for packet in packets[30 * gop : 30 * gop + 30])
+    server.latency_s = 0.05
+    with tricodec.FrameReader(tricodec.remote(server.put("f.mp4", path.read_bytes())), device="cpu") as reader:
+        assert len(reader) == 600
+        assert server.bytes_sent < 0.1 * path.stat().st_size
+        assert server.most_at_once >= 5
+        server.forget()
+        frames = reader.frames([310, 520])
+        assert server.bytes_sent <= 1.1 * needed
+    with tricodec.FrameReader(path, device="cpu") as local:
+        assert [frame.md5() for frame in frames] == [frame.md5() for frame in local.frames([310, 520])]
+
+
 def test_the_ranges_of_a_read_are_fetched_at_once(server: RangeServer, long_clip: Path) -> None:
     source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
     with tricodec.FrameReader(source, device="cpu") as reader:

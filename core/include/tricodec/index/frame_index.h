@@ -35,7 +35,7 @@ class FrameIndex;
 /// What numbers the frames of a source that is opened.
 enum class IndexOrigin : std::uint8_t {
     automatic,  ///< `container` if the source has 16 MiB or more, or fetches ahead; else `packets`
-    container,  ///< the table of an MP4 or QuickTime file if it leaves no doubt, else the packets
+    container,  ///< what the container lists of its packets if that leaves no doubt, else the packets
     packets     ///< the headers of all packets, which are read when the index is first needed
 };
 

@@ -71,8 +71,8 @@ public:
     virtual void seek_bytes(std::int64_t position) = 0;
     [[nodiscard]] virtual bool seekable() const noexcept = 0;
 
-    /// All packets of stream() in the order in which read() gives them, as the table of an MP4 or QuickTime file lists
-    /// them: no packet is read. Empty if the container has no such table, or if the table lacks a fact.
+    /// All packets of stream() in the order in which read() gives them, as the container lists them: no packet is read.
+    /// Empty if the container has no such list, or if it lacks a fact; `dts` may be kNoTimestamp.
     [[nodiscard]] virtual std::vector<ListedPacket> listed_packets() = 0;
     /// Bytes that were read from the source so far.
     [[nodiscard]] virtual std::int64_t num_bytes_read() const noexcept = 0;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "media/bit_reader.h"
+#include "tricodec/media/media_source.h"
+
+namespace tricodec {
+
+/// Reads numbers anywhere in a source, through a window of some bytes. Positions past the end have no bytes.
+class ByteWindow {
+public:
+    explicit ByteWindow(ByteReader& reader, std::size_t window_bytes = 512)
+        : reader_(reader), size_(reader.size_bytes().value_or(0)), window_bytes_(window_bytes) {}
+
+    [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+
+    /// `count` bytes at `position`; fewer at the end. Valid until the next call.
+    std::span<const std::uint8_t> at(std::int64_t position, std::size_t count);
+    /// Nothing where there are too few bytes.
+    std::optional<std::uint64_t> big_endian(std::int64_t position, std::size_t count) {
+        const auto bytes = at(position, count);
+        if (bytes.size() < count) return std::nullopt;
+        return tricodec::big_endian(bytes);
+    }
+    std::optional<std::uint64_t> little_endian(std::int64_t position, std::size_t count) {
+        const auto bytes = at(position, count);
+        if (bytes.size() < count) return std::nullopt;
+        std::uint64_t value = 0;
+        for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) value = value << 8 | *byte;
+        return value;
+    }
+
+private:
+    void fill(std::int64_t position, std::size_t count);
+
+    ByteReader& reader_;
+    std::int64_t size_;
+    std::size_t window_bytes_;
+    std::vector<std::uint8_t> window_;
+    std::int64_t start_ = 0;
+    std::size_t filled_ = 0;
+};
+
+}  // namespace tricodec

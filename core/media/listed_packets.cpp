@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/listed_packets.h"
+
+extern "C" {
+#include <libavutil/opt.h>
+}
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "media/byte_window.h"
+#include "media/matroska_blocks.h"
+#include "media/mp4_fragments.h"
+#include "media/mp4_table.h"
+
+namespace tricodec {
+namespace {
+
+/// libavformat's index has decoding times, with the edit list applied; the table has what they are off from
+/// presentation times.
+std::vector<ListedPacket> list_table(AVStream& stream, const Mp4SampleTable& table) {
+    const auto& offsets = table.composition_offsets;
+    // libavformat moves decoding times, so that none is later than its presentation time. It ignores the last two.
+    std::int64_t shift = 0;
+    for (std::size_t k = 0; k + 2 < offsets.size(); ++k) shift = std::max(shift, -std::int64_t{offsets[k]});
+    std::vector<ListedPacket> packets(static_cast<std::size_t>(table.num_samples));
+    for (std::size_t k = 0; k < packets.size(); ++k) {
+        const auto* entry = avformat_index_get_entry(&stream, static_cast<int>(k));
+        if (entry->timestamp == AV_NOPTS_VALUE) return {};
+        const std::int64_t offset = offsets.empty() ? 0 : offsets[k] + shift;
+        packets[k] = {.pts = av_sat_add64(entry->timestamp, offset),
+                      .dts = entry->timestamp,
+                      .pos = entry->pos,
+                      .duration = table.last_duration,
+                      .size_bytes = entry->size,
+                      .key = (entry->flags & AVINDEX_KEYFRAME) != 0,
+                      .discard = (entry->flags & AVINDEX_DISCARD_FRAME) != 0};
+        if (k > 0) packets[k - 1].duration = av_sat_sub64(entry->timestamp, packets[k - 1].dts);
+    }
+    return packets;
+}
+
+/// libavformat has the fragments that it has read by now in its index: all, or the first ones if the file lists where
+/// they are. They say which edit list is applied, and must agree with the headers.
+std::vector<ListedPacket> list_fragments(AVStream& stream, const std::vector<Mp4FragmentSample>& samples) {
+    const auto num_known = static_cast<std::size_t>(avformat_index_get_entries_count(&stream));
+    if (num_known < 1 || num_known > samples.size()) return {};
+    const auto delay = av_sat_sub64(avformat_index_get_entry(&stream, 0)->timestamp, samples[0].dts);
+    std::int64_t shift = 0;
+    std::vector<ListedPacket> packets(samples.size());
+    for (std::size_t k = 0; k < samples.size(); ++k) {
+        const auto& sample = samples[k];
+        const bool is_new = -sample.composition_offset > shift;
+        if (is_new && k >= num_known) return {};  // libavformat would change times while it reads
+        if (is_new) shift = -sample.composition_offset;
+        packets[k] = {.dts = sample.dts + delay,
+                      .pos = sample.pos,
+                      .duration = sample.duration,
+                      .size_bytes = sample.size_bytes,
+                      .key = sample.key};
+        if (k >= num_known) continue;
+        const auto* entry = avformat_index_get_entry(&stream, static_cast<int>(k));
+        const int flags = sample.key ? AVINDEX_KEYFRAME : 0;
+        if (entry->timestamp != packets[k].dts || entry->pos != sample.pos || entry->size != sample.size_bytes ||
+            entry->flags != flags) {
+            return {};
+        }
+    }
+    for (std::size_t k = 0; k < samples.size(); ++k) {
+        packets[k].pts = packets[k].dts + shift + samples[k].composition_offset;
+    }
+    return packets;
+}
+
+std::vector<ListedPacket> list_mp4(InputContext& input, AVStream& stream) {
+    const auto track_id = static_cast<std::uint32_t>(stream.id);
+    if (const auto table = input.look([&](ByteReader& reader) { return read_mp4_sample_table(reader, track_id); })) {
+        // Else an edit list left some out, or repeats some.
+        if (table->num_samples != avformat_index_get_entries_count(&stream)) return {};
+        return list_table(stream, *table);
+    }
+    const auto samples = input.look([&](ByteReader& reader) { return read_mp4_fragments(reader, track_id); });
+    if (!samples) return {};
+    auto packets = list_fragments(stream, *samples);
+    if (!packets.empty() && static_cast<std::size_t>(avformat_index_get_entries_count(&stream)) < packets.size()) {
+        // libavformat reads the other fragments when a seek leads there. If it then seeks in the streams that are not
+        // read too, it goes one fragment too far back.
+        av_opt_set_int(input.context().priv_data, "seek_streams_individually", 0, 0);
+    }
+    return packets;
+}
+
+std::vector<ListedPacket> list_matroska(InputContext& input, AVStream& stream) {
+    std::size_t video_stream = 0;
+    for (const AVStream* each : input.streams()) {
+        if (each->index < stream.index && each->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) ++video_stream;
+    }
+    auto found = input.look([&](ByteReader& reader) { return read_matroska_blocks(reader, video_stream); });
+    if (!found || found->blocks.empty()) return {};
+    const bool same_ticks = found->tick.num * stream.time_base.den == found->tick.den * stream.time_base.num;
+    const auto last = std::ranges::max_element(found->blocks, {}, &MatroskaBlock::pts);
+    if (!same_ticks || last->duration == 0) return {};  // libavformat would guess how long the last frame is shown
+    std::vector<ListedPacket> packets;
+    packets.reserve(found->blocks.size());
+    const bool is_vp8 = stream.codecpar->codec_id == AV_CODEC_ID_VP8;
+    for (const auto& block : found->blocks) {
+        const bool hidden = is_vp8 && (block.first_byte & 0x10) == 0;  // RFC 6386, 9.1: show_frame
+        // So that a seek needs no Cues.
+        if (block.key) av_add_index_entry(&stream, block.cluster, block.pts, 0, 0, AVINDEX_KEYFRAME);
+        packets.push_back({.pts = block.pts,
+                           .pos = block.pos,
+                           .duration = block.duration,
+                           .size_bytes = block.size_bytes,
+                           .key = block.key,
+                           .discard = hidden});
+    }
+    return packets;
+}
+
+constexpr std::int64_t kChunkHeader = 8;
+
+/// True if nothing but indexes and empty chunks follows the last chunk that AVI's index has, of any stream.
+bool lists_all_chunks(InputContext& input) {
+    std::int64_t end = 0;
+    for (AVStream* each : input.streams()) {
+        const int count = avformat_index_get_entries_count(each);
+        if (count < 1) continue;
+        const auto* last = avformat_index_get_entry(each, count - 1);
+        end = std::max(end, last->pos + kChunkHeader + last->size + (last->size & 1));
+    }
+    return input.look([&](ByteReader& reader) {
+        constexpr int kMostIndexes = 64;
+        ByteWindow bytes(reader);
+        for (int i = 0; i < kMostIndexes && end < bytes.size(); ++i) {
+            const auto id = bytes.at(end, 4);
+            const std::string_view name(reinterpret_cast<const char*>(id.data()), id.size());
+            const auto length = bytes.little_endian(end + 4, 4);
+            const bool holds_packet = name != "idx1" && name != "JUNK" && !name.starts_with("ix");
+            if (!length || (holds_packet && *length != 0)) return false;
+            end += kChunkHeader + static_cast<std::int64_t>(*length + (*length & 1));
+        }
+        return end == bytes.size();
+    });
+}
+
+/// The index has positions of chunks, and time stamps that count frames. It leaves out empty chunks, which repeat a
+/// frame and give no packet.
+std::vector<ListedPacket> list_avi(InputContext& input, AVStream& stream) {
+    const int num_packets = avformat_index_get_entries_count(&stream);
+    if (stream.codecpar->codec_id != AV_CODEC_ID_MJPEG || num_packets < 1 || !lists_all_chunks(input)) return {};
+    std::vector<ListedPacket> packets;
+    packets.reserve(static_cast<std::size_t>(num_packets));
+    for (int k = 0; k < num_packets; ++k) {
+        const auto* entry = avformat_index_get_entry(&stream, k);
+        if ((entry->flags & AVINDEX_KEYFRAME) == 0) return {};
+        packets.push_back({.pts = entry->timestamp,
+                           .dts = entry->timestamp,
+                           .pos = entry->pos + kChunkHeader,
+                           .duration = 1,
+                           .size_bytes = entry->size,
+                           .key = true});
+    }
+    return packets;
+}
+
+}  // namespace
+
+std::vector<ListedPacket> list_packets(InputContext& input, AVStream& stream) {
+    const std::string_view format(input.context().iformat->name);
+    if (input.reader() == nullptr || !input.seekable()) return {};
+    if (format.starts_with("mov,"))
+        return avformat_index_get_entries_count(&stream) < 1 ? std::vector<ListedPacket>{} : list_mp4(input, stream);
+    if (format.starts_with("matroska"))
+        return input.reader()->fetches_ahead() ? std::vector<ListedPacket>{} : list_matroska(input, stream);
+    if (format == "avi") return list_avi(input, stream);
+    return {};
+}
+
+}  // namespace tricodec

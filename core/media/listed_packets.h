@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "media/input_context.h"
+#include "tricodec/media/demuxer.h"
+
+namespace tricodec {
+
+/// The packets of a stream as its container lists them: see Demuxer::listed_packets().
+///
+/// | container | what lists them | without |
+/// |---|---|---|
+/// | MP4, QuickTime | the sample table | packets of an edit list that are left out or repeated |
+/// | the same in fragments | the headers of all fragments | fragments without a time or a place |
+/// | Matroska, WebM | the headers of all blocks; Note [Walking blocks] | lacing; sources that fetch ahead |
+/// | AVI | its index; OpenDML's too | codecs other than MJPEG: AVI states no presentation times |
+[[nodiscard]] std::vector<ListedPacket> list_packets(InputContext& input, AVStream& stream);
+
+}  // namespace tricodec
