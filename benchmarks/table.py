@@ -77,6 +77,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ),
     ("docs/migration/torchcodec.md", "beside torchcodec on a GPU", compat_table.beside_torchcodec, "compat_gpu.csv"),
     ("docs/migration/torchcodec.md", "torchcodec's tests", compat_table.suite, "compat_suite.csv"),
+    ("docs/howto/vlm.md", "serving", compat_table.serving, "vlm.csv"),
     ("docs/migration/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
     ("docs/migration/decord.md", "beside decord on 16 cores", compat_table.beside_decord, "compat_wall.csv"),
     ("docs/explanation/performance.md", "graphs", graphs.summary, "graphs.csv"),

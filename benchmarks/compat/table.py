@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks import goals
 from benchmarks.compat.program import TASKS
-from benchmarks.compat.vlm import FIGURES
 from benchmarks.results import Row
 
 
@@ -63,30 +62,16 @@ def suite(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 
 def serving(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """A line a codec, a number of requests and a loader."""
-    cells = {(row.input, row.setting, row.contender, row.task): row for row in rows}
-    keys = list(dict.fromkeys((row.input, row.setting, row.contender) for row in rows))
-    head = [
-        "video",
-        "requests",
-        "loader",
-        "requests/s",
-        "p50",
-        "p99",
-        "CPU a request",
-        "memory",
-        "loop late, 99 %",
-        "most",
-    ]
-    lines = [goals.header(head)]
-    for clip, at_once, loader in keys:
-        value = {task: cells[clip, at_once, loader, task].spread.median for task in FIGURES}
-        speed = cells[clip, at_once, loader, "requests_per_s"]
-        is_load = loader != "control"
-        rate = f"{value['requests_per_s']:.2f}" if is_load else ""
-        times = [f"{value[task]:.2f} s" if is_load else "" for task in ("p50_s", "p99_s")]
-        used = f"{(speed.cpu_ms or 0) / 1000:.2f} s" if is_load else ""
-        memory = f"{speed.memory_mb or 0:,.0f} MB"
-        late = [f"{value[task]:.1f} ms" for task in ("late_p99_ms", "late_max_ms")]
-        lines.append(goals.line([clip, at_once, loader, rate, *times, used, memory, *late]))
-    return f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}.\n\n{''.join(lines)}"
+    """A line a codec, a number of requests and a loader: what means the same on a machine that other work shares."""
+    late = {(row.input, row.setting, row.contender): row for row in rows if row.task == "late_p99_ms"}
+    lines = [goals.header(["video", "requests", "loader", "CPU a request", "memory", "loop late, 99 %"])]
+    for row in rows:
+        if row.task != "requests_per_s":
+            continue
+        used = "" if row.contender == "control" else f"{row.cpu_ms or 0:,.0f} ms"
+        ticks = late[row.input, row.setting, row.contender].spread.median
+        cells = [row.input, row.setting, row.contender, used, f"{row.memory_mb or 0:,.0f} MB", f"{ticks:.0f} ms"]
+        lines.append(goals.line(cells))
+    return (
+        f"{facts['cores']} cores of an {facts['cpu']} that other work shared, {facts['date'][:10]}.\n\n{''.join(lines)}"
+    )

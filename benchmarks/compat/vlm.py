@@ -8,6 +8,7 @@ missing is left out. The results are in benchmarks/results/vlm.csv.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -60,17 +61,20 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=results.FOLDER / "vlm.csv", help="the CSV to write")
     options = parser.parse_args()
     begun = time.monotonic()
-    runs: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
-    for _ in range(options.rounds):
-        for clip in options.clips:
-            for at_once in options.at_once:
-                for name in options.loaders:
-                    found = measure(name, clip, at_once, max(2, at_once * options.requests))
-                    if found is not None:
-                        runs.setdefault((clip.name, at_once, name), []).append(found)
     cores = len(os.sched_getaffinity(0))
-    rows = [row for (clip, at_once, name), found in runs.items() for row in rows_of(clip, at_once, name, cores, found)]
-    results.write(options.output, environment(time.monotonic() - begun), rows)
+    runs: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
+    for _, clip, at_once, name in itertools.product(
+        range(options.rounds), options.clips, options.at_once, options.loaders
+    ):
+        found = measure(name, clip, at_once, max(2, at_once * options.requests))
+        if found is None:
+            continue
+        runs.setdefault((clip.name, at_once, name), []).append(found)
+        # After each run, so that what was measured is kept if the rest takes too long.
+        rows = [
+            row for (file, number, loader), each in runs.items() for row in rows_of(file, number, loader, cores, each)
+        ]
+        results.write(options.output, environment(time.monotonic() - begun), rows)
 
 
 if __name__ == "__main__":
