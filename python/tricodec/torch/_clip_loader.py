@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -113,23 +114,25 @@ class _SharedMemory:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._tensors: dict[int, Any] = {}
+        self._tensors: deque[Any] = deque()  # of the batches ahead, in their order
 
     def of(self, clips: Sequence[int]) -> Any:
         """An array with one element a clip; None if its shape is not known."""
         found = self._dataset._batch_shape(clips)
         if found is None:
+            self._tensors.append(None)
             return None
         shape, dtype = found
         storage = torch.UntypedStorage._new_shared(math.prod(shape) * dtype.itemsize)  # as torch's default_collate does
         tensor = torch.empty(0, dtype=torch.from_numpy(np.empty(0, dtype)).dtype).set_(storage, 0, shape)
-        array = tensor.numpy()
-        self._tensors[array.ctypes.data] = tensor
-        return array
+        self._tensors.append(tensor)
+        return tensor.numpy()
 
     def shared(self, frames: Any) -> Any:
-        """The tensor of such an array; other frames are given as they are."""
-        return frames if not isinstance(frames, np.ndarray) else self._tensors.pop(frames.ctypes.data, frames)
+        """The tensor of the next batch, if its frames are in it; others are given as they are."""
+        tensor = self._tensors.popleft()
+        is_in_it = tensor is not None and isinstance(frames, np.ndarray) and frames.ctypes.data == tensor.data_ptr()
+        return tensor if is_in_it else frames
 
 
 class ClipLoader:

@@ -93,6 +93,22 @@ def test_skip_leaves_damaged_clips_out_and_reports_them(index: tricodec.DatasetI
         clips[expected[0]]
 
 
+@pytest.mark.needs_torch
+def test_workers_report_what_they_leave_out(index: tricodec.DatasetIndex) -> None:
+    from tricodec.torch import ClipLoader
+
+    clips = dataset(index, "skip")
+    loader = ClipLoader(clips, 5, shuffle=False, num_workers=2)
+    given = list(loader)
+    expected = damaged(clips) + clips_of(clips, 2)
+    assert [each.clip for each in loader.skipped] == expected
+    numbers = [number for batch in given for number in batch["clip"].tolist()]
+    assert sorted(numbers + expected) == list(range(len(clips)))
+    for batch in given:
+        for number, frames in zip(batch["clip"].tolist(), batch["frames"], strict=True):
+            np.testing.assert_array_equal(frames.numpy(), clips[number]["frames"])
+
+
 def test_pad_repeats_the_whole_frame_before_a_damaged_one(index: tricodec.DatasetIndex) -> None:
     clips = dataset(index, "pad", clip_length=6, step=4)
     whole = ffmpeg_frames(generated("h264_bframes.mp4"), None)
