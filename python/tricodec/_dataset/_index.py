@@ -96,8 +96,9 @@ class DatasetIndex:
         when the new one is complete. An interrupted call continues where it was when it is repeated.
 
         Args:
-            sources: files, folders (with all folders below), URLs of objects, and URLs that end with "/", which mean
-                the objects below. Without any, the videos of the index are looked at again.
+            sources: files, tar archives, folders (with all folders below), URLs of objects, URLs that end with "/",
+                which mean the objects below, and Parquet files with videos in a column. Without any, the videos of the
+                index are looked at again.
             output: the Parquet file.
             read: what is read of each video. "container": what the container lists of its packets, and the packets
                 where it lists none. "packets": the headers of all packets, which show files that are cut. "frames": all

@@ -22,7 +22,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "source", nargs="*", metavar="FILE|FOLDER|URL",
-        help="videos, folders with all folders below, URLs of objects, and URLs that end with / for the objects below; "
+        help="videos, tar archives, folders with all folders below, URLs of objects, and URLs that end with / for the "
+        "objects below; Parquet files with videos in a column; "
         "without any, the videos of the index are looked at again",
     )  # fmt: skip
     parser.add_argument(
