@@ -107,14 +107,14 @@ def test_a_slow_file_is_found_with_the_reason(findings: dict[str, dict[str, str]
 
 
 def test_a_file_without_a_table_is_found(run: Run, tmp_path: Path) -> None:
-    for suffix in ("mkv", "mp4"):
+    for suffix in ("ts", "mp4"):
         ffmpeg("-stream_loop 99 -i", generated("h264_bframes.mp4"), "-c copy", tmp_path / f"long.{suffix}")
     run("index", tmp_path, "-o", tmp_path / "index.parquet")
 
     _, out, _ = run("doctor", tmp_path / "index.parquet", "--json")
 
     found = {each["name"]: each["videos"] for each in json.loads(out)["findings"]}
-    assert [video["path"] for video in found["no_table"]] == ["long.mkv"]
+    assert [video["path"] for video in found["no_table"]] == ["long.ts"]
 
 
 def test_the_table_names_some_videos_and_the_exit_status_says_that_some_cannot_be_used(run: Run, index: Path) -> None:
