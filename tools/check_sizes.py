@@ -13,15 +13,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 47_400, 398),
+    "core": (("core",), 49_000, 418),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
     "bindings": (("python/bindings",), 9_600, 60),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 30_000, 198),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 36_600, 242),
     "plugin": (("plugin",), 6_600, 51),
-    "triton_backend": (("triton_backend",), 5_500, 43),
-    "tests": (("tests",), 62_800, 395),
-    "results": (("benchmarks/results",), 6_000, 24),
-    "repository": ((".",), 0, 1_390),
+    "triton_backend": (("triton_backend",), 5_500, 46),
+    "tests": (("tests",), 67_400, 426),
+    "results": (("benchmarks/results",), 6_000, 28),
+    "repository": ((".",), 0, 1_610),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 
