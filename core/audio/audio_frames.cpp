@@ -19,7 +19,9 @@ DemuxerOptions of_audio(DemuxerOptions options) {
     return options;
 }
 
-DecoderSetup setup_of(const StreamInfo& stream, const std::string& name) {
+}  // namespace
+
+DecoderSetup audio_decoder_setup(const StreamInfo& stream, const std::string& name) {
     TRICODEC_EXPECT(stream.kind == StreamKind::audio, invalid_argument,
                     "stream " + std::to_string(stream.index) + " of '" + name + "' is " +
                         std::string(to_string(stream.kind)) +
@@ -42,8 +44,6 @@ DecoderSetup setup_of(const StreamInfo& stream, const std::string& name) {
     return setup;
 }
 
-}  // namespace
-
 bool PacketIssues::add(DecodeIssue issue) {
     if (!known_.empty() && known_.contains({issue.pos, issue.pts})) return false;
     ++num_packets_;
@@ -62,7 +62,7 @@ AudioFrames::AudioFrames(MediaSource source, DemuxerOptions options)
       packet_(ff::make_packet()),
       frame_(ff::make_frame()) {
     options_.stream_index = stream_.index;
-    decoder_.emplace(setup_of(stream_, info_.name));
+    decoder_.emplace(audio_decoder_setup(stream_, info_.name));
 }
 
 const AVFrame* AudioFrames::next() {
@@ -129,7 +129,7 @@ void AudioFrames::note_end() {
 void AudioFrames::restart() {
     demuxer_.reset();  // before its reader is opened again
     demuxer_ = Demuxer::open(source_, options_);
-    decoder_.emplace(setup_of(stream_, info_.name));
+    decoder_.emplace(audio_decoder_setup(stream_, info_.name));
     number_ = 0;
     ended_ = false;
 }

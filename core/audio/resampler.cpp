@@ -59,19 +59,24 @@ SwrPtr make_conversion(const SampleForm& from, const SampleForm& to) {
 }
 
 void Resampler::push(const AVFrame& frame, int skip, SampleWindow& to) {
-    SampleForm input{frame.sample_rate, static_cast<AVSampleFormat>(frame.format), ChannelLayout(frame.ch_layout)};
-    if (conversion_ == nullptr || !(input == input_)) {
-        end(to);
-        conversion_ = make_conversion(input, output_);
-        input_ = std::move(input);
-    }
-    const bool planar = av_sample_fmt_is_planar(input_.format) != 0;
-    const int step = av_get_bytes_per_sample(input_.format) * (planar ? 1 : input_.layout.num_channels());
-    std::vector<const std::uint8_t*> planes(static_cast<std::size_t>(planar ? input_.layout.num_channels() : 1));
+    SampleForm form{frame.sample_rate, static_cast<AVSampleFormat>(frame.format), ChannelLayout(frame.ch_layout)};
+    const bool planar = av_sample_fmt_is_planar(form.format) != 0;
+    const int num_channels = form.layout.num_channels();
+    const int step = av_get_bytes_per_sample(form.format) * (planar ? 1 : num_channels);
+    std::vector<const std::uint8_t*> planes(static_cast<std::size_t>(planar ? num_channels : 1));
     for (std::size_t i = 0; i < planes.size(); ++i) {
         planes[i] = frame.extended_data[i] + static_cast<std::ptrdiff_t>(skip) * step;
     }
-    static_cast<void>(convert(planes.data(), frame.nb_samples - skip, to));
+    push(std::move(form), planes.data(), frame.nb_samples - skip, to);
+}
+
+void Resampler::push(SampleForm form, const std::uint8_t** planes, int count, SampleWindow& to) {
+    if (conversion_ == nullptr || !(form == input_)) {
+        end(to);
+        conversion_ = make_conversion(form, output_);
+        input_ = std::move(form);
+    }
+    static_cast<void>(convert(planes, count, to));
 }
 
 void Resampler::end(SampleWindow& to) {

@@ -24,9 +24,12 @@ public:
           demuxer_(std::move(demuxer), "Demuxer") {}
 
     static std::unique_ptr<PyDemuxer> open(const py::object& source, int stream_index, bool all_streams, bool annexb,
-                                           bool ignore_edit_list) {
+                                           bool ignore_edit_list, const std::string& kind) {
+        TRICODEC_EXPECT(kind == "video" || kind == "audio", invalid_argument,
+                        "kind is '" + kind + "'; accepted are video and audio");
         const MediaSource opened = to_media_source(source);
         const DemuxerOptions options{.stream_index = stream_index,
+                                     .kind = kind == "audio" ? StreamKind::audio : StreamKind::video,
                                      .all_streams = all_streams,
                                      .annexb = annexb,
                                      .ignore_edit_list = ignore_edit_list};
@@ -89,6 +92,7 @@ void bind_demuxer(py::module_& module) {
     publish(cls);
     cls.def(py::init(&PyDemuxer::open), py::arg("source"), py::kw_only(), py::arg("stream_index") = -1,
             py::arg("all_streams") = false, py::arg("annexb") = false, py::arg("ignore_edit_list") = false,
+            py::arg("kind") = "video",
             R"(Open a source and read its headers.
 
 Args:
@@ -99,6 +103,7 @@ Args:
     annexb: rewrite H.264 and HEVC to Annex B, with parameter sets before each key frame. The packets alone then are a
         decodable elementary stream.
     ignore_edit_list: as ``decode_video`` takes it.
+    kind: "video" or "audio": the stream that -1 means. For "audio", files of sound alone (mp3, aac, ...) open too.
 Raises:
     MediaNotFoundError: if there is no such file.
     RefusedError: for URLs and for containers that open other files.

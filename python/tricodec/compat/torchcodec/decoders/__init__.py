@@ -13,6 +13,7 @@ from tricodec.compat.torchcodec._metadata import (
     VideoStreamMetadata,
 )
 from tricodec.compat.torchcodec.decoders._audio_decoder import AudioDecoder, WavDecoder
+from tricodec.compat.torchcodec.decoders._audio_packets import AudioConverter, AudioPacketDecoder, RawAudioSamples
 from tricodec.compat.torchcodec.decoders._cuda import (
     CpuFallbackStatus,
     get_nvdec_cache_capacity,
@@ -31,13 +32,16 @@ from tricodec.compat.torchcodec.decoders._images import (
     decode_png,
     decode_webp,
 )
-from tricodec.compat.torchcodec.decoders._packet_decoder import ColorConverter, Packet, RawFrame, VideoPacketDecoder
+from tricodec.compat.torchcodec.decoders._packet_decoder import ColorConverter, RawFrame, VideoPacketDecoder
+from tricodec.compat.torchcodec.decoders._packets import Packet
 from tricodec.compat.torchcodec.decoders._video_decoder import VideoDecoder
 
 SimpleVideoDecoder = VideoDecoder
 
 __all__ = [
+    "AudioConverter",
     "AudioDecoder",
+    "AudioPacketDecoder",
     "AudioStream",
     "AudioStreamHeaderMetadata",
     "AudioStreamMetadata",
@@ -49,6 +53,7 @@ __all__ = [
     "FrameIndex",
     "ImageReadMode",
     "Packet",
+    "RawAudioSamples",
     "RawFrame",
     "SimpleVideoDecoder",
     "StreamMetadata",

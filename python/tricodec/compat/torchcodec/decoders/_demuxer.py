@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
 from tricodec import _tricodec
-from tricodec._tricodec import AudioReader, MediaInfo, StreamInfo, probe
+from tricodec._tricodec import MediaInfo, StreamInfo
 from tricodec.compat.torchcodec._metadata import (
     AudioStreamHeaderMetadata,
     ContainerMetadata,
@@ -19,10 +19,12 @@ from tricodec.compat.torchcodec._metadata import (
     container_fields,
     header_of,
 )
-from tricodec.compat.torchcodec._source import opened
+from tricodec.compat.torchcodec._source import opened, probed
 from tricodec.compat.torchcodec.decoders._arguments import device_of, expect_num_threads, expect_stream
+from tricodec.compat.torchcodec.decoders._audio_packets import AudioPacketDecoder
 from tricodec.compat.torchcodec.decoders._frame_index import FrameIndex, FramePacket
-from tricodec.compat.torchcodec.decoders._packet_decoder import Packet, ProcessLocal, VideoPacketDecoder
+from tricodec.compat.torchcodec.decoders._packet_decoder import VideoPacketDecoder
+from tricodec.compat.torchcodec.decoders._packets import Packet, ProcessLocal
 from tricodec.errors import RefusedError, UnsupportedError
 
 
@@ -77,7 +79,7 @@ class VideoStream(ProcessLocal):
 
 
 class AudioStream(ProcessLocal):
-    """An audio stream that a `Demuxer` follows. Its sound is decoded by `AudioDecoder`.
+    """An audio stream that a `Demuxer` follows.
 
     Attributes:
         index: among all streams of the file, as `Packet.stream_index`.
@@ -93,12 +95,15 @@ class AudioStream(ProcessLocal):
         self.index = stream.index
         self.metadata = header
         self._demuxer = demuxer
+        self._stream = stream
 
-    def make_decoder(self) -> NoReturn:
-        """Throws RuntimeError: sound is decoded by `AudioDecoder`, from the source."""
-        raise RuntimeError(
-            f"packets of sound are not decoded one by one here: use AudioDecoder(source, stream_index={self.index})"
-        )
+    def make_decoder(self) -> AudioPacketDecoder:
+        """A decoder for the packets of this stream; sound is decoded on the CPU.
+
+        Raises:
+            RuntimeError: for a codec without a decoder.
+        """
+        return AudioPacketDecoder._of(self._stream)
 
     def __repr__(self) -> str:
         return f"AudioStream(index={self.index})"
@@ -195,11 +200,8 @@ class Demuxer(ProcessLocal):
 def _demuxer_of(source: Any, stream_index: int) -> _tricodec.Demuxer:
     try:
         return _tricodec.Demuxer(source, stream_index=stream_index, all_streams=True)
-    except UnsupportedError:  # no video
-        audio = probe(source)._ffmpeg_audio
-        if audio is None:
-            raise
-        return _tricodec.Demuxer(source, stream_index=audio, all_streams=True)
+    except (RefusedError, UnsupportedError):  # no video, or a file of sound alone
+        return _tricodec.Demuxer(source, stream_index=stream_index, all_streams=True, kind="audio")
 
 
 def get_container_metadata(source: Any) -> ContainerMetadata:
@@ -212,15 +214,8 @@ def get_container_metadata(source: Any) -> ContainerMetadata:
         TypeError: for a source of another kind.
         RuntimeError: if the source cannot be opened.
     """
-    info = opened(source, _probed)
+    info = opened(source, probed)
     return ContainerMetadata(**container_fields(info), streams=[header_of(stream) for stream in info.streams])
-
-
-def _probed(source: Any) -> MediaInfo:
-    try:
-        return probe(source)
-    except RefusedError:  # a file of sound alone
-        return AudioReader(source).info
 
 
 def _selected(streams: Any, info: MediaInfo) -> list[int]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -14,33 +14,9 @@ from tricodec._tricodec import StreamInfo, SwscaleRgb, Transform
 from tricodec.compat.torchcodec._metadata import color_names, rotation_of
 from tricodec.compat.torchcodec._results import Frame
 from tricodec.compat.torchcodec.decoders._arguments import DTYPES, device_of, expect_output_dtype
+from tricodec.compat.torchcodec.decoders._packets import PacketDecoder, ProcessLocal
 
 _RANGES = {"limited": "tv", "full": "pc"}
-
-
-class ProcessLocal:
-    """A block: it cannot be copied, nor pickled to another process."""
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"a {type(self).__name__} cannot be pickled or copied: its state is of this process; make one in each "
-            "process, from the same source"
-        )
-
-
-class Packet(ProcessLocal):
-    """One compressed packet, as a `Demuxer` gives it.
-
-    Attributes:
-        stream_index: of its stream, among all streams of the file.
-    """
-
-    stream_index: int
-
-    def __init__(self, packet: _tricodec.Packet, generation: int) -> None:
-        self.stream_index = packet.stream_index
-        self._packet = packet
-        self._generation = generation  # how often the demuxer has sought before
 
 
 class RawFrame(ProcessLocal):
@@ -95,7 +71,7 @@ class RawFrame(ProcessLocal):
         return tuple(components)
 
 
-class VideoPacketDecoder(ProcessLocal):
+class VideoPacketDecoder(PacketDecoder[RawFrame]):
     """The packets of one video stream to pictures; `VideoStream.make_decoder` makes it.
 
     Thread safety: calls from several threads take turns.
@@ -103,63 +79,22 @@ class VideoPacketDecoder(ProcessLocal):
 
     _decoder: _tricodec.Decoder
     _stream: StreamInfo
-    _drained: bool
-    _generation: int | None
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise RuntimeError(
-            f"{type(self).__name__} cannot be instantiated directly: call make_decoder() of the stream that its "
-            "packets are of"
-        )
 
     @classmethod
     def _of(cls, stream: StreamInfo, device: str, num_threads: int) -> VideoPacketDecoder:
-        decoder = cls.__new__(cls)
-        decoder._decoder = _tricodec.Decoder(stream, device=device, num_threads=num_threads)
+        decoder = cls._new(stream.index)
         decoder._stream = stream
-        decoder._drained = False
-        decoder._generation = None
+        decoder._decoder = _tricodec.Decoder(stream, device=device, num_threads=num_threads)
         return decoder
 
-    def decode(self, packet: Packet) -> list[RawFrame]:
-        """Decode the next packet.
+    def _decode(self, packet: _tricodec.Packet) -> list[RawFrame]:
+        return self._raw(self._decoder.decode(packet))
 
-        Args:
-            packet: of this decoder's stream, in the order of the demuxer.
+    def _flush(self) -> list[RawFrame]:
+        return self._raw(self._decoder.flush())
 
-        Returns:
-            The pictures that are ready, in the order of presentation: none, one or several.
-
-        Raises:
-            RuntimeError: after drain(), after a seek without reset(), and for a packet of another stream.
-        """
-        if self._drained:
-            raise RuntimeError("This decoder has been drained; call reset() before it decodes more")
-        if self._generation not in (None, packet._generation):
-            raise RuntimeError(
-                "The demuxer seeked since this decoder was last reset(); call reset() of every decoder after a seek"
-            )
-        if packet.stream_index != self._stream.index:
-            raise RuntimeError(
-                f"the packet is of stream {packet.stream_index}, and the decoder of stream {self._stream.index}; pass "
-                "each packet to the decoder of its stream_index"
-            )
-        self._generation = packet._generation
-        return self._raw(self._decoder.decode(packet._packet))
-
-    def drain(self) -> list[RawFrame]:
-        """End the stream; returns the pictures that the codec still holds, in the order of presentation."""
-        if self._drained:
-            return []
-        frames = self._raw(self._decoder.flush())
-        self._drained = True
-        return frames
-
-    def reset(self) -> None:
-        """Forget all packets: needed after `Demuxer.seek`, and after drain() to decode more."""
+    def _reset(self) -> None:
         self._decoder.reset()
-        self._drained = False
-        self._generation = None
 
     def _raw(self, frames: list[_tricodec.Frame]) -> list[RawFrame]:
         return [RawFrame(frame, self._stream) for frame in frames]
@@ -215,5 +150,5 @@ class ColorConverter(ProcessLocal):
         return Frame(data.movedim(-1, -3), raw_frame.pts_seconds, raw_frame.duration_seconds)
 
 
-for _class in (Packet, RawFrame, VideoPacketDecoder, ColorConverter):
+for _class in (RawFrame, VideoPacketDecoder, ColorConverter):
     _class.__module__ = "tricodec.compat.torchcodec.decoders"
