@@ -14,10 +14,12 @@ from tricodec.serve.command import build_parser as build_parser_of_serve
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "README.zh-CN.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 COMMANDS = sorted(
     {
-        line.replace("\\\n", " ")
+        command.removeprefix("tricodec ")
         for page in PAGES
         if "notes" not in page.parts  # records of what was run
-        for line in re.findall(r"^(?: {4}|\$ )tricodec ((?!--help)(?:.*\\\n)*.*)$", page.read_text(), re.MULTILINE)
+        for line in re.findall(r"^(?: {4}|\$ )(tricodec (?!--help)(?:.*\\\n)*.*)$", page.read_text(), re.MULTILINE)
+        for command in line.replace("\\\n", " ").split(" | ")
+        if command.startswith("tricodec ")
     }
 )
 

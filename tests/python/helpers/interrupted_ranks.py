@@ -126,7 +126,7 @@ def main() -> int:
     state: dict[str, Any] | None = None
     epochs: list[list[tuple[str, str]]] = [[]]
     kills = life = 0
-    while kills < num_kills or epochs[-1]:
+    while kills < num_kills or epochs[-1] or len(epochs) == 1:  # at least one whole epoch
         folder = output / str(life)
         folder.mkdir()
         num_ranks = chance.choice([1, 2, 3]) if kills < num_kills else 1
