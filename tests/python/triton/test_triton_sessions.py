@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from programs import limits
 from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, UnavailableError
 from tricodec.triton_backend.runtime.pool import Pool
@@ -60,11 +61,12 @@ class Counts:
 @pytest.fixture
 def sessions() -> Iterator[Sessions]:
     settings = Settings(workers=2, isolation="none", max_sessions=4, max_sessions_bytes=1000)
-    pool = Pool([InlineSlot(settings) for _ in range(2)], 1, 2, shared_queue=False)
-    made = Sessions(settings, pool, Counts(), Report)  # type: ignore[arg-type]
-    yield made
-    made.close()
-    pool.close()
+    with limits():  # a slot sets the model's
+        pool = Pool([InlineSlot(settings) for _ in range(2)], 1, 2, shared_queue=False)
+        made = Sessions(settings, pool, Counts(), Report)  # type: ignore[arg-type]
+        yield made
+        made.close()
+        pool.close()
 
 
 def answered(sessions: Sessions, task: Report) -> Any:
