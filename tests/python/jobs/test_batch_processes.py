@@ -95,7 +95,8 @@ def expect_whole(job: Path) -> None:
 def test_ctrl_c_removes_what_is_in_work_and_a_further_run_continues(job: Path) -> None:
     append(job, "workers = 1", SLOW)
     with running(job) as process:
-        wait_until(lambda: in_work(job) and list((job.parent / "out").glob("*.mp4")), process)
+        manifest = job.parent / "out" / "manifest.jsonl"  # a file is there shortly before its row
+        wait_until(lambda: manifest.exists() and b"\n" in manifest.read_bytes() and in_work(job), process)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal sends it: to all processes of the job
         _, errors = process.communicate(timeout=PATIENCE_SECONDS)
 
