@@ -131,22 +131,16 @@ Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
 }
 
 Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
+    // The frame after the last one: more such requests are likely, and then a decoder that stays is worth its delay.
+    const bool follows = last_given_ >= 0 && number == last_given_ + 1;
     if (!following_ || following_->next_number() != number) {
-        following_ = nullptr;  // first: its decoder may be the one that is taken next
-        // A decoder that stays is worth its delay.
-        if (follows(number)) {
-            following_ = std::make_unique<FollowingRead>(video_, number, num_threads, plan_following(video_));
-        }
+        const auto resolve = [number] { return FrameRange{number}; };
+        following_ = follows ? std::make_unique<SequentialRead>(video_, resolve, num_threads) : nullptr;
     }
     if (following_) {
-        try {
-            if (auto frame = following_->next()) {
-                last_given_ = number;
-                return *std::move(frame);
-            }
-        } catch (...) {
-            if (following_->reads_ahead()) following_ = nullptr;  // the next call begins with a decoder of its own
-            throw;
+        if (auto frame = following_->next()) {
+            last_given_ = number;
+            return *std::move(frame);
         }
         following_ = nullptr;
     }
@@ -252,11 +246,7 @@ void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Tr
     for (const auto i : indices) numbers.push_back(checked(i));
     const Part parts[] = {{numbers, transform, out}};
     TensorSink sink(numbers, parts, video_.context(), stream);
-    if (numbers.size() == 1 && video_.slots() != nullptr && follows(numbers.front())) {
-        sink.put(0, numbered_frame(numbers.front(), 0));
-    } else {
-        read(sink, sink.distinct(), goes_on(sink.distinct()));
-    }
+    read(sink, sink.distinct(), goes_on(sink.distinct()));
     sink.finish();
     if (!numbers.empty()) last_given_ = numbers.back();
 }

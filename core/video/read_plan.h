@@ -27,7 +27,6 @@ struct ReadPlan {
     std::vector<DecodeTask> tasks;  ///< in the order of their frames, in which they begin
     int num_decoders = 1;           ///< tasks at work at once
     DecoderSlots* slots = nullptr;  ///< of the GPU that decodes; null on the CPU
-    std::int64_t most_bytes = 0;    ///< of frames ahead on a GPU; 0 is what the slots allow
     bool goes_on = false;           ///< RangeDecoder::Options::goes_on, of the last task
 };
 
