@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/audio/audio_decoder.h"
 
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -9,59 +8,26 @@
 #include "audio/resampler.h"
 #include "base/stage_scope.h"
 #include "media/packet.h"
+#include "media/samples.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {
 namespace {
 
-DType dtype_of(AVSampleFormat format) {
-    switch (av_get_packed_sample_fmt(format)) {
-        case AV_SAMPLE_FMT_U8:
-            return DType::uint8;
-        case AV_SAMPLE_FMT_S16:
-            return DType::int16;
-        case AV_SAMPLE_FMT_S32:
-            return DType::int32;
-        case AV_SAMPLE_FMT_S64:
-            return DType::int64;
-        case AV_SAMPLE_FMT_FLT:
-            return DType::float32;
-        case AV_SAMPLE_FMT_DBL:
-            return DType::float64;
-        default:
-            fail(ErrorCode::unsupported, "the codec gives samples of a type that has no tensor");
-    }
-}
-
-template <std::size_t kSize>
-void unpack(const std::uint8_t* from, std::byte* to, std::int64_t num_channels, std::int64_t num_samples) {
-    for (std::int64_t channel = 0; channel < num_channels; ++channel) {
-        const std::uint8_t* sample = from + channel * static_cast<std::int64_t>(kSize);
-        for (std::int64_t i = 0; i < num_samples; ++i, sample += num_channels * static_cast<std::int64_t>(kSize)) {
-            std::memcpy(to, sample, kSize);
-            to += kSize;
-        }
-    }
-}
-
 Tensor samples_of(const AVFrame& frame) {
     const auto format = static_cast<AVSampleFormat>(frame.format);
-    const DType dtype = dtype_of(format);
+    const auto dtype = sample_dtype(format);
+    TRICODEC_EXPECT(dtype.has_value(), unsupported, "the codec gives samples of a type that has no tensor");
     const std::int64_t num_channels = frame.ch_layout.nb_channels;
-    Tensor samples = Tensor::empty({num_channels, frame.nb_samples}, dtype);
+    Tensor samples = Tensor::empty({num_channels, frame.nb_samples}, *dtype);
+    const auto bytes = static_cast<std::int64_t>(size_of(*dtype));
+    const bool is_planar = av_sample_fmt_is_planar(format) != 0;
+    const std::int64_t step = is_planar ? bytes : num_channels * bytes;
     auto* to = static_cast<std::byte*>(samples.view.data);
-    const std::size_t row = size_of(dtype) * static_cast<std::size_t>(frame.nb_samples);
-    if (av_sample_fmt_is_planar(format) != 0) {
-        for (std::int64_t channel = 0; channel < num_channels; ++channel) {
-            std::memcpy(to + static_cast<std::size_t>(channel) * row, frame.extended_data[channel], row);
-        }
-        return samples;
+    for (std::int64_t channel = 0; channel < num_channels; ++channel, to += bytes * frame.nb_samples) {
+        const auto* from = is_planar ? frame.extended_data[channel] : frame.extended_data[0] + channel * bytes;
+        copy_elements(size_of(*dtype), reinterpret_cast<const std::byte*>(from), step, to, bytes, frame.nb_samples);
     }
-    const auto unpack_samples = size_of(dtype) == 1   ? unpack<1>
-                                : size_of(dtype) == 2 ? unpack<2>
-                                : size_of(dtype) == 4 ? unpack<4>
-                                                      : unpack<8>;
-    unpack_samples(frame.extended_data[0], to, num_channels, frame.nb_samples);
     return samples;
 }
 

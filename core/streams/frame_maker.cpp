@@ -7,6 +7,7 @@ extern "C" {
 
 #include <cstring>
 
+#include "media/samples.h"
 #include "streams/chunk_layout.h"
 #include "tricodec/base/text.h"
 

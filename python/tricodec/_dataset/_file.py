@@ -4,32 +4,18 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tricodec._dataset._columns import FORMAT, METADATA_KEY, NotAnIndexError, arrow, schema
+from tricodec._output_stream import OutputStream
 from tricodec._tricodec import OutputFile
 
 #: A reader of one row reads the group of rows that it is in.
 _MOST_ROWS = 1024
 _MOST_INDEX_BYTES = 4 << 20
-
-
-class _Sink(io.RawIOBase):
-    """An OutputFile as pyarrow writes to it."""
-
-    def __init__(self, file: OutputFile) -> None:
-        super().__init__()
-        self._file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        return self._file.write(data)
 
 
 def write_index(path: Path, table: Any, root: str) -> None:
@@ -40,7 +26,7 @@ def write_index(path: Path, table: Any, root: str) -> None:
     facts = json.dumps({"format": FORMAT, "root": root})
     table = table.replace_schema_metadata({METADATA_KEY: facts})
     with OutputFile(path) as file:
-        sink = pa.PythonFile(_Sink(file), mode="w")
+        sink = pa.PythonFile(OutputStream(file), mode="w")
         with pq.ParquetWriter(sink, table.schema, compression="zstd", use_dictionary=True) as writer:
             for start, end in _groups(table):
                 writer.write_table(table.slice(start, end - start), row_group_size=_MOST_ROWS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import io
 import json
 import os
 import zipfile
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from tricodec._keywords import TRANSFORM_WORDS
+from tricodec._output_stream import OutputStream
 from tricodec._tricodec import DeviceArray, FrameReader, OutputFile, Transform, check_selection, encoder_for, probe
 from tricodec.compress import FILE_SUFFIX, Codec, compress_file
 from tricodec.encode.transcoding import transcode
@@ -107,7 +107,7 @@ def _frames(source: Any, target: Path, options: dict[str, Any], report: Report) 
     with FrameReader(source, **{name: options[name] for name in _READER}) as reader:
         numbers, _ = reader._selected(**words)
         shape = (len(numbers), *reader.output_shape(transform))
-        with OutputFile(target) as file, zipfile.ZipFile(Sink(file), "w", zipfile.ZIP_STORED) as archive:
+        with OutputFile(target) as file, zipfile.ZipFile(OutputStream(file), "w", zipfile.ZIP_STORED) as archive:
             done = 0
             with archive.open("frames.npy", "w", force_zip64=True) as member:
                 if len(numbers) == 0:
@@ -163,23 +163,6 @@ def _probe(source: Any, target: Path, _options: dict[str, Any], _report: Report)
 def _write_json(target: Path, facts: Any) -> None:
     with OutputFile(target) as file:
         file.write((json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-class Sink(io.RawIOBase):
-    """An OutputFile as programs write to it that want a file of Python."""
-
-    def __init__(self, file: OutputFile) -> None:
-        """Writes to `file`, which stays open."""
-        super().__init__()
-        self._file = file
-
-    def writable(self) -> bool:
-        """True."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Appends."""
-        return self._file.write(data)
 
 
 KINDS: dict[str, Kind] = {

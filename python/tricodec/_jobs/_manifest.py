@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from tricodec._dataset._columns import arrow
-from tricodec._jobs._kinds import Sink
+from tricodec._output_stream import OutputStream
 from tricodec._tricodec import OutputFile
 
 _COLUMNS = {
@@ -111,7 +111,9 @@ class Manifest:
         schema = pa.schema([(name, types[kind]) for name, kind in _COLUMNS.items()])
         rows = [self.rows[output] for output in sorted(self.rows)]
         with OutputFile(self._path) as file:
-            pq.write_table(pa.Table.from_pylist(rows, schema), pa.PythonFile(Sink(file), mode="w"), compression="zstd")
+            pq.write_table(
+                pa.Table.from_pylist(rows, schema), pa.PythonFile(OutputStream(file), mode="w"), compression="zstd"
+            )
         self._lines.unlink()
 
     def __enter__(self) -> Manifest:
