@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import math
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed
 from torch.utils.data import DataLoader, IterableDataset, default_convert, get_worker_info
@@ -17,6 +14,7 @@ from tricodec._dataset._clips import Dataset
 from tricodec._dataset._damage import DamagedClip
 from tricodec._dataset._read_ahead import default_threads
 from tricodec._dataset._sampler import Last
+from tricodec.torch._worker_memory import WorkerMemory, forget_ended_workers
 
 _READ_AHEAD_BYTES = 256 << 20
 _OWN_OPTIONS = ("batch_size", "shuffle", "sampler", "batch_sampler", "drop_last", "collate_fn", "persistent_workers")
@@ -82,7 +80,7 @@ class IterableClips(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         worker = get_worker_info()
         first, every = (0, 1) if worker is None else (worker.id, worker.num_workers)
         self._sampler.load_state_dict(self._began)
-        memory = None if worker is None else _SharedMemory(self._dataset)
+        memory = None if worker is None else WorkerMemory(self._dataset)
         batches = ClipBatches(
             self._dataset,
             self._sampler,
@@ -92,7 +90,7 @@ class IterableClips(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         )
         for batch in batches._steps(first + self._num_given * every, every):
             self._num_given += 1
-            yield batch if memory is None else {**batch, "frames": memory.shared(batch["frames"])}
+            yield batch if memory is None else memory.sent(batch)
         self._began, self._num_given = self._sampler.state_dict(), 0
 
     def state_dict(self) -> dict[str, Any]:
@@ -107,32 +105,6 @@ class IterableClips(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
         """
         self._sampler.load_state_dict(state["began"])
         self._began, self._num_given = dict(state["began"]), int(state["num_batches"])
-
-
-class _SharedMemory:
-    """Arrays for the frames of batches in memory that the process of the loader maps: they are sent without a copy."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-        self._tensors: deque[Any] = deque()  # of the batches ahead, in their order
-
-    def of(self, clips: Sequence[int]) -> Any:
-        """An array with one element a clip; None if its shape is not known."""
-        found = self._dataset._batch_shape(clips)
-        if found is None:
-            self._tensors.append(None)
-            return None
-        shape, dtype = found
-        storage = torch.UntypedStorage._new_shared(math.prod(shape) * dtype.itemsize)  # as torch's default_collate does
-        tensor = torch.empty(0, dtype=torch.from_numpy(np.empty(0, dtype)).dtype).set_(storage, 0, shape)
-        self._tensors.append(tensor)
-        return tensor.numpy()
-
-    def shared(self, frames: Any) -> Any:
-        """The tensor of the next batch, if its frames are in it; others are given as they are."""
-        tensor = self._tensors.popleft()
-        is_in_it = tensor is not None and isinstance(frames, np.ndarray) and frames.ctypes.data == tensor.data_ptr()
-        return tensor if is_in_it else frames
 
 
 class ClipLoader:
@@ -221,6 +193,7 @@ class ClipLoader:
                 self._iterable, batch_size=None, num_workers=self._num_workers, **self._loader_options
             )  # fmt: skip
         yield from self._batches._counted(source)
+        forget_ended_workers()
 
     def state_dict(self) -> dict[str, Any]:
         """Where the epoch is after the batches that were given out; as `ClipSampler.state_dict`. The same on all

@@ -160,13 +160,45 @@ def test_memory_of_batches_that_a_program_drops_is_used_again(clips: tricodec.Da
 
 
 @pytest.mark.needs_torch
-def test_workers_send_frames_in_shared_memory(clips: tricodec.Dataset) -> None:
+def test_batches_of_workers_that_a_program_keeps_stay_as_they_are(clips: tricodec.Dataset) -> None:
     from tricodec.torch import ClipLoader
 
-    kept = list(ClipLoader(clips, 5, num_workers=2))
-    for batch in kept:
-        assert batch["frames"].is_shared()
-        for number, frames in zip(batch["clip"].tolist(), batch["frames"], strict=True):
+    kept = [
+        (batch["clip"].tolist(), batch["frames"] if number % 3 else batch["frames"][:, 1:])
+        for number, batch in enumerate(ClipLoader(clips, 3, num_workers=2))
+    ]
+    for place, (numbers, batch) in enumerate(kept):
+        for number, frames in zip(numbers, batch, strict=True):
+            np.testing.assert_array_equal(frames.numpy(), clips[number]["frames"][0 if place % 3 else 1 :])
+
+
+@pytest.mark.needs_torch
+def test_memory_of_workers_that_a_program_drops_is_used_again(clips: tricodec.Dataset) -> None:
+    from tricodec.torch import ClipLoader
+
+    loader = ClipLoader(clips, 1, num_workers=1, read_ahead_bytes=0)
+    places = set()
+    for number, batch in enumerate(loader):
+        if number < 4:
+            continue  # the first ones take memory
+        places.add(batch["frames"].data_ptr())
+        np.testing.assert_array_equal(batch["frames"][0].numpy(), clips[int(batch["clip"][0])]["frames"])
+        del batch
+    assert len(places) < len(clips) // 3
+
+
+@pytest.mark.needs_torch
+def test_frames_that_a_wrapping_data_set_passes_on_stay_as_they_are(clips: tricodec.Dataset) -> None:
+    from torch.utils.data import DataLoader, IterableDataset
+    from tricodec.torch import IterableClips
+
+    class Wrapped(IterableDataset[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            for batch in IterableClips(clips, 2, read_ahead_bytes=0):
+                yield batch["clip"].tolist(), batch["frames"]
+
+    for numbers, batch in list(DataLoader(Wrapped(), batch_size=None, num_workers=1)):
+        for number, frames in zip(numbers, batch, strict=True):
             np.testing.assert_array_equal(frames.numpy(), clips[number]["frames"])
 
 
