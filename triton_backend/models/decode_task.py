@@ -116,7 +116,8 @@ class DecodeJob:
     ) -> None:
         """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the rest."""
         out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
-        self.reader.batch(self.indices, self.transform, out=out)
+        if self.indices:
+            self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
         if sound is not None:
             sound[:] = self.sound
@@ -130,7 +131,8 @@ class DecodeJob:
 
     def _decoded(self) -> Outcome:
         pts = np.empty(len(self.indices), np.float64)
-        if self.dtype == "bfloat16" and self.reader.device == "cpu":
+        on_cpu = self.reader.device == "cpu"
+        if not self.indices or (self.dtype == "bfloat16" and on_cpu):  # a GPU has nothing to do for no frames
             frames: npt.NDArray[Any] = np.empty(self.shape, self.element)
             self._write(frames, pts)
         else:

@@ -186,9 +186,15 @@ def _on_host(frames: Any) -> Any:
 def frames_tensors(
     requested: Collection[str], frames: Any, pts: npt.NDArray[np.float64], damage: npt.NDArray[np.int64]
 ) -> list[Any]:
-    """The outputs that a request asks for. Frames stay where they are: on a GPU they are passed on by DLPack."""
+    """The outputs that a request asks for. Frames stay where they are: on a GPU they are passed on by DLPack.
+
+    Triton would leave out the others itself, but it drops them without Python's lock.
+    """
     name = frames_output(requested)
-    if isinstance(frames, tricodec.DeviceArray):
+    tensors: list[Any] = []
+    if name not in requested:
+        pass
+    elif isinstance(frames, tricodec.DeviceArray):
         tensors = [pb_utils.Tensor.from_dlpack(name, frames)]
     elif OUTPUT_DTYPES[name] == "bfloat16":
         tensors = [pb_utils.Tensor.from_dlpack(name, tricodec.Bfloat16Array(frames))]
