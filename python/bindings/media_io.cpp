@@ -19,6 +19,7 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/output_file.h"
+#include "tricodec/media/served_source.h"
 
 namespace tricodec::python {
 namespace {
@@ -248,6 +249,7 @@ MediaSource to_media_source(const py::object& source) {
 }
 
 void bind_source(py::module_& module) {
+    module.def("set_source_server", &set_source_server, py::arg("connection"));
     py::class_<MediaSource>(module, "SpooledSource",
                             "A source that can be opened several times, even if it is an object that cannot seek.")
         .def(py::init([](const py::object& source) { return to_media_source(source).spooled(); }), py::arg("source"));

@@ -158,6 +158,22 @@ class RemoteSource:
 
     _open_reader = open
 
+    def serve(self) -> str:
+        """Lets a process beside this one read the source for threads that must not wait for Python's lock, as DALI's.
+
+        The first such source starts the process, which ends with this one.
+
+        Returns:
+            The key by which operators of DALI open the source, in this process and in children that it forks.
+
+        Raises:
+            TypeError, pickle.PicklingError, UnsupportedError: its file system or store cannot be pickled.
+            MediaIOError, OSError: the process does not start.
+        """
+        from tricodec._remote._serving import SERVER
+
+        return SERVER.key_of(self)
+
     def close(self) -> None:
         """Forgets what was fetched, and ends the threads. The source can be used again."""
         with self._lock:

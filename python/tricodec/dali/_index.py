@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tricodec import DatasetIndex
+from tricodec import DatasetIndex, RemoteSource
+from tricodec.dali._sources import source_arguments
 
 _SOURCES = ("filenames", "file_root", "file_list", "paths")
 _HELP = """
@@ -31,10 +32,10 @@ def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = 
         labels: as `tricodec.Dataset` takes it; None is without labels.
 
     Returns:
-        ``filenames``, and ``labels`` if they are asked for.
+        What `source_arguments` gives for its videos, and ``labels`` if they are asked for.
 
     Raises:
-        ValueError: a video is in an archive or has a URL, a label is no whole number, or no video can be read.
+        ValueError: a video is in an archive, a label is no whole number, or no video can be read.
         FileNotFoundError: there is no such index.
     """
     if not isinstance(index, DatasetIndex):
@@ -45,20 +46,20 @@ def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = 
     filenames = []
     for row in rows:
         source = index.source(row)
-        if not isinstance(source, str):
+        if not isinstance(source, (str, RemoteSource)):
             path = index.table["path"][row].as_py()
             raise ValueError(
-                f"'{path}' is not a file, and read_video reads files; name archives as paths and index_paths, and "
-                "download what has a URL"
+                f"'{path}' is a part of a file, and read_video reads files; name archives as paths and index_paths"
             )
         filenames.append(source)
+    arguments = source_arguments(filenames)
     if labels is None:
-        return {"filenames": filenames}
+        return arguments
     numbers, _ = index.labels(labels)
     chosen = [numbers[row] for row in rows]
     if any(not isinstance(number, int) for number in chosen):
         raise ValueError("labels has numbers that are not whole, and DALI's labels are int32; round them")
-    return {"filenames": filenames, "labels": chosen}
+    return {**arguments, "labels": chosen}
 
 
 def accept_index(operators: Any) -> None:

@@ -17,6 +17,7 @@ from tricodec.dali._build import PluginError
 from tricodec.dali._dali_install import DaliInstall, describe
 from tricodec.dali._index import accept_index
 from tricodec.dali._plan import accept_plans
+from tricodec.dali._sources import accept_sources
 
 #: Where the build of the package puts a plugin for the DALI that it found.
 PREBUILT_DIR = Path(__file__).parent / "lib"
@@ -48,6 +49,7 @@ def register() -> None:
     if not hasattr(fn, "tricodec"):
         ops.Reload()
     accept_plans(fn.tricodec)
+    accept_sources(fn.tricodec)
     accept_index(fn.tricodec)
     _announce_to_dynamic_mode(backend)
 
