@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/transform.md restated in numpy, from that page alone: whole arrays, 64-bit integers, no plan."""
+"""docs/reference/transform.md restated in numpy, from that page alone: whole arrays, exact integers, no plan."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,12 +149,21 @@ def taps(
     return outputs
 
 
-def _matrix(outputs: list[dict[int, int]], length: int) -> Array:
-    dense = np.zeros((len(outputs), length), np.int64)
-    for row, coefs in enumerate(outputs):
+@functools.lru_cache(maxsize=512)
+def _matrix(
+    length: int, crop_start: int, crop_size: int, n: int, s: int, p: float, resize: str, antialias: bool
+) -> Array:
+    """The coefficients [outputs, samples]. All sums of products stay below 2^53, which float64 holds exactly."""
+    dense = np.zeros((n, length))
+    for row, coefs in enumerate(taps(crop_start, crop_size, n, s, p, resize, antialias)):
         for i, coef in coefs.items():
             dense[row, i] = coef
     return dense
+
+
+def _product(a: Array, b: Array) -> Array:
+    """The matrix product of integers, by float64, for which NumPy has a fast one."""
+    return (a.astype(np.float64) @ b.astype(np.float64)).astype(np.int64)
 
 
 _K = {
@@ -258,10 +268,11 @@ def transform(
         chroma = form.family == "yuv" and number > 0
         log2_w, log2_h = (form.log2_w, form.log2_h) if chroma else (0, 0)
         p_x, p_y = _chroma_start(chroma_location, log2_w, log2_h)
-        vertical = _matrix(taps(crop_y, crop_h, out_height, log2_h, p_y, resize, antialias), samples.shape[0])
-        horizontal = _matrix(taps(crop_x, crop_w, out_width, log2_w, p_x, resize, antialias), samples.shape[1])
-        v = (vertical @ samples + (1 << (form.depth - 1))) >> form.depth
-        resampled.append((v @ horizontal.T + 8192) >> 14)
+        rows, columns = samples.shape
+        vertical = _matrix(rows, crop_y, crop_h, out_height, log2_h, p_y, resize, antialias)
+        horizontal = _matrix(columns, crop_x, crop_w, out_width, log2_w, p_x, resize, antialias)
+        v = (_product(vertical, samples) + (1 << (form.depth - 1))) >> form.depth
+        resampled.append((_product(v, horizontal.T) + 8192) >> 14)
     while len(resampled) < 3:
         resampled.append(np.full_like(resampled[0], 8192))
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import media
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ def noise(name: str, seed: int) -> list[oracle.Array]:
     return planes
 
 
+@functools.cache
 def picture(name: str) -> list[oracle.Array]:
     """A picture with smooth and sharp parts and a little grain."""
     source = f"mandelbrot=s={WIDTH}x{HEIGHT}:start_scale=0.5,noise=alls=8:all_seed=1,format={name}"

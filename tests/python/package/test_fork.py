@@ -474,9 +474,7 @@ def test_workers_of_multiprocessing_with_fork_read_the_parents_reader() -> None:
 
 
 @pytest.mark.needs_torch
-@pytest.mark.parametrize("num_workers", [1, 2])
-@pytest.mark.parametrize("clip", ["h264_bframes.mp4", "hevc.mp4", "av1.mp4", "vp9.webm"])
-def test_a_dataloader_reads_from_readers_that_its_dataset_made(clip: str, num_workers: int) -> None:
+def test_a_dataloader_reads_from_readers_that_its_dataset_made() -> None:
     run(
         """
         import torch
@@ -494,18 +492,18 @@ def test_a_dataloader_reads_from_readers_that_its_dataset_made(clip: str, num_wo
                 self.stream.fill_buffer()
                 (chunk,) = self.stream.pop_chunks()
                 return torch.from_numpy(np.asarray(self.reader.batch([index], size=(32, 48)))[0]), chunk[0]
-        frames = Frames(sys.argv[1])
-        expected = np.asarray(frames.reader.batch(slice(None), size=(32, 48)))
-        loader = torch.utils.data.DataLoader(
-            frames, batch_size=4, num_workers=int(sys.argv[2]), timeout=60, multiprocessing_context="fork",
-            worker_init_fn=lambda _: signal.alarm(60),
-        )
-        for _ in range(2):
-            read = [pictures.numpy() for pictures, _ in loader]
-            assert np.array_equal(np.concatenate(read), expected)
+        for path, workers in zip(sys.argv[1:], (1, 2, 1, 2)):
+            frames = Frames(path)
+            expected = np.asarray(frames.reader.batch(slice(None), size=(32, 48)))
+            loader = torch.utils.data.DataLoader(
+                frames, batch_size=4, num_workers=workers, timeout=60, multiprocessing_context="fork",
+                worker_init_fn=lambda _: signal.alarm(60),
+            )
+            for _ in range(2):
+                read = [pictures.numpy() for pictures, _ in loader]
+                assert np.array_equal(np.concatenate(read), expected), (path, workers)
         """,
-        generated(clip),
-        num_workers,
+        *map(generated, ("h264_bframes.mp4", "hevc.mp4", "av1.mp4", "vp9.webm")),
     )
 
 

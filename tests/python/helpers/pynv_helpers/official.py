@@ -15,10 +15,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from gpu_helpers import has_cuda
 from wheels import unpacked
 
 VERSION = "2.2.4"
 _HELPERS = Path(__file__).resolve().parents[1]
+_THAT_USE_TORCH = ("basic/simple_decode_sampling.py",)
 
 
 def folder() -> Path:
@@ -28,9 +30,9 @@ def folder() -> Path:
     return unpacked(f"pynvvideocodec-{VERSION}-{sys.implementation.cache_tag}", f"pynvvideocodec=={VERSION}")
 
 
-def environment(*packages: str) -> dict[str, str]:
-    """What sample programs find: pycuda, PyTorch where it is not installed, and more packages."""
-    names = ["pycuda_package", "."] + ([] if importlib.util.find_spec("torch") else ["torch_package"])
+def environment(*packages: str, torch: bool = True) -> dict[str, str]:
+    """What sample programs find: pycuda, PyTorch where it is not installed or not wanted, and more packages."""
+    names = ["pycuda_package", "."] + ([] if torch and importlib.util.find_spec("torch") else ["torch_package"])
     paths = [*packages, *(str(_HELPERS / name) for name in names), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
@@ -38,10 +40,11 @@ def environment(*packages: str) -> dict[str, str]:
 def run_sample(name: str, *arguments: object, cwd: Path) -> str:
     """Runs a sample program, as the wheel has it, in a folder of the test; returns what it prints.
 
-    Most samples print their errors and end with status 0, so tests look at the files, too.
+    Most samples print their errors and end with status 0, so tests look at the files, too. All import PyTorch, which
+    takes longer than the rest of them, and few use it: without a GPU the others get the stand-in.
     """
     command = [sys.executable, folder() / "samples" / name, *arguments]
-    return _output(command, cwd)
+    return _output(command, cwd, torch=name in _THAT_USE_TORCH or has_cuda())
 
 
 def run_notebook(name: str, downloads: Path, cwd: Path) -> str:
@@ -58,8 +61,8 @@ def run_notebook(name: str, downloads: Path, cwd: Path) -> str:
     return _output([sys.executable, "-c", program], cwd, *packages, MPLBACKEND="agg", DOWNLOADS=str(downloads))
 
 
-def _output(command: Sequence[object], cwd: Path, *packages: str, **variables: str) -> str:
-    environ = environment(*packages) | variables
+def _output(command: Sequence[object], cwd: Path, *packages: str, torch: bool = True, **variables: str) -> str:
+    environ = environment(*packages, torch=torch) | variables
     result = subprocess.run(
         list(map(str, command)), cwd=cwd, env=environ, capture_output=True, text=True, check=False, timeout=300
     )
