@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -27,6 +27,15 @@ class Memory(Protocol):
 
     def of(self, clips: Sequence[int]) -> Any:
         """An array with one element a clip; None if its shape is not known."""
+
+    def put(self, memory: Any, place: int, frames: Any) -> None:
+        """Copies the frames of a clip to their place, unless they are there."""
+
+
+def put_on_host(memory: Any, place: int, frames: Any) -> None:
+    """As `Memory.put`, for numpy arrays."""
+    if not np.may_share_memory(frames, memory[place]):
+        memory[place] = frames
 
 
 class ClipBatches:
@@ -111,7 +120,7 @@ class ClipBatches:
         )
         try:
             for found, memory in ahead:
-                yield dataset._collate(found, memory)
+                yield dataset._collate(found, memory, self._memory.put)
         finally:
             ahead.close()
 
@@ -147,6 +156,8 @@ class _Memory:
         ] + [taken]  # fmt: skip
         return taken[:size].view(dtype).reshape(shape)
 
+    put = staticmethod(put_on_host)
+
 
 def _references(arrays: list[Any], place: int) -> int:
     return sys.getrefcount(arrays[place])
@@ -157,7 +168,11 @@ _ONE = _references([np.empty(0)], 0)
 
 
 def collate(
-    found: Sequence[dict[str, Any] | DamagedClip], names: Sequence[str], may_skip: bool, memory: Any = None
+    found: Sequence[dict[str, Any] | DamagedClip],
+    names: Sequence[str],
+    may_skip: bool,
+    memory: Any = None,
+    put: Callable[[Any, int, Any], None] = put_on_host,
 ) -> dict[str, Any]:
     """A batch of clips: arrays with one element a clip.
 
@@ -165,26 +180,22 @@ def collate(
         found: clips, or what is wrong with them.
         names: what a clip has.
         may_skip: list under ``skipped`` what is wrong.
-        memory: an array that holds the frames of the batch, if each clip has its own.
+        memory: an array for the frames of the batch; most are in their places already.
+        put: as `Memory.put`.
     """
     clips = [each for each in found if isinstance(each, dict)]
     names = list(clips[0]) if clips else names
     batch = {}
     for name in names:
         values = [clip[name] for clip in clips]
-        is_there = name == "frames" and memory is not None and len(clips) == len(memory)
-        batch[name] = _gathered(values, memory) if is_there else _stacked(values)
+        fits = name == "frames" and memory is not None and clips and all(
+            tuple(value.shape) == tuple(memory[0].shape) for value in values
+        )  # fmt: skip
+        if fits:
+            for place, value in enumerate(values):  # clips that were left out make the others move to the front
+                put(memory, place, value)
+        batch[name] = memory[: len(values)] if fits else _stacked(values)
     return batch | ({"skipped": [each for each in found if not isinstance(each, dict)]} if may_skip else {})
-
-
-def _gathered(values: list[Any], memory: Any) -> Any:
-    """The frames of a batch: most are in its memory already."""
-    if any(not isinstance(value, np.ndarray) or value.shape != memory[0].shape for value in values):
-        return _stacked(values)
-    for place, value in enumerate(values):
-        if not np.may_share_memory(value, memory[place]):
-            memory[place] = value
-    return memory
 
 
 def _stacked(values: list[Any]) -> Any:

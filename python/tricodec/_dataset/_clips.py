@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -121,7 +121,7 @@ class Dataset:
         if labels is not None:
             found = read_labels(labels, self.index, self._clips.rows.tolist(), table)
             self._labels, self.label_names = found.values, found.names
-        self._reader_options = {"device": device, "num_workers": num_workers}
+        self._reader_options: dict[str, Any] = {"device": device, "num_workers": num_workers}
         self._on_damage: OnDamage = on_damage
         self._transform_options = transform_options
         self._process = os.getpid()
@@ -270,13 +270,19 @@ class Dataset:
                 raise ValueError(f"'{self.index.table['path'][row].as_py()}' has no file '{name}' in its sample")
         return {name: _text(sample[name]) for name in self._members}
 
-    def _collate(self, found: Sequence[dict[str, Any] | DamagedClip], memory: Any) -> dict[str, Any]:
-        return collate(found, self._names, self._may_skip, memory)
+    def _collate(
+        self, found: Sequence[dict[str, Any] | DamagedClip], memory: Any, put: Callable[[Any, int, Any], None]
+    ) -> dict[str, Any]:
+        return collate(found, self._names, self._may_skip, memory, put)
 
-    def _batch_shape(self, clips: Sequence[int]) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-        """The shape and dtype of the frames of a batch, if all its clips have a known one and the CPU decodes."""
+    @property
+    def _device(self) -> str:
+        return str(self._reader_options["device"])
+
+    def _batch_shape(self, clips: Sequence[int], device: str = "cpu") -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+        """The shape and dtype of the frames of a batch, if all its clips have a known one and this device decodes."""
         shapes = {self._reader.clip_shape(self._clips.row(clip), self._clips.length(clip)) for clip in clips}
-        if len(shapes) != 1 or self._reader_options["device"] != "cpu" or self._reader.dtype is None:
+        if len(shapes) != 1 or self._device != device or self._reader.dtype is None:
             return None
         return (len(clips), *shapes.pop()), self._reader.dtype
 

@@ -10,10 +10,12 @@ import torch
 import torch.distributed
 from torch.utils.data import DataLoader, IterableDataset, default_convert, get_worker_info
 
+from tricodec._dataset._batches import ClipBatches
 from tricodec._dataset._clips import Dataset
 from tricodec._dataset._damage import DamagedClip
 from tricodec._dataset._read_ahead import default_threads
 from tricodec._dataset._sampler import Last
+from tricodec.torch._device_memory import DeviceMemory
 from tricodec.torch._worker_memory import WorkerMemory, forget_ended_workers
 
 _READ_AHEAD_BYTES = 256 << 20
@@ -75,8 +77,6 @@ class IterableClips(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The batches of this worker, as `ClipBatches` gives them."""
-        from tricodec._dataset._batches import ClipBatches
-
         worker = get_worker_info()
         first, every = (0, 1) if worker is None else (worker.id, worker.num_workers)
         self._sampler.load_state_dict(self._began)
@@ -144,12 +144,13 @@ class ClipLoader:
             dataset: the clips.
             batch_size, shuffle, seed, last: as `ClipSampler` takes them.
             rank, num_ranks: as `ClipSampler` takes them; None is what ``torch.distributed`` says, or the only one.
-            num_workers: processes that read. 0: threads of this process do, which share frames without a copy.
+            num_workers: processes that read. 0: threads of this process do, which share frames without a copy. On a
+                GPU threads alone read; then ``frames`` is a tensor there.
             read_ahead_bytes, num_threads: as `IterableClips` takes them.
             **loader_options: options of torch's DataLoader: prefetch_factor, pin_memory, multiprocessing_context, ...
 
         Raises:
-            ValueError: an argument is not accepted.
+            ValueError: an argument is not accepted, or workers were asked for with a GPU.
             TypeError: an option of DataLoader that a ClipLoader decides itself.
         """
         for name in _OWN_OPTIONS:
@@ -159,12 +160,20 @@ class ClipLoader:
             if rank is not num_ranks:
                 raise ValueError(f"rank is {rank} and num_ranks is {num_ranks}; name both or none")
             rank, num_ranks = _rank()
-        words: dict[str, Any] = {
+        order: dict[str, Any] = {
             "rank": rank, "num_ranks": num_ranks, "shuffle": shuffle, "seed": seed, "last": last,
-            "read_ahead_bytes": read_ahead_bytes, "num_threads": num_threads,
         }  # fmt: skip
-        self._batches = dataset.batches(batch_size, **words)
-        self._iterable = IterableClips(dataset, batch_size, **words) if num_workers else None
+        reading: dict[str, Any] = {"read_ahead_bytes": read_ahead_bytes, "num_threads": num_threads}
+        self._memory = DeviceMemory(dataset, dataset._device) if dataset._device.startswith("cuda") else None
+        if self._memory is not None and num_workers:
+            raise ValueError(
+                f"num_workers is {num_workers} and the data set's device is '{dataset._device}'; threads of one "
+                "process keep a GPU's decoders busy: leave num_workers out"
+            )
+        self._batches = ClipBatches(
+            dataset, dataset.sampler(batch_size, **order), read_ahead_bytes, num_threads, self._memory
+        )  # fmt: skip
+        self._iterable = IterableClips(dataset, batch_size, **order, **reading) if num_workers else None
         self._num_workers = num_workers
         self._loader_options = loader_options
 
@@ -185,7 +194,10 @@ class ClipLoader:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Batches as `ClipBatches` gives them, with tensors."""
         if self._iterable is None:
-            source: Any = map(default_convert, self._batches._steps(0, 1))
+            source: Any = self._batches._steps(0, 1)
+            if self._memory is not None:
+                source = map(self._memory.with_tensors, source)
+            source = map(default_convert, source)
         else:
             self._batches._rewind()
             self._iterable.load_state_dict({"began": self._batches.state_dict(), "num_batches": 0})

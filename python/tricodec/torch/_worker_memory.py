@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from tricodec._dataset._batches import put_on_host
+
 if TYPE_CHECKING:
     from tricodec._dataset._clips import Dataset
 
@@ -91,6 +93,8 @@ class WorkerMemory:
         tensor = torch.empty(0, dtype=of_torch).set_(slot.whole.untyped_storage(), 0, shape)
         self._ahead.append((slot, tensor))
         return tensor.numpy()
+
+    put = staticmethod(put_on_host)
 
     def sent(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """The next batch, as the worker gives it to the loader."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import pickle
@@ -200,6 +201,36 @@ def test_frames_that_a_wrapping_data_set_passes_on_stay_as_they_are(clips: trico
     for numbers, batch in list(DataLoader(Wrapped(), batch_size=None, num_workers=1)):
         for number, frames in zip(numbers, batch, strict=True):
             np.testing.assert_array_equal(frames.numpy(), clips[number]["frames"])
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("read_ahead_bytes", [0, 1 << 30])  # the second one decodes windows together
+def test_tensors_of_a_device_have_the_frames_of_the_clips(
+    clips: tricodec.Dataset, read_ahead_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host's memory takes the place of a GPU's."""
+    import torch
+    from tricodec._dataset._batches import ClipBatches
+    from tricodec.torch._device_memory import DeviceMemory
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: device)
+    monkeypatch.setattr(torch.cuda, "stream", contextlib.nullcontext)
+    memory = DeviceMemory(clips, "cpu")
+    for batch in ClipBatches(clips, clips.sampler(3, seed=1), read_ahead_bytes, 2, memory):
+        tensors = memory.with_tensors(batch)["frames"]
+        assert isinstance(tensors, torch.Tensor)
+        for number, frames in zip(batch["clip"].tolist(), tensors, strict=True):
+            np.testing.assert_array_equal(frames.numpy(), clips[number]["frames"])
+
+
+@pytest.mark.needs_torch
+def test_workers_are_refused_on_a_gpu(clips: tricodec.Dataset) -> None:
+    from tricodec.torch import ClipLoader
+
+    on_gpu = tricodec.Dataset(clips.index, clip_length=4, device="cuda")
+    with pytest.raises(ValueError, match="leave num_workers out"):
+        ClipLoader(on_gpu, 2, num_workers=2)
 
 
 @pytest.mark.parametrize("words", [{"read_ahead_bytes": -1}, {"num_threads": -2}])
