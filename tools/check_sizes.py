@@ -18,7 +18,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "bindings": (("python/bindings",), 9_600, 60),
     "python": (("python/tricodec", "python/PyNvVideoCodec"), 36_600, 242),
     "plugin": (("plugin",), 6_600, 51),
-    "triton_backend": (("triton_backend",), 5_500, 46),
+    "triton_backend": (("triton_backend",), 5_800, 46),
     "tests": (("tests",), 67_400, 426),
     "results": (("benchmarks/results",), 6_000, 28),
     "repository": ((".",), 0, 1_610),

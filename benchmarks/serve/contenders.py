@@ -40,11 +40,13 @@ class Request:
         name: of the cells.
         options: of `tricodec.decode_video`.
         analyzed: a model looks at the frames, and the answer is small.
+        device: where they are decoded; they end in host memory.
     """
 
     name: str
     options: dict[str, Any]
     analyzed: bool = False
+    device: str = "cpu"
 
     @property
     def num_frames(self) -> int:
@@ -87,8 +89,10 @@ def open_work(name: str, request: Request, data: bytes, url: str) -> Iterator[Wo
 
 def _decode(request: Request, data: bytes) -> Any:
     wanted = {key: value for key, value in request.options.items() if key != "count"}
-    with tricodec.FrameReader(data, device="cpu", num_workers=1) as reader:
-        return reader.batch(range(request.num_frames), **wanted)
+    workers = {"num_workers": 1} if request.device == "cpu" else {}
+    with tricodec.FrameReader(data, device=request.device, **workers) as reader:
+        frames = reader.batch(range(request.num_frames), **wanted)
+        return frames.numpy() if isinstance(frames, tricodec.DeviceArray) else frames
 
 
 @contextlib.contextmanager

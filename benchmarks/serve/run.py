@@ -2,6 +2,7 @@
 """Requests to `tricodec serve` on this machine, beside decoding in the process of the caller.
 
     python -m benchmarks.serve.run --perf-analyzer PATH    writes benchmarks/results/serve.csv; 4 minutes
+    python -m benchmarks.serve.run --gpu --output FILE     the same with a GPU, frames in host memory
     python -m benchmarks.serve.run --smoke                 a tiny clip: only proves that everything starts
 
 perf_analyzer comes with `pip install tritonclient==2.51.0`, and needs libb64-0d and libcudart.so.12. Without
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import itertools
 import os
 import sys
@@ -161,7 +163,7 @@ def measure(options: argparse.Namespace, requests: Sequence[ways.Request], clip:
     found = [Cells(request) for request in requests]
     with tempfile.TemporaryDirectory() as name:
         repository = Path(name) / "models"
-        write_repository(installed_repository(), MODELS, repository, None, {})
+        write_repository(installed_repository(), MODELS, repository, None, {}, [0] if options.gpu else [])
         ways.add_required_model(repository)
         with Server(repository, None) as server:
             runner = Bench(server.grpc_url, clip, Path(name), options.perf_analyzer, options.seconds)
@@ -185,21 +187,25 @@ def main() -> int:
     parser.add_argument("--perf-analyzer", metavar="PATH", help="the executable; default: without it")
     parser.add_argument("--rounds", type=int, default=6, help="of all requests (default 6)")
     parser.add_argument("--seconds", type=float, default=_SECONDS, help="of a run (default 1.5)")
-    parser.add_argument("--output", type=Path, help="default benchmarks/results/serve.csv")
+    parser.add_argument("--gpu", action="store_true", help="decode on the first GPU, here and in the server")
+    parser.add_argument("--output", type=Path, help="default benchmarks/results/serve.csv, with --gpu serve_gpu.csv")
     options = parser.parse_args()
     start = time.perf_counter()
     name = "tiny" if options.smoke else "h264_720p"
-    rows = measure(options, SMOKE if options.smoke else ways.REQUESTS, clips.clip(name))
+    device = "cuda" if options.gpu else "cpu"
+    requests = [dataclasses.replace(each, device=device) for each in (SMOKE if options.smoke else ways.REQUESTS)]
+    rows = measure(options, requests, clips.clip(name))
     for row in rows:
         against = f" of {row.against}" if row.against else ""
         print(f"{row.task:6} {row.input}, {row.contender} ({row.setting}){against}: {row.value:.4g} {row.unit}")
     for goal in goals_of(rows):
         print(goal.describe())
-    output = options.output or (None if options.smoke else results.FOLDER / "serve.csv")
+    output = options.output or (None if options.smoke else results.FOLDER / f"serve{'_gpu' * options.gpu}.csv")
     if output is not None:
         facts = {
             "rounds": options.rounds,
             "requests_at_a_time": ways.CORES,
+            "device": device,
             "load_average": f"{os.getloadavg()[1]:.1f}",
             "clip": clips.facts(name),
         }

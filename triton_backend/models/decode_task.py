@@ -16,7 +16,9 @@ import numpy.typing as npt
 import tricodec
 from tricodec.selection import words_of
 from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
+from tricodec.triton_backend.runtime.client_files import ClientFile
 from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.task import Job
 
 OUTPUT_DTYPES = {
     "FRAMES": "uint8",
@@ -44,6 +46,7 @@ class DecodeJob:
         shape: of the frames, [F, H, W, C] or what the layout says.
         read_sound: the sound of some frames, if it is asked for.
         sound: the last result of `read_sound`, float32 [channels, samples].
+        file: the client's memory for the frames; None if they are part of the outcome.
     """
 
     reader: tricodec.FrameReader
@@ -53,6 +56,7 @@ class DecodeJob:
     shape: tuple[int, ...]
     read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
     sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
+    file: mmap.mmap | None = dataclasses.field(default=None, kw_only=True)
 
     @property
     def dtype(self) -> str:
@@ -66,18 +70,32 @@ class DecodeJob:
 
     @property
     def block(self) -> Block:
-        """Frames, their times as float64 seconds, the sound if any, and how much damage was met so far."""
-        arrays = [(self.element.str, self.shape), ("<f8", self.shape[:1])]
+        """Frames but those in a file, their times as float64 seconds, the sound if any, and facts."""
+        arrays = [("<f8", self.shape[:1])]
+        if self.file is None:
+            arrays.insert(0, (self.element.str, self.shape))
         if self.sound is not None:
             arrays.append(("<f4", self.sound.shape))
         return Block(lay_out(arrays), self._facts())
 
     def _facts(self) -> dict[str, Any]:
-        return {"num_damaged_packets": self.reader.num_damaged_packets}
+        """How much damage was met so far, and of frames in a file the shape."""
+        facts: dict[str, Any] = {"num_damaged_packets": self.reader.num_damaged_packets}
+        if self.file is not None:
+            facts |= {"shape": self.shape, "num_file_bytes": math.prod(self.shape) * self.element.itemsize}
+        return facts
 
     def write(self, memory: mmap.mmap) -> None:
         """Decodes into a memory file."""
-        self._settle(lambda: self._write(*(place.array(memory) for place in self.block.places)))
+
+        def decode() -> None:
+            arrays = [place.array(memory) for place in self.block.places]
+            self._write(*([] if self.file is None else [self._frames_in(self.file)]), *arrays)
+
+        self._settle(decode)
+
+    def _frames_in(self, file: mmap.mmap) -> npt.NDArray[Any]:
+        return np.ndarray(self.shape, self.element, file)
 
     def _settle(self, decode: Callable[[], T]) -> T:
         """Calls `decode`, and again where it shows that a damaged video has other frames than its packets promise.
@@ -131,6 +149,9 @@ class DecodeJob:
 
     def _decoded(self) -> Outcome:
         pts = np.empty(len(self.indices), np.float64)
+        if self.file is not None:
+            self._write(self._frames_in(self.file), pts)
+            return Outcome([pts, *([] if self.sound is None else [self.sound])], self._facts())
         on_cpu = self.reader.device == "cpu"
         if not self.indices or (self.dtype == "bfloat16" and on_cpu):  # a GPU has nothing to do for no frames
             frames: npt.NDArray[Any] = np.empty(self.shape, self.element)
@@ -139,6 +160,25 @@ class DecodeJob:
             frames = self.reader.batch(self.indices, self.transform)
             pts[:] = self.reader.pts_seconds[self.indices]
         return Outcome([frames, pts, *([] if self.sound is None else [self.sound])], self._facts())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShapeJob:
+    """The answer to a request with a file that is too small for the frames: their shape. Nothing is decoded."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def block(self) -> Block:
+        """No times."""
+        return Block(lay_out([("<f8", (0,))]), {"num_damaged_packets": 0, "shape": self.shape, "num_file_bytes": 0})
+
+    def write(self, _memory: mmap.mmap) -> None:
+        """There is nothing to write."""
+
+    def outcome(self) -> Outcome:
+        """See Job."""
+        return Outcome([np.empty(0, np.float64)], self.block.facts)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,6 +191,7 @@ class DecodeTask:
         transform: arguments of tricodec.Transform, JSON values only.
         audio_rate, audio_channels: the sound of the time of the frames, as `tricodec.read_av` gives it. A rate of 0 is
             none, 0 channels are those of the stream.
+        frames_file: the fields of a ClientFile that the frames go to; None if they are part of the answer.
     """
 
     DOING: ClassVar[str] = "decoding"
@@ -162,9 +203,10 @@ class DecodeTask:
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
     audio_rate: int = 0
     audio_channels: int = 0
+    frames_file: dict[str, Any] | None = None
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecodeJob]]:
+    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[Job]]:
         """Opens a video for as long as the context lasts.
 
         Args:
@@ -188,6 +230,12 @@ class DecodeTask:
                 job.sound = read_sound(job.indices)
                 frame_bytes = math.prod(job.shape) * job.element.itemsize
                 expect_output_room(frame_bytes + job.sound.nbytes, settings, "with COUNT", "the frames and their sound")
+            if self.frames_file is not None:
+                num_bytes = math.prod(job.shape) * job.element.itemsize
+                job.file = ClientFile(**self.frames_file).map_for_writing(num_bytes)
+                if job.file is None:
+                    yield [ShapeJob(job.shape)]
+                    return
             yield [job]
 
     def sound_reader(self, data: Any) -> tricodec.AudioReader:

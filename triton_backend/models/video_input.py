@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs VIDEO and URL: the media file of a request, or where it is."""
+"""The inputs VIDEO, VIDEO_FILE and URL: the media file of a request, or where it is."""
 
 from __future__ import annotations
 
@@ -7,29 +7,35 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
+from tricodec.triton_backend.runtime.client_files import ClientFile, ClientVideo, text_of
 from tricodec.triton_backend.runtime.remote import Url, expect_allowed
 from tricodec.triton_backend.runtime.rows import check_size
 from tricodec.triton_backend.runtime.settings import Settings
 
 VIDEO_INPUTS = ("VIDEO", "URL")
+VIDEO_FILE = "VIDEO_FILE"
+"""In place of VIDEO, in models that take it: the memory file of a client on this machine."""
 
 _MAX_URL = 8192
 
 
-def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> list[bytes]:
-    """The media files of a request, one a row: their bytes, or a Url each.
+def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> list[Any]:
+    """The media files of a request, one a row: bytes, a ClientVideo or a Url each.
 
     Raises:
-        ValueError: if both inputs are there, or neither; if one is empty, or larger than the model accepts.
+        ValueError: if several inputs are there, or none; if one is empty, or larger than the model accepts.
+        MemoryFileError: if a file cannot be opened here.
         tricodec.RefusedError: for URLs, if the model reads none.
     """
-    if ("VIDEO" in tensors) == ("URL" in tensors):
+    if sum(name in tensors for name in (*VIDEO_INPUTS, VIDEO_FILE)) != 1:
         raise ValueError("give either VIDEO, the bytes of a media file, or URL, where it is, and not both")
     if "URL" in tensors:
         return [_url_of(element, settings) for element in tensors["URL"].reshape(-1)]
+    if VIDEO_FILE in tensors:
+        return [_mapped(element, settings) for element in tensors[VIDEO_FILE].reshape(-1)]
     files = []
     for element in tensors["VIDEO"].reshape(-1):
-        data = element if isinstance(element, bytes) else str(element).encode()
+        data = text_of(element)
         if not data:
             raise ValueError("VIDEO is empty; send the bytes of a media file")
         check_size(len(data), "VIDEO", settings)
@@ -37,7 +43,7 @@ def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> 
     return files
 
 
-def read_video(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> bytes:
+def read_video(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> Any:
     """The one media file of a request. Raises as `read_videos`, and ValueError for several."""
     files = read_videos(tensors, settings)
     if len(files) != 1:
@@ -45,8 +51,14 @@ def read_video(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> b
     return files[0]
 
 
+def _mapped(element: Any, settings: Settings) -> ClientVideo:
+    video = ClientVideo.open(ClientFile.parse(text_of(element), VIDEO_FILE))
+    check_size(len(video), VIDEO_FILE, settings)
+    return video
+
+
 def _url_of(element: Any, settings: Settings) -> Url:
-    data = element if isinstance(element, bytes) else str(element).encode()
+    data = text_of(element)
     if not 0 < len(data) <= _MAX_URL:
         raise ValueError(f"URL has {len(data)} bytes; expected 1 to {_MAX_URL}")
     expect_allowed(data.decode("utf-8", "replace"), settings)

@@ -41,11 +41,13 @@ class Answer:
         tensors: the outputs, of pb_utils.Tensor.
         num_frames: that went in or out, for the counters.
         num_bytes: of the outputs, for the counters.
+        num_file_bytes: that went to files of the client, for the counters.
     """
 
     tensors: list[Any]
     num_frames: int
     num_bytes: int
+    num_file_bytes: int = 0
 
 
 class Model(abc.ABC):
@@ -248,9 +250,7 @@ class _Exchange:
         assert self._stream is not None
         granted = self._stream.await_credit(self._waiter(), lambda: self._model.pool.num_waiting > 0)
         if granted is True:
-            before = self._bytes_out
-            response = self._response([outcome])
-            self._deliver(response, self._bytes_out - before)
+            self._deliver(*self._response([outcome]))
             self._given = outcome.facts
             return None
         return granted or Suspended(outcome.facts)
@@ -298,19 +298,20 @@ class _Exchange:
             self._answer_failure(cancelled())
             return
         try:
-            response = self._response(self._outcomes)
+            response, num_bytes = self._response(self._outcomes)
         except ValueError as error:
             self._answer_failure(failure_of(error))
             return
-        self._send(response, self._bytes_out)
+        self._send(response, num_bytes)
         self._count("ok")
 
-    def _response(self, outcomes: list[Any]) -> Any:
+    def _response(self, outcomes: list[Any]) -> tuple[Any, int]:
+        """The response, and how many bytes it takes of the memory that Triton shares with this process."""
         answer = self._model.answer(self._requested, outcomes)
         self._num_frames += answer.num_frames
         expect_room(answer.num_bytes)
-        self._bytes_out += answer.num_bytes
-        return pb_utils.InferenceResponse(output_tensors=answer.tensors)
+        self._bytes_out += answer.num_bytes + answer.num_file_bytes
+        return pb_utils.InferenceResponse(output_tensors=answer.tensors), answer.num_bytes
 
     def _locate(self, index: int, failure: Failure) -> Failure:
         if len(self._outcomes) == 1:

@@ -19,6 +19,7 @@ from typing import Any
 import tricodec
 from tricodec.triton_backend.runtime import channel
 from tricodec.triton_backend.runtime.block import Block
+from tricodec.triton_backend.runtime.client_files import ClientVideo
 from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
@@ -132,7 +133,7 @@ class ProcessSlot:
                 self._restart("crash")  # it died between two requests
             if self._process is None:
                 self.open()
-            file = channel.memory_file_of(work.data)
+            file = _file_of(work.data)
             try:
                 return self._exchange(work, file, num_threads)
             finally:
@@ -280,6 +281,11 @@ class ProcessSlot:
 
 
 Slot = InlineSlot | ProcessSlot
+
+
+def _file_of(data: Any) -> int:
+    """A file with the bytes of an item, which the caller closes."""
+    return os.dup(data.descriptor) if isinstance(data, ClientVideo) else channel.memory_file_of(data)
 
 
 def _readable(connection: socket.socket, timeout_seconds: float) -> bool:

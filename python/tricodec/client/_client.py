@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -13,8 +14,8 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import np_to_triton_dtype
 
 import tricodec
-from tricodec.client._connection import Connection, answers, input_tensor
-from tricodec.client._memory import CudaOutput, predict_size
+from tricodec.client._connection import Connection, FilesRefusedError, answers, input_tensor
+from tricodec.client._memory import CudaOutput, may_still_run, numpy_dtype, predict_size
 from tricodec.client._requests import (
     CODEC_OPTIONS,
     DECODE_OPTIONS,
@@ -23,6 +24,7 @@ from tricodec.client._requests import (
     SESSION_OPTIONS,
     STREAM_OPTIONS,
     TRANSCODE_OPTIONS,
+    bytes_tensor,
     codec_values,
     decompressed_bytes,
     dtype_name,
@@ -34,6 +36,7 @@ from tricodec.client._requests import (
     most_compressed,
     option_tensors,
     read,
+    video_file,
     video_tensor,
 )
 from tricodec.client._session import Opening, Transport, VideoSession
@@ -106,7 +109,13 @@ class Client(Connection):
         output = frames_output(dtype, in_numpy=self._cuda_device is None)
         asked = {"stream_index": stream_index, **options}
         inputs = option_tensors(asked, DECODE_OPTIONS, "decode_video", ["dtype"])
+        others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
         is_url = isinstance(source, str) and tricodec.is_remote_url(source)
+        if self._cuda_device is None and self._try_files:
+            try:
+                return self._decode_into_file(source, inputs, dtype_name(dtype), others)
+            except FilesRefusedError:
+                self._try_files = False
         if is_url and self._cuda_device is not None:
             raise ValueError("a client with a cuda_device reads the video itself; pass its bytes or its path, no URL")
         data = source if is_url else read(source)
@@ -115,7 +124,6 @@ class Client(Connection):
         size = None
         if not is_url and (self._try_shared_memory or self._cuda_device is not None):
             size = predict_size(data, {"dtype": dtype_name(dtype), **options}, stream_index=stream_index)
-        others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
 
         def send() -> tuple[Any, Any]:
             if self._cuda_device is None:
@@ -126,9 +134,36 @@ class Client(Connection):
                 result = self._call(self._model, inputs, [requested, *others])
                 return region.output(result, output), result
 
-        frames, result = self._repeated(self._model, send)
-        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0])
-        return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], damaged)
+        return _decoded(*self._repeated(self._model, send))
+
+    def _decode_into_file(self, source: Any, inputs: list[Any], dtype: str, others: list[Any]) -> tricodec.DecodedVideo:
+        """The same, by memory files of this process.
+
+        Raises:
+            FilesRefusedError: the server cannot use them.
+        """
+        video = None if isinstance(source, str) and tricodec.is_remote_url(source) else video_file(source)
+        given = [*inputs, video_tensor(source) if video is None else bytes_tensor("VIDEO_FILE", video.reference)]
+        given.append(bytes_tensor("FRAMES_DTYPE", dtype.encode()))
+        outputs = [triton_grpc.InferRequestedOutput("FRAMES_SHAPE"), *others]
+        element = numpy_dtype(dtype)
+
+        def send(size: int | None = None) -> tuple[Any, Any]:
+            file = self._files.take(size)
+            try:
+                result = self._call(self._model, [*given, bytes_tensor("FRAMES_FILE", file.reference)], outputs)
+            except BaseException as error:
+                if not may_still_run(error):
+                    self._files.give_back(file)
+                raise
+            shape = tuple(result.as_numpy("FRAMES_SHAPE")[0].tolist())
+            needed = math.prod(shape) * element.itemsize
+            if needed <= file.size:
+                return self._files.lend(file, shape, element), result
+            self._files.give_back(file)
+            return send(needed)
+
+        return _decoded(*self._repeated(self._model, send))
 
     def stream_video(
         self,
@@ -410,3 +445,9 @@ class Client(Connection):
             result = self._call(model, inputs, [requested, *others])
             array = frames_of(result, output)[0] if requested.left else region.output(result, output)
             return array, result
+
+
+def _decoded(frames: Any, result: Any) -> tricodec.DecodedVideo:
+    """Frames with what an answer says of them."""
+    damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0])
+    return tricodec.DecodedVideo(frames, result.as_numpy("PTS")[0], damaged)

@@ -20,6 +20,7 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
 import tricodec
+from tricodec.client._files import FramesFiles
 from tricodec.client._memory import SharedOutput, SharedRing, leave_shared_memory, unanswered
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Connection:
             timeout_seconds: the longest time in seconds that a request may take; None waits without a limit.
             shared_memory: whether frames return through shared memory, which is many times faster than gRPC for large
                 answers. True requires it. "auto" uses it if the server is on this machine and can map it.
+                `decode_video` keeps up to 256 MiB of it for its next answers.
             cuda_device: number of a GPU; frames then return in its memory, through CUDA shared memory. This needs a
                 server on this machine and ``tritonclient[cuda]``. None returns them in host memory.
             retries: how often a request is sent again that failed with ConnectionError, for instance because the
@@ -92,6 +94,8 @@ class Connection:
         self._shared_memory = shared_memory
         self._cuda_device = cuda_device
         self._try_shared_memory = shared_memory is True or (shared_memory == "auto" and _is_local(url))
+        self._try_files = self._try_shared_memory
+        self._files = FramesFiles()
 
     def is_ready(self) -> bool:
         """Whether the server answers and has the model of decode_video() ready."""
@@ -321,6 +325,11 @@ def _no_video() -> Any:
     return input_tensor("VIDEO", np.array([b""], dtype=np.object_), "BYTES")
 
 
+class FilesRefusedError(Exception):
+    """The server cannot open memory files of this process, or does not know them."""
+
+
+_NO_FILES = ("MemoryFileError: ", "unexpected inference input 'VIDEO_FILE'", "unexpected inference input 'FRAMES_FILE'")
 _LOST_REGION = "Unable to find shared memory region"
 _FULL_POOL = "Failed to increase the shared memory pool"
 _NO_ANSWER = "expected a single response, got 0"
@@ -330,6 +339,8 @@ _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 def translate(error: InferenceServerException, url: str) -> Exception:
     """The exception that the same call raises without a server, if the server's text names one."""
     message, status = error.message() or str(error), str(error.status() or "")
+    if any(text in message for text in _NO_FILES):
+        return FilesRefusedError(message)
     named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
     if named:
         name, text = named.groups()

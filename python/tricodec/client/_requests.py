@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
 
 import tricodec
 from tricodec.client._connection import input_tensor
+from tricodec.client._files import VideoFile
 from tricodec.client._memory import numpy_dtype
 from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy
 from tricodec.selection import SELECTION_WORDS
@@ -151,19 +152,42 @@ def dtype_name(dtype: Any) -> str:
 def read(source: Any) -> bytes:
     """All bytes of a source: a path, bytes-like, or an object with ``read()``."""
     if isinstance(source, (str, os.PathLike)):
-        try:
-            return Path(source).read_bytes()
-        except FileNotFoundError as error:
-            raise tricodec.MediaNotFoundError(f"no such file: {os.fspath(source)!r}") from error
+        with opened(source) as file:
+            return file.read()
     reader: Callable[[], bytes] | None = getattr(source, "read", None)
     return bytes(reader() if reader is not None else memoryview(source))
+
+
+def video_file(source: Any) -> VideoFile:
+    """All bytes of a source, as for read(), in a memory file."""
+    if isinstance(source, (str, os.PathLike)):
+        with opened(source) as file:
+            return VideoFile(file)
+    return VideoFile(read(source))
+
+
+def opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """A file, opened for reading.
+
+    Raises:
+        tricodec.MediaNotFoundError: there is none.
+    """
+    try:
+        return cast(BinaryIO, Path(path).open("rb", buffering=0))
+    except FileNotFoundError as error:
+        raise tricodec.MediaNotFoundError(f"no such file: {os.fspath(path)!r}") from error
 
 
 def video_tensor(source: Any, *, batched: bool = True) -> Any:
     """The input with a source: VIDEO, all of its bytes, or URL for text that is a URL, which the server reads."""
     is_url = isinstance(source, str) and tricodec.is_remote_url(source)
     data = source.encode() if is_url else read(source)
-    return input_tensor("URL" if is_url else "VIDEO", np.array([[data]] if batched else [data], np.object_), "BYTES")
+    return bytes_tensor("URL" if is_url else "VIDEO", data, batched=batched)
+
+
+def bytes_tensor(name: str, data: bytes, *, batched: bool = True) -> Any:
+    """An input with one element of bytes."""
+    return input_tensor(name, np.array([[data]] if batched else [data], np.object_), "BYTES")
 
 
 _ENCODER: dict[str, tuple[str, str, Any]] = {

@@ -66,6 +66,10 @@ def build_parser() -> argparse.ArgumentParser:
         help="let requests name videos by URLs below this one, such as https://host/videos/ or s3://bucket/; may be "
         "repeated (default: none). Credentials come from this server's environment",
     )  # fmt: skip
+    parser.add_argument(
+        "--gpus", type=_gpu_numbers, default=[], metavar="N,N",
+        help="decode and compress on these GPUs, such as 0 or 0,1 (default: on the CPU)",
+    )  # fmt: skip
     parser.add_argument("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
     parser.add_argument(
         "--tritonserver", metavar="PATH", help="the executable (default: searched for, see docs/reference/triton.md)"
@@ -152,7 +156,7 @@ def _serve(options: argparse.Namespace) -> int:
         execution_environment=options.environment, extra_args=options.arguments,
         ready_timeout_seconds=options.ready_timeout, forward_log=options.verbose, watch=not options.no_watch,
         host=options.host, tls_certificate=options.tls_cert, tls_key=options.tls_key,
-        tls_client_ca=options.tls_client_ca,
+        tls_client_ca=options.tls_client_ca, gpus=options.gpus,
     )  # fmt: skip
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
@@ -191,7 +195,7 @@ def _serve_once(server: Server, *, with_tls: bool, as_json: bool) -> int:
 
 def _print_config(options: argparse.Namespace) -> int:
     repository = Path(options.model_repository or installed_repository())
-    configs = describe_models(repository, options.model, options.environment, options.parameters)
+    configs = describe_models(repository, options.model, options.environment, options.parameters, options.gpus)
     if options.json:
         print(json.dumps(configs, indent=2))
         return 0
@@ -203,7 +207,7 @@ def _print_config(options: argparse.Namespace) -> int:
 def _write_models(options: argparse.Namespace) -> int:
     target = Path(options.models_only)
     repository = Path(options.model_repository or installed_repository())
-    names = write_repository(repository, options.model, target, options.environment, options.parameters)
+    names = write_repository(repository, options.model, target, options.environment, options.parameters, options.gpus)
     print(
         f"wrote {', '.join(names)} to {target}; serve them with tritonserver --model-repository={target} "
         "--disable-auto-complete-config"
@@ -228,6 +232,13 @@ def _write_perf_data(options: argparse.Namespace) -> int:
     url = f"{options.host}:{options.grpc_port}"
     print(perf_data.write(Path(options.perf_data), models[0], options.perf_video, options.perf_inputs, url))
     return 0
+
+
+def _gpu_numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of GPUs; expected numbers, such as 0 or 0,1")
+    return sorted({int(part) for part in parts})
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 import tricodec
 from tricodec.serve.repository import installed_repository, model_inputs, read_config
 
-_OF_VIDEOS = ("VIDEO", "URL")
+_NO_WORDS = ("VIDEO", "VIDEO_FILE", "URL", "FRAMES_FILE", "FRAMES_DTYPE")
+"""Inputs that --perf-input does not set: the videos, and files of a client."""
 _NUMBERS: dict[str, Callable[[str], Any]] = {
     "INT64": int,
     "FP32": float,
@@ -65,8 +66,8 @@ def _bytes_tensor(data: bytes) -> dict[str, Any]:
 
 
 def _parse(name: str, text: str, known: Mapping[str, tuple[str, bool]], model: str) -> list[Any]:
-    if name not in known or name in _OF_VIDEOS:
-        accepted = ", ".join(each for each in known if each not in _OF_VIDEOS)
+    if name not in known or name in _NO_WORDS:
+        accepted = ", ".join(each for each in known if each not in _NO_WORDS)
         raise ValueError(f"{model} has no input {name!r} for --perf-input; accepted: {accepted}")
     kind = known[name][0]
     if kind not in _NUMBERS:

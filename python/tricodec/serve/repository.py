@@ -16,6 +16,7 @@ from tricodec.serve.locate import Installation
 EVERY_MODEL = "*"
 """In place of a model's name: all models that have the parameter."""
 
+_ON_CPU = "{ kind: KIND_CPU count: 1 }"
 _PARAMETER = re.compile(r'^parameters \{ key: "([^"]*)" value \{ string_value: "([^"]*)" \} \}', re.MULTILINE)
 
 
@@ -98,6 +99,7 @@ def lay_out_models(
     left_out: Collection[str] = (),
     *,
     link: bool = True,
+    gpus: Sequence[int] = (),
 ) -> list[str]:
     """Copies models into `folder`, with EXECUTION_ENV_PATH and `parameters` added to their configurations.
 
@@ -109,6 +111,7 @@ def lay_out_models(
         parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
         left_out: models that are not part of "all".
         link: link to files that no server writes beside, such as weights; False copies them.
+        gpus: numbers of GPUs: models of tricodec with the parameter `device` get an instance on each, not on the CPU.
 
     Returns:
         The names of the models.
@@ -122,7 +125,8 @@ def lay_out_models(
     parameters = _of_each(source, chosen, parameters)
     folder.mkdir()
     for name in chosen:
-        _copy_model(source / name, folder / name, environment, parameters.get(name, {}), link=link)
+        config = _served_config(source / name, environment, parameters.get(name, {}), gpus)
+        _copy_model(source / name, folder / name, config, link=link)
     return chosen
 
 
@@ -132,6 +136,7 @@ def write_repository(
     folder: Path,
     environment: str | None,
     parameters: Mapping[str, Mapping[str, str]],
+    gpus: Sequence[int] = (),
 ) -> list[str]:
     """Writes models to a new folder, for any tritonserver on any machine; see lay_out_models().
 
@@ -144,7 +149,7 @@ def write_repository(
         raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
     folder.parent.mkdir(parents=True, exist_ok=True)
     path = Path(environment) if environment is not None else None
-    return lay_out_models(source, models, folder, path, parameters, link=False)
+    return lay_out_models(source, models, folder, path, parameters, link=False, gpus=gpus)
 
 
 def describe_models(
@@ -152,12 +157,13 @@ def describe_models(
     models: Sequence[str] | None,
     environment: str | None,
     parameters: Mapping[str, Mapping[str, str]],
+    gpus: Sequence[int] = (),
 ) -> dict[str, str]:
     """The configuration of each model as lay_out_models() writes it, without writing it."""
     path = Path(environment) if environment is not None else None
     chosen = _choose(source, models, parameters, ())
     parameters = _of_each(source, chosen, parameters)
-    return {name: _served_config(source / name, path, parameters.get(name, {})) for name in chosen}
+    return {name: _served_config(source / name, path, parameters.get(name, {}), gpus) for name in chosen}
 
 
 def _choose(
@@ -241,10 +247,7 @@ def read_config(model: Path) -> str:
     return path.read_text() if path.is_file() else ""
 
 
-def _copy_model(
-    source: Path, target: Path, environment: Path | None, parameters: Mapping[str, str], *, link: bool
-) -> None:
-    config = _served_config(source, environment, parameters)
+def _copy_model(source: Path, target: Path, config: str, *, link: bool) -> None:
     if link and not _is_python(read_config(source), source):
         # Weights may be large; no file is written beside them.
         target.mkdir()
@@ -258,9 +261,11 @@ def _copy_model(
         (target / "config.pbtxt").write_text(config)
 
 
-def _served_config(source: Path, environment: Path | None, parameters: Mapping[str, str]) -> str:
+def _served_config(source: Path, environment: Path | None, parameters: Mapping[str, str], gpus: Sequence[int]) -> str:
     """The configuration of a model with `parameters`, and with the environment if the model is a Python one."""
     config = read_config(source)
+    if gpus and "device" in dict(_PARAMETER.findall(config)):
+        config = config.replace(_ON_CPU, f"{{ kind: KIND_GPU count: 1 gpus: [ {', '.join(map(str, gpus))} ] }}")
     if environment is not None and _is_python(config, source) and "EXECUTION_ENV_PATH" not in config:
         parameters = {"EXECUTION_ENV_PATH": str(environment), **parameters}
     return _with_parameters(config, parameters) if config or parameters else ""

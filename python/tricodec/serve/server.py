@@ -103,6 +103,7 @@ class Server:
         tls_certificate: str | os.PathLike[str] | None = None,
         tls_key: str | os.PathLike[str] | None = None,
         tls_client_ca: str | os.PathLike[str] | None = None,
+        gpus: Sequence[int] = (),
     ) -> None:
         """Describe a server; start() or `with` starts it.
 
@@ -127,6 +128,7 @@ class Server:
             tls_certificate, tls_key: PEM files of the server, for gRPC with TLS. HTTP, which Triton serves without TLS
                 only, then stays on 127.0.0.1.
             tls_client_ca: PEM file with the authority that must have signed the certificates of clients.
+            gpus: numbers of the GPUs on which the models decode and compress; without any they use the CPU.
 
         Raises:
             ValueError: of `tls_certificate` and `tls_key` one is missing.
@@ -142,6 +144,7 @@ class Server:
         self._tritonserver = tritonserver
         self._fixed_ports = (http_port, grpc_port, metrics_port)
         self._parameters = parameters or {}
+        self._gpus = list(gpus)
         self._environment = Path(execution_environment) if execution_environment is not None else None
         self._extra_args = list(extra_args)
         self._ready_timeout_seconds = ready_timeout_seconds
@@ -286,8 +289,9 @@ class Server:
         if self._own_repository and self._wanted is None and self._environment is None:
             self.left_out = lacking_models(self._repository)
         self.models = lay_out_models(
-            self._repository, self._wanted, private / "models", environment, self._parameters, self.left_out
-        )
+            self._repository, self._wanted, private / "models", environment, self._parameters, self.left_out,
+            gpus=self._gpus,
+        )  # fmt: skip
         self._log_file = None if self._forward_log else self._given_log_file or private / "server.log"
         key = ControlKey()
         arguments = [

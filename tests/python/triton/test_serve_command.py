@@ -116,3 +116,20 @@ def test_requests_without_a_video_hold_one_that_can_be_decoded(capsys: Any, tmp_
     video = base64.b64decode(request["VIDEO"]["b64"])[4:]
     assert tricodec.probe(video).video.width == 640
     assert "--streaming" in capsys.readouterr().out
+
+
+def test_gpus_get_an_instance_each_of_the_models_that_can_use_them(capsys: Any) -> None:
+    assert main(["--print-config", "--json", "--gpus", "1,0", "--model", "video_scenes", "--model", "compress"]) == 0
+    configs = json.loads(capsys.readouterr().out)
+
+    for model in ("video_decode", "compress"):
+        assert "{ kind: KIND_GPU count: 1 gpus: [ 0, 1 ] }" in configs[model]
+        assert "KIND_CPU" not in configs[model]
+    assert "{ kind: KIND_CPU count: 1 }" in configs["frame_histograms"]
+
+
+def test_gpus_that_are_no_numbers_are_refused(capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main(["--print-config", "--gpus", "all"])
+
+    assert "'all' is no list of GPUs; expected numbers, such as 0 or 0,1" in capsys.readouterr().err

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client on the server's machine hands over a video in a memory file, and gets frames in another one."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from namespaces import UNSHARE, need_namespaces
+from triton_testing import infer, variants, videos
+
+pytestmark = pytest.mark.needs_triton
+
+FIXED = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+OUTPUTS = ["FRAMES_SHAPE", "PTS", "NUM_DAMAGED_PACKETS"]
+SIZE = {"SIZE": np.array([[40, 60]]), "COUNT": np.array([[5]])}
+NUM_BYTES = 5 * 40 * 60 * 3
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tricodec.serve import Server
+
+    models = {"processes": {"workers": "1"}, "threads": {"isolation": "none", "workers": "1"}}
+    folder = variants(tmp_path_factory.mktemp("models"), **models)
+    with Server(folder, models=None) as started:
+        yield started
+
+
+@pytest.fixture(params=["processes", "threads"])
+def model(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def clip(name: str = "h264_bframes.mp4") -> Path:
+    return generated(name)
+
+
+def expected(**options: Any) -> Any:
+    return tricodec.decode_video(clip(), **options).frames
+
+
+class File:
+    """A memory file of this process, made without tricodec.client."""
+
+    def __init__(self, size: int, seals: int = FIXED, data: bytes = b"") -> None:
+        self.name = secrets.token_hex(16)
+        self.descriptor = os.memfd_create(f"tricodec-client-{self.name}", os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.descriptor, size)
+        os.pwrite(self.descriptor, data, 0)
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
+
+    def tensor(self, **replaced: Any) -> Any:
+        return videos(
+            json.dumps({"pid": os.getpid(), "descriptor": self.descriptor, "name": self.name} | replaced).encode()
+        )
+
+    def bytes(self) -> bytes:
+        return os.pread(self.descriptor, 1 << 24, 0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"stride": 2},
+        {"count": 0},
+        {"dtype": "float16", "layout": "CHW", "mean": [10, 20, 30]},
+        {"dtype": "bfloat16", "size": (30, 50)},
+        {"indices": [5, 1, 1], "size": (400, 600)},
+    ],
+    ids="-".join,
+)
+def test_frames_of_a_client_are_those_of_decode_video(server: Any, model: str, options: dict[str, Any]) -> None:
+    from tricodec.client import Client
+
+    if options.get("dtype") == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    whole = tricodec.decode_video(clip(), **options)
+    with Client(server.grpc_url, model=model) as client:
+        video = client.decode_video(clip(), **options)
+
+        assert client._try_files
+    assert video.frames.tobytes() == np.asarray(whole.frames).tobytes()
+    assert video.frames.shape == whole.frames.shape
+    np.testing.assert_array_equal(video.pts_seconds, whole.pts_seconds)
+
+
+def test_memory_is_used_again_when_no_array_of_it_is_left(server: Any) -> None:
+    from tricodec.client import Client
+
+    def address(frames: Any) -> Any:
+        return frames.__array_interface__["data"][0]
+
+    with Client(server.grpc_url, model="processes") as client:
+        first = client.decode_video(clip(), size=(200, 300)).frames
+        kept = first[3]
+        place = address(first)
+        del first
+        second = client.decode_video(clip(), size=(200, 300), start=10).frames
+
+        assert address(second) != place
+        np.testing.assert_array_equal(kept, expected(size=(200, 300), start=3, count=1)[0])
+        del kept
+        assert address(client.decode_video(clip(), size=(200, 300), count=7).frames) == place
+    np.testing.assert_array_equal(second, expected(size=(200, 300), start=10))
+
+
+def test_a_plain_request_writes_to_the_file_that_it_names(server: Any, model: str) -> None:
+    video = File(clip().stat().st_size, FIXED | fcntl.F_SEAL_WRITE, clip().read_bytes())
+    frames = File(NUM_BYTES)
+
+    answer = infer(
+        server.grpc_url, {"VIDEO_FILE": video.tensor(), "FRAMES_FILE": frames.tensor(), **SIZE}, OUTPUTS, model=model
+    )
+
+    assert answer["FRAMES_SHAPE"].tolist() == [[5, 40, 60, 3]]
+    assert answer["PTS"].shape == (1, 5)
+    assert frames.bytes() == expected(size=(40, 60), count=5).tobytes()
+
+
+def test_a_file_that_is_too_small_stays_as_it_is_and_the_answer_says_the_shape(server: Any, model: str) -> None:
+    frames = File(NUM_BYTES - 1)
+
+    answer = infer(
+        server.grpc_url, {"VIDEO": videos(clip().read_bytes()), "FRAMES_FILE": frames.tensor(), **SIZE}, OUTPUTS,
+        model=model,
+    )  # fmt: skip
+
+    assert answer["FRAMES_SHAPE"].tolist() == [[5, 40, 60, 3]]
+    assert answer["PTS"].shape == (1, 0)
+    assert not any(frames.bytes())
+
+
+NO_FILES: dict[str, tuple[Any, str]] = {
+    "another_name": (lambda file: file.tensor(name="0" * 32), "has no file of this name"),
+    "another_descriptor": (lambda file: file.tensor(descriptor=1), "has no file of this name|cannot be opened"),
+    "no_descriptor": (lambda file: file.tensor(descriptor=999_999), "cannot be opened"),
+    "no_process": (lambda file: file.tensor(pid=2**22 + 1), "cannot be opened"),
+    "not_sealed": (lambda _: File(NUM_BYTES, 0).tensor(), "is not sealed"),
+    "a_path": (lambda file: file.tensor(name="../../etc/passwd"), "32 hexadecimal digits"),
+    "no_object": (lambda _: videos(b"[]"), "expected a JSON object"),
+    "no_json": (lambda _: videos(b"\xff"), "expected a JSON object"),
+}
+
+
+@pytest.mark.parametrize("name", NO_FILES)
+def test_a_file_that_is_not_the_clients_is_refused(server: Any, model: str, name: str) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    make, text = NO_FILES[name]
+    file = File(NUM_BYTES)
+    for tensors in ({"VIDEO_FILE": make(file)}, {"VIDEO": videos(clip().read_bytes()), "FRAMES_FILE": make(file)}):
+        with pytest.raises(InferenceServerException, match=text):
+            infer(server.grpc_url, {"FRAMES_FILE": file.tensor(), **tensors, **SIZE}, OUTPUTS, model=model)
+
+    assert not any(file.bytes())
+
+
+@pytest.mark.parametrize(
+    ("tensors", "outputs", "text"),
+    [
+        ({}, ["FRAMES", *OUTPUTS], "request FRAMES_SHAPE and none of FRAMES"),
+        ({}, ["PTS"], "request FRAMES_SHAPE"),
+        ({"FRAMES_DTYPE": videos(b"int8")}, OUTPUTS, "FRAMES_DTYPE is 'int8'; accepted: uint8"),
+        ({"VIDEO_FILE": videos(b"{}")}, OUTPUTS, "give either VIDEO"),
+    ],
+    ids=["frames_too", "no_shape", "dtype", "two_videos"],
+)
+def test_words_that_do_not_go_with_a_file_are_refused(
+    server: Any, tensors: dict[str, Any], outputs: list[str], text: str
+) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    given = {"VIDEO": videos(clip().read_bytes()), "FRAMES_FILE": File(NUM_BYTES).tensor(), **tensors}
+    with pytest.raises(InferenceServerException, match=text):
+        infer(server.grpc_url, given, outputs, model="processes")
+
+
+def test_a_client_that_the_server_cannot_see_gets_its_frames_in_another_way(server: Any) -> None:
+    need_namespaces()
+    program = f"""
+import sys, tricodec
+from tricodec.client import Client
+with Client({server.grpc_url!r}, model="processes") as client:
+    frames = client.decode_video(sys.argv[1], size=(200, 300)).frames
+    assert not client._try_files
+assert frames.tobytes() == tricodec.decode_video(sys.argv[1], size=(200, 300)).frames.tobytes()
+"""
+    command = [*UNSHARE, "--pid", "--fork", "--mount-proc", sys.executable, "-c", program, str(clip())]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+    assert result.returncode == 0, result.stderr
