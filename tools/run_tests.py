@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 OWN = "build/own"  # tools/build.sh makes it with the libraries of tools/build_libraries.py
 JOBS = str(os.cpu_count() or 1)
-WORKERS = str((os.cpu_count() or 1) + 1)  # of pytest: a test of a server waits for a fifth of its time
+WORKERS = str((os.cpu_count() or 1) + 2)  # of pytest: tests wait for servers and processes for a third of their time
 SANITIZERS = ("sanitize", "thread")  # presets of CMakePresets.json
 MEMCHECK = "C++ (valgrind)"
 

@@ -20,7 +20,7 @@ PROGRAM = Path(__file__).parents[1] / "helpers" / "interrupted_ranks.py"
 NAMES = ("h264_16x16.mp4", "h264_bframes.mp4", "hevc_open_gop.mkv", "vp9.webm")
 
 
-@pytest.mark.parametrize("num_kills", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_kills", [3, pytest.param(100, marks=pytest.mark.slow)])
 def test_ranks_that_are_killed_lose_no_clip_and_repeat_none(tmp_path: Path, num_kills: int) -> None:
     videos, output = tmp_path / "videos", tmp_path / "records"
     videos.mkdir()

@@ -192,7 +192,7 @@ def begun(target: Path) -> Callable[[], bool]:
 
 def test_ctrl_c_ends_transcode(old: Path) -> None:
     with interrupted_after(begun(old)):
-        tricodec.transcode(generated("h264_bframes.mp4"), old, size=(1080, 1920), options=SLOW)
+        tricodec.transcode(generated("h264_bframes.mp4"), old, size=(720, 1280), options=SLOW)
 
     assert old.read_bytes() == b"the old file"
     assert parts(old.parent) == []
@@ -208,7 +208,7 @@ def test_ctrl_c_ends_the_command_with_its_status(old: Path, capsys: pytest.Captu
     thread = threading.Thread(target=interrupt)
     thread.start()
     source = str(generated("h264_bframes.mp4"))
-    status = main(["transcode", source, str(old), "--size", "1080x1920", "--preset", "placebo"])
+    status = main(["transcode", source, str(old), "--size", "720x1280", "--preset", "placebo"])
     thread.join()
 
     assert status == 130

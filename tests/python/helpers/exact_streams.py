@@ -317,6 +317,7 @@ AV1 = [
             f"AV1, {chroma[0]}:{chroma[1]}:{chroma[2]} of {depth} bits",
             _AOM,
             f"yuv{chroma}p{bits}",
+            size=(192, 128),
         )
         for chroma in ("420", "422", "444")
         for depth, bits in ((8, ""), (10, "10le"), (12, "12le"))

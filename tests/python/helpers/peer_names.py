@@ -6,6 +6,7 @@ With TRICODEC_TEST_ORIGINALS=1 the originals are tested, which shows that the te
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -46,6 +47,7 @@ torchcodec = _torchcodec()
 decord = _decord()
 
 
+@functools.cache
 def _same_ffmpeg() -> bool:
     """Whether the ffmpeg command is of the version that decodes here."""
     build = re.search(r"^libavcodec: (\d+\.\d+)", tricodec.build_info(), re.MULTILINE)

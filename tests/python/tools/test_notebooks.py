@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import media
 import pytest
 
-pytest.importorskip("nbclient")
-pytest.importorskip("ipykernel")
+# Not imported here: they take longer than all that most workers collect.
+if any(importlib.util.find_spec(name) is None for name in ("nbclient", "ipykernel")):
+    pytest.skip("nbclient or ipykernel is not installed", allow_module_level=True)
 sys.path.insert(0, str(media.REPOSITORY / "tools"))
 
 import notebooks
