@@ -75,7 +75,9 @@ private:
                 erased("resize: the picture has the size " + size_text(plan_.output.width, plan_.output.height) +
                        " already");
             if (has_chroma_filters() && reads_chroma()) {
-                fused("chroma: from its own plane to the size of luma as rows are converted");
+                fused(options_.chroma == ChromaUpsampling::nearest
+                          ? "chroma: each sample is repeated for the pixels that it covers, as rows are converted"
+                          : "chroma: from its own plane to the size of luma as rows are converted");
             }
             return;
         }

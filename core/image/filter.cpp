@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tricodec/base/error.h"
@@ -135,41 +137,74 @@ Filter copying_filter(const AxisGeometry& axis) {
     return filter;
 }
 
+/// The taps of an axis as they come, output by output.
+class PackedTaps {
+public:
+    explicit PackedTaps(int num_outputs) {
+        filter_.num_outputs = num_outputs;
+        filter_.begin = std::numeric_limits<int>::max();
+        filter_.first.reserve(static_cast<std::size_t>(num_outputs));
+        filter_.count.reserve(static_cast<std::size_t>(num_outputs));
+        packed_.reserve(2 * static_cast<std::size_t>(num_outputs));
+    }
+
+    void add(const Taps& taps) {
+        const int count = static_cast<int>(taps.coefs.size());
+        filter_.max_taps = std::max(filter_.max_taps, count);
+        filter_.begin = std::min(filter_.begin, taps.first);
+        filter_.end = std::max(filter_.end, taps.first + count);
+        filter_.first.push_back(taps.first);
+        filter_.count.push_back(count);
+        for (const int coef : taps.coefs) packed_.push_back(static_cast<std::int16_t>(coef));
+    }
+
+    [[nodiscard]] Filter filter() && {
+        filter_.coefs.assign(filter_.count.size() * static_cast<std::size_t>(filter_.max_taps), 0);
+        auto from = packed_.cbegin();
+        auto to = filter_.coefs.begin();
+        for (const int count : filter_.count) {
+            std::copy_n(from, count, to);
+            from += count;
+            to += filter_.max_taps;
+        }
+        filter_.identity = is_identity(filter_);
+        return std::move(filter_);
+    }
+
+private:
+    Filter filter_;
+    std::vector<std::int16_t> packed_;  // taps of one output behind those of the other
+};
+
 }  // namespace
 
 Filter make_filter(const AxisGeometry& axis, Resize resize, bool antialias) {
     if (copies_samples(axis)) return copying_filter(axis);
     const Range range = crop_samples(axis);
-    const auto num_outputs = static_cast<std::size_t>(axis.num_outputs);
-    Filter filter;
-    filter.num_outputs = axis.num_outputs;
-    filter.begin = range.high;
-    filter.first.reserve(num_outputs);
-    filter.count.reserve(num_outputs);
-    std::vector<std::int16_t> packed;  // taps of one output behind those of the other
-    packed.reserve(2 * num_outputs);
+    PackedTaps packed(axis.num_outputs);
     Scratch scratch;
     for (int i = 0; i < axis.num_outputs; ++i) {
-        const Taps taps = resize == Resize::nearest ? nearest_taps(axis, i, scratch)
-                                                    : filter_taps(axis, range, resize, antialias, i, scratch);
-        const int count = static_cast<int>(taps.coefs.size());
-        filter.max_taps = std::max(filter.max_taps, count);
-        filter.begin = std::min(filter.begin, taps.first);
-        filter.end = std::max(filter.end, taps.first + count);
-        filter.first.push_back(taps.first);
-        filter.count.push_back(count);
-        for (const int coef : taps.coefs) packed.push_back(static_cast<std::int16_t>(coef));
+        packed.add(resize == Resize::nearest ? nearest_taps(axis, i, scratch)
+                                             : filter_taps(axis, range, resize, antialias, i, scratch));
     }
-    filter.coefs.assign(num_outputs * static_cast<std::size_t>(filter.max_taps), 0);
-    auto from = packed.cbegin();
-    auto to = filter.coefs.begin();
-    for (const int count : filter.count) {
-        std::copy_n(from, count, to);
-        from += count;
-        to += filter.max_taps;
+    return std::move(packed).filter();
+}
+
+Filter of_repeated_samples(const Filter& filter, int log2_subsampling) {
+    if (log2_subsampling == 0) return filter;
+    PackedTaps packed(filter.num_outputs);
+    std::vector<int> coefs;
+    for (int i = 0; i < filter.num_outputs; ++i) {
+        const int first = filter.first[static_cast<std::size_t>(i)];
+        const int count = filter.count[static_cast<std::size_t>(i)];
+        const int begin = first >> log2_subsampling;
+        coefs.assign(static_cast<std::size_t>(((first + count - 1) >> log2_subsampling) - begin + 1), 0);
+        for (int k = 0; k < count; ++k) {
+            coefs[static_cast<std::size_t>(((first + k) >> log2_subsampling) - begin)] += filter.taps(i)[k];
+        }
+        packed.add({begin, coefs});
     }
-    filter.identity = is_identity(filter);
-    return filter;
+    return std::move(packed).filter();
 }
 
 }  // namespace tricodec::image

@@ -44,4 +44,8 @@ struct Filter {
 /// Throws Error(unsupported) where rounding to Q14 breaks kMaxAbsCoefSum (no such geometry is known within the limits).
 [[nodiscard]] Filter make_filter(const AxisGeometry& axis, Resize resize, bool antialias);
 
+/// The filter of a plane that is subsampled along the axis which gives what `filter` gives of the plane with each
+/// sample repeated 2^log2_subsampling times (docs/reference/transform.md section 3.4).
+[[nodiscard]] Filter of_repeated_samples(const Filter& filter, int log2_subsampling);
+
 }  // namespace tricodec::image

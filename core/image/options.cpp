@@ -162,6 +162,7 @@ std::string describe(const TransformOptions& options) {
              << options.size->width << 'x' << options.size->height << ", ";
     }
     text << word(options.color);
+    if (options.chroma == ChromaUpsampling::nearest) text << ", nearest chroma";
     if (options.matrix) text << " by " << to_string(*options.matrix);
     if (options.range) text << ", range " << to_string(*options.range);
     if (options.unspecified != UnspecifiedMatrix::bt601) text << ", unspecified matrix " << word(options.unspecified);

@@ -85,7 +85,10 @@ void add_filters(Plan& plan, const PixelFormatInfo& format, const TransformOptio
     };
     add(0, 0, {});
     const bool subsampled = format.log2_chroma_w != 0 || format.log2_chroma_h != 0;
-    if (subsampled) {
+    if (subsampled && options.chroma == ChromaUpsampling::nearest) {
+        plan.filters.push_back(of_repeated_samples(plan.filters[0], format.log2_chroma_w));
+        plan.filters.push_back(of_repeated_samples(plan.filters[1], format.log2_chroma_h));
+    } else if (subsampled) {
         add(format.log2_chroma_w, format.log2_chroma_h, chroma_position(plan.key.chroma_location, format));
     }
     plan.num_components = format.num_components;

@@ -81,4 +81,9 @@ UnspecifiedMatrix parse_unspecified_matrix(std::string_view name) {
                                               {"by_height", UnspecifiedMatrix::by_height}}});
 }
 
+ChromaUpsampling parse_chroma_upsampling(std::string_view name) {
+    return parse_word<ChromaUpsampling, 2>(
+        "chroma", name, {{{"interpolated", ChromaUpsampling::interpolated}, {"nearest", ChromaUpsampling::nearest}}});
+}
+
 }  // namespace tricodec

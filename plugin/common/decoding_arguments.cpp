@@ -15,9 +15,9 @@ namespace {
 
 /// The arguments that have no meaning for raw frames.
 constexpr const char* kTransformArguments[] = {
-    "crop",        "size",       "resize",      "antialias", "color",    "matrix",         "range",
-    "unspecified", "rotate",     "dtype",       "layout",    "scale",    "mean",           "std",
-    "image_type",  "normalized", "interp_type", "resize_x",  "resize_y", "resize_shorter", "resize_longer"};
+    "crop",        "size",        "resize",   "antialias", "color",          "matrix",       "range", "chroma",
+    "unspecified", "rotate",      "dtype",    "layout",    "scale",          "mean",         "std",   "image_type",
+    "normalized",  "interp_type", "resize_x", "resize_y",  "resize_shorter", "resize_longer"};
 
 int read_stream_index(const ::dali::OpSpec& spec) {
     const int index = int_argument(spec, "stream_index");

@@ -85,6 +85,7 @@ void read_scale(const ::dali::OpSpec& spec, TransformOptions& options) {
 TransformOptions read_transform_options(const ::dali::OpSpec& spec) {
     TransformOptions options;
     read_filter(spec, options);
+    options.chroma = parse_chroma_upsampling(spec.GetArgument<std::string>("chroma"));
     options.color = read_color(spec);
     if (spec.HasArgument("matrix")) options.matrix = parse_color_matrix(spec.GetArgument<std::string>("matrix"));
     if (spec.HasArgument("range")) {
@@ -221,6 +222,10 @@ DALI_SCHEMA(tricodec__TransformArguments)
                                       nullptr, true)
     .AddOptionalArg("resize", "Filter of the resize: ``\"nearest\"``, ``\"bilinear\"`` or ``\"bicubic\"``.", "bilinear")
     .AddOptionalArg("antialias", "Widen the filter when the picture shrinks, so that every source pixel counts.", true)
+    .AddOptionalArg("chroma",
+                    "How subsampled chroma comes to full resolution: ``\"interpolated\"`` from the samples around a "
+                    "pixel, or ``\"nearest\"``, the sample that covers it.",
+                    "interpolated")
     .AddOptionalArg(
         "color",
         "Channels of the output: ``\"rgb\"``, ``\"bgr\"``, ``\"gray\"``, or ``\"yuv\"`` for the stream's own "

@@ -14,8 +14,8 @@ from tricodec import _tricodec, _words
 from tricodec.selection import SELECTION_WORDS
 
 TRANSFORM_WORDS = (
-    "crop", "size", "resize", "antialias", "color", "matrix", "range", "unspecified", "rotate", "dtype", "layout",
-    "scale", "mean", "std",
+    "crop", "size", "resize", "antialias", "chroma", "color", "matrix", "range", "unspecified", "rotate", "dtype",
+    "layout", "scale", "mean", "std",
 )  # fmt: skip
 #: The words that calls take beside those of their signature.
 _OTHER_WORDS: dict[str, tuple[str, ...]] = {
@@ -27,7 +27,8 @@ _OTHER_WORDS: dict[str, tuple[str, ...]] = {
 }
 #: What help() and IPython show of words that are chosen from a list; the stub has the types of all arguments.
 _TYPES: dict[str, Any] = {
-    "layout": _words.Layout, "color": _words.Color, "resize": _words.Resize, "unspecified": _words.Unspecified,
+    "layout": _words.Layout, "color": _words.Color, "resize": _words.Resize, "chroma": _words.Chroma,
+    "unspecified": _words.Unspecified,
     "matrix": _words.Matrix, "range": _words.Range, "dtype": _words.DTypeName, "policy": _words.Policy,
     "sampling": _words.Rule, "device": _words.Device,
 }  # fmt: skip

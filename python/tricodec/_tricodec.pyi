@@ -12,6 +12,7 @@ from typing_extensions import Buffer, CapsuleType, Self, Unpack
 
 from tricodec._display.sheet import ContactSheet
 from tricodec._words import (
+    Chroma,
     CodecName,
     Color,
     Device,
@@ -68,6 +69,7 @@ class TransformOptions(TypedDict, total=False):
     size: Sequence[int] | None
     resize: Resize
     antialias: bool
+    chroma: Chroma
     color: Color
     matrix: Matrix | None
     range: Range | None
@@ -666,6 +668,7 @@ class Transform:
         size: Sequence[int] | None = None,
         resize: Resize = "bilinear",
         antialias: bool = True,
+        chroma: Chroma = "interpolated",
         color: Color = "rgb",
         matrix: Matrix | None = None,
         range: Range | None = None,

@@ -17,6 +17,7 @@ Layout: TypeAlias = Literal[
 ]  # fmt: skip
 Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "RGB", "BGR", "GRAY", "YUV", "grey"]
 Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
+Chroma: TypeAlias = Literal["interpolated", "nearest"]
 Unspecified: TypeAlias = Literal["bt601", "bt709", "by_height"]
 Matrix: TypeAlias = Literal[
     "bt601", "bt709", "bt2020", "fcc", "bt470bg", "smpte170m", "smpte240m", "ycgco", "bt2020nc",

@@ -53,6 +53,7 @@ TRANSFORM: Table = {
     "SIZE": ("size", numbers(2, "height, width")),
     "RESIZE": ("resize", word),
     "ANTIALIAS": ("antialias", number),
+    "CHROMA": ("chroma", word),
     "COLOR": ("color", word),
     "MATRIX": ("matrix", word),
     "RANGE": ("range", word),

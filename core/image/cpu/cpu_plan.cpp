@@ -75,7 +75,9 @@ std::string CpuPlan::obstacle() const {
     if (!has_one_luma_weight(bytes_)) return "the output keeps the stream's samples";
     if (plan_.depth > 12) return "samples of 16 bits do not fit its arithmetic";
     if (!luma_.identity() || plan_.filters[1].max_taps != 1) return "the picture is resampled";
-    if (!chroma_->doubles_from_left()) return "chroma is not sited at the left, or is subsampled otherwise than by two";
+    if (!chroma_->doubles_from_left() && !chroma_->repeats_from_left()) {
+        return "chroma is not sited at the left, or is subsampled otherwise than by two";
+    }
     if (plan_.bytes_per_sample == 1 && !is_quarters(plan_.filters[3]))
         return "rows of chroma have taps other than quarters";
     return {};

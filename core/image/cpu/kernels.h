@@ -125,7 +125,7 @@ struct FloatColor {
 };
 
 /// Columns of 4:2:0 or 4:2:2 with chroma at the left, nothing resized: column 2 * i takes chroma sample i, and
-/// column 2 * i + 1 the mean of samples i and i + 1. Luma is the frame's own samples.
+/// column 2 * i + 1 the mean of samples i and i + 1, or sample i if samples repeat. Luma is the frame's own samples.
 struct SharedChromaRow {
     const std::byte* luma = nullptr;
     int bytes_per_sample = 1;  ///< of luma; also says what `chroma` holds: 1: quarters(), 2: V
@@ -134,6 +134,7 @@ struct SharedChromaRow {
     /// The components 1 and 2, or both in turns at chroma[0]; the sample after the last one is overwritten.
     std::array<std::int16_t*, 2> chroma{};
     bool mixed = false;
+    bool repeated = false;
     int num_chroma = 0;
 };
 

@@ -17,7 +17,8 @@ std::int16_t one_output(const Filter& filter, const std::int16_t* v, int output)
 }  // namespace
 
 RowFilter::RowFilter(const Kernels& kernels, const Filter& filter) : kernels_(kernels), filter_(filter) {
-    if (filter.identity || filter.max_taps == 1 || find_doubling()) return;
+    repeats_ = find_repeats();
+    if (filter.identity || find_doubling() || filter.max_taps == 1) return;
     pack();
 }
 
@@ -25,12 +26,12 @@ RowFilter::RowFilter(const Kernels& kernels, const Filter& filter) : kernels_(ke
 bool RowFilter::find_doubling() {
     constexpr int kBorder = 2;
     const int n = filter_.num_outputs;
-    if (filter_.max_taps != 2 || n < 4 * kBorder) return false;
+    if (filter_.max_taps > 2 || n < 4 * kBorder) return false;
     int x = kBorder + 2;
     for (; x < n; ++x) {
         const auto at = static_cast<std::size_t>(x);
         const bool repeats = filter_.first[at] == filter_.first[at - 2] + 1 &&
-                             std::equal(filter_.taps(x), filter_.taps(x) + 2, filter_.taps(x - 2));
+                             std::equal(filter_.taps(x), filter_.taps(x) + filter_.max_taps, filter_.taps(x - 2));
         if (!repeats) break;
     }
     if (x < n - kBorder) return false;
@@ -40,7 +41,7 @@ bool RowFilter::find_doubling() {
     for (std::size_t phase = 0; phase < 2; ++phase) {
         const int output = kBorder + static_cast<int>(phase);
         doubling_.offset[phase] = filter_.first[static_cast<std::size_t>(output)] - filter_.begin;
-        doubling_.coefs[phase] = {filter_.taps(output)[0], filter_.taps(output)[1]};
+        std::copy_n(filter_.taps(output), filter_.max_taps, doubling_.coefs[phase].begin());
     }
     return true;
 }
@@ -54,6 +55,14 @@ bool RowFilter::doubles_from_left() const noexcept {
         const std::int16_t* taps = filter_.taps(x);
         if (filter_.first[static_cast<std::size_t>(x)] != column || column > last) return false;
         if (taps[0] != (alone ? kCoefOne : kCoefOne / 2) || taps[1] != (alone ? 0 : kCoefOne / 2)) return false;
+    }
+    return true;
+}
+
+bool RowFilter::find_repeats() const {
+    if (filter_.max_taps != 1) return false;
+    for (int x = 0; x < filter_.num_outputs; ++x) {
+        if (filter_.first[static_cast<std::size_t>(x)] != filter_.begin + x / 2) return false;
     }
     return true;
 }
@@ -90,14 +99,14 @@ void RowFilter::pack() {
 void RowFilter::run(const std::int16_t* v, std::int16_t* p) const {
     if (filter_.identity) {
         std::copy_n(v, filter_.num_outputs, p);
-    } else if (filter_.max_taps == 1) {  // nearest
-        for (std::size_t x = 0; x < static_cast<std::size_t>(filter_.num_outputs); ++x) {
-            p[x] = v[filter_.first[x] - filter_.begin];
-        }
-    } else {
+    } else if (doubling_.num_pairs > 0) {
         for (int x = 0; x < edge_begin_; ++x) p[x] = one_output(filter_, v, x);
         kernels_.double_up(doubling_, v, p + edge_begin_);
         for (int x = edge_end_; x < filter_.num_outputs; ++x) p[x] = one_output(filter_, v, x);
+    } else {  // nearest
+        for (std::size_t x = 0; x < static_cast<std::size_t>(filter_.num_outputs); ++x) {
+            p[x] = v[filter_.first[x] - filter_.begin];
+        }
     }
 }
 

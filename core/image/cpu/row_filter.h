@@ -18,6 +18,8 @@ public:
     [[nodiscard]] bool identity() const noexcept { return filter_.identity; }
     /// Whether output 2 * i is column i and output 2 * i + 1 the mean of columns i and i + 1, the last column repeated.
     [[nodiscard]] bool doubles_from_left() const noexcept;
+    /// Whether outputs 2 * i and 2 * i + 1 are column i.
+    [[nodiscard]] bool repeats_from_left() const noexcept { return repeats_; }
     /// Outputs that are dot products of their own, as many rows at once as the kernels take; 0 where taps repeat or are
     /// single.
     [[nodiscard]] int num_dots() const noexcept { return static_cast<int>(offset_.size()); }
@@ -30,10 +32,12 @@ public:
 
 private:
     bool find_doubling();
+    [[nodiscard]] bool find_repeats() const;
     void pack();
 
     const Kernels& kernels_;
     const Filter& filter_;
+    bool repeats_ = false;
     int edge_begin_ = 0;  // outputs that the doubling does not cover: [0, edge_begin_) and [edge_end_, num_outputs)
     int edge_end_ = 0;
     DoubleRow doubling_{};

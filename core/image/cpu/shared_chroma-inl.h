@@ -34,6 +34,7 @@ struct SharedRow {
     const LumaColor color;
     const std::byte* luma;
     std::array<const std::int16_t*, 2> chroma;
+    int next;  // the other sample of a column between two: 1 place on, or 0 if samples repeat
     int down;  // luma words: to P
     int up;
 
@@ -92,11 +93,11 @@ struct SharedRow {
     /// U and V of each sample side by side: at it, and between it and the next one.
     HWY_INLINE Pairs chroma_pairs(int x) const {
         if constexpr (kMixed) {
-            return {at_and_between(chroma[0] + x, 2), at_and_between(chroma[0] + x + kWordColumns, 2)};
+            return {at_and_between(chroma[0] + x, 2 * next), at_and_between(chroma[0] + x + kWordColumns, 2 * next)};
         } else {
             const D16 d;
-            const Words u = at_and_between(chroma[0] + x / 2, 1);
-            const Words v = at_and_between(chroma[1] + x / 2, 1);
+            const Words u = at_and_between(chroma[0] + x / 2, next);
+            const Words v = at_and_between(chroma[1] + x / 2, next);
             return {{hn::InterleaveLower(d, u.first, v.first), hn::InterleaveLower(d, u.second, v.second)},
                     {hn::InterleaveUpper(d, u.first, v.first), hn::InterleaveUpper(d, u.second, v.second)}};
         }
@@ -125,8 +126,12 @@ struct SharedRow {
 
 template <bool kInterleaved, bool kBytes, bool kMixed>
 HWY_INLINE void shared_rows(const ByteColor& color, const SharedChromaRow& from, int width, const ChannelRows& out) {
-    const SharedRow<kBytes, kMixed> row{
-        LumaColor(color, kBytes ? 8 : 1), from.luma, {from.chroma[0], from.chroma[1]}, from.shift, 14 - from.depth};
+    const SharedRow<kBytes, kMixed> row{LumaColor(color, kBytes ? 8 : 1),
+                                        from.luma,
+                                        {from.chroma[0], from.chroma[1]},
+                                        from.repeated ? 0 : 1,
+                                        from.shift,
+                                        14 - from.depth};
     const int whole = width / kByteColumns * kByteColumns;
     for_columns<std::uint8_t, kInterleaved, 3, kByteColumns>(whole, out, row);
     if (whole == width) return;
@@ -135,8 +140,8 @@ HWY_INLINE void shared_rows(const ByteColor& color, const SharedChromaRow& from,
     std::byte luma[kByteColumns * kSample] = {};
     std::memcpy(luma, from.luma + std::ptrdiff_t{whole} * kSample, static_cast<std::size_t>((width - whole) * kSample));
     const int skipped = kMixed ? whole : whole / 2;
-    const SharedRow<kBytes, kMixed> rest{
-        row.color, luma, {row.chroma[0] + skipped, row.chroma[1] + skipped}, row.down, row.up};
+    const SharedRow<kBytes, kMixed> rest{row.color, luma,     {row.chroma[0] + skipped, row.chroma[1] + skipped},
+                                         row.next,  row.down, row.up};
     ChannelRows after = out;
     for (int i = 0; i < (kInterleaved ? 1 : 3); ++i) {
         after.channel[static_cast<std::size_t>(i)] += whole * (kInterleaved ? 3 : 1);

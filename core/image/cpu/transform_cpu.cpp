@@ -239,6 +239,7 @@ private:
                                       plan_.shift,
                                       {mixed ? from.mixed : from.v[1], mixed ? nullptr : from.v[2]},
                                       mixed,
+                                      chroma.horizontal->repeats_from_left(),
                                       chroma.columns};
             return kernels_.shared_chroma(cpu_.bytes(), row, width, to);
         }

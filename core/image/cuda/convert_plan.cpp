@@ -32,6 +32,23 @@ bool doubles_from_left(const Filter& filter, int crop_left) {
     return true;
 }
 
+/// Whether each column has the chroma sample that covers it, of two columns, and each row that of one or two rows: then
+/// log2 of the rows.
+std::optional<int> repeats_samples(const Plan& plan) {
+    const auto covers = [](const Filter& filter, int crop_start, int log2) {
+        if (filter.max_taps != 1) return false;
+        for (int i = 0; i < filter.num_outputs; ++i) {
+            if (filter.first[static_cast<std::size_t>(i)] != (crop_start + i) >> log2) return false;
+        }
+        return true;
+    };
+    if (!covers(plan.filters[2], plan.crop.left, 1)) return std::nullopt;
+    for (const int log2 : {0, 1}) {
+        if (covers(plan.filters[3], plan.crop.top, log2)) return log2;
+    }
+    return std::nullopt;
+}
+
 /// The rows of two outputs for ChromaRows; nothing unless each has at most two in integer quarters, one of them shared.
 std::optional<ChromaRows> share_rows(const std::map<int, int>& first, const std::map<int, int>& second, int bits) {
     const auto others = [](const std::map<int, int>& taps, int number) { return taps.size() - taps.count(number); };
@@ -87,17 +104,19 @@ std::optional<Chroma> chroma_of(const Plan& plan, bool needed) {
     const bool pairs = are_pairs(plan);
     if (!pairs && !(is_alone(plan, 1) && is_alone(plan, 2))) return std::nullopt;
     if (plan.components[1].horizontal == 0) return pairs ? Chroma::full_pairs : Chroma::full_planes;
+    if (repeats_samples(plan)) return pairs ? Chroma::repeated_pairs : Chroma::repeated_planes;
     if (!doubles_from_left(plan.filters[2], plan.crop.left)) return std::nullopt;
     return pairs ? Chroma::half_pairs : Chroma::half_planes;
 }
 
 int num_planes(Chroma chroma) {
-    const bool pairs = chroma == Chroma::half_pairs || chroma == Chroma::full_pairs;
+    const bool pairs = chroma == Chroma::half_pairs || chroma == Chroma::full_pairs || chroma == Chroma::repeated_pairs;
     return chroma == Chroma::none ? 1 : pairs ? 2 : 3;
 }
 
 SamplesArgs samples_args(const Plan& plan, Chroma chroma) {
-    const bool has_half_chroma = chroma == Chroma::half_pairs || chroma == Chroma::half_planes;
+    const bool is_half_as_wide =
+        chroma != Chroma::none && chroma != Chroma::full_pairs && chroma != Chroma::full_planes;
     const std::uint32_t neutral = 1U << (plan.depth - 1 + plan.shift);
     SamplesArgs samples{};
     samples.chroma = chroma;
@@ -106,8 +125,11 @@ SamplesArgs samples_args(const Plan& plan, Chroma chroma) {
     samples.neutral = plan.bytes_per_sample == 1 ? neutral * 0x01010101U : neutral * 0x10001U;
     samples.luma_begin = plan.filters[0].begin;
     samples.luma_end = plan.filters[0].end;
-    samples.chroma_begin = has_half_chroma ? plan.filters[2].begin : 0;
-    samples.chroma_end = has_half_chroma ? plan.filters[2].end : 0;
+    samples.chroma_begin = is_half_as_wide ? plan.filters[2].begin : 0;
+    samples.chroma_end = is_half_as_wide ? plan.filters[2].end : 0;
+    if (chroma == Chroma::repeated_pairs || chroma == Chroma::repeated_planes) {
+        samples.log2_repeated_rows = *repeats_samples(plan);
+    }
     return samples;
 }
 

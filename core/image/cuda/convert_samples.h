@@ -269,7 +269,8 @@ using ChromaOfPairs = HalfChroma<kBits, kPixels, false>;
 template <int kBits, int kPixels>
 using ChromaOfPlanes = HalfChroma<kBits, kPixels, true>;
 
-/// The same from as many columns as luma has, or from none: then both components are neutral.
+/// The same from as many columns as luma has, from half as many that are repeated, or from none: then both components
+/// are neutral.
 template <int kBits, int kPixels>
 struct FullChroma {
     static constexpr int kChannels = 3;
@@ -283,7 +284,9 @@ struct FullChroma {
         TRICODEC_UNROLL
         for (int row = 0; row < 2; ++row) {
             Samples(&to)[2] = component[row];
-            if (args.chroma == Chroma::full_planes) {
+            if (args.chroma == Chroma::repeated_pairs || args.chroma == Chroma::repeated_planes) {
+                load_repeated(frame, args, at.rows[row] >> args.log2_repeated_rows, at, to);
+            } else if (args.chroma == Chroma::full_planes) {
                 TRICODEC_UNROLL
                 for (int i = 0; i < 2; ++i) {
                     load_samples<kSampleBytes, kPixels>(row_of(frame, 1 + i, at.rows[row]), at.column, args.luma_begin,
@@ -315,6 +318,45 @@ struct FullChroma {
 
     TRICODEC_KERNEL float centered(int row, int i, int number, float offset) const {
         return component[row][number].centered(i, offset);
+    }
+
+private:
+    TRICODEC_KERNEL static void load_repeated(const FrameArgs& frame, const SamplesArgs& args, int row,
+                                              const SamplesAt& at, Samples (&to)[2]) {
+        const int column = at.column / 2;
+        if (args.chroma == Chroma::repeated_pairs) {
+            std::uint32_t pairs[Samples::kWords];
+            load_samples<kSampleBytes, kPixels>(row_of(frame, 1, row), 2 * column, 2 * args.chroma_begin,
+                                                2 * args.chroma_end, at.aligned, pairs);
+            TRICODEC_UNROLL
+            for (int i = 0; i < Samples::kWords; ++i) {
+                to[0].words[i] = permute(pairs[i], 0, kSampleBytes == 1 ? 0x2200 : 0x1010);
+                to[1].words[i] = permute(pairs[i], 0, kSampleBytes == 1 ? 0x3311 : 0x3232);
+            }
+            return;
+        }
+        TRICODEC_UNROLL
+        for (int number = 0; number < 2; ++number) {
+            const unsigned char* const from = row_of(frame, 1 + number, row);
+            constexpr int kHalfBytes = kPixels / 2 * kSampleBytes;
+            std::uint32_t half[kHalfBytes < 4 ? 1 : kHalfBytes / 4];
+            if constexpr (kHalfBytes < 4) {
+                if (at.aligned) {
+                    half[0] = gpu::load<std::uint16_t>(from + column);
+                } else {
+                    half[0] = from[clamp_to(column, args.chroma_begin, args.chroma_end)] |
+                              std::uint32_t{from[clamp_to(column + 1, args.chroma_begin, args.chroma_end)]} << 8;
+                }
+            } else {
+                load_samples<kSampleBytes, kPixels / 2>(from, column, args.chroma_begin, args.chroma_end, at.aligned,
+                                                        half);
+            }
+            TRICODEC_UNROLL
+            for (int i = 0; i < Samples::kWords; ++i) {
+                const std::uint32_t first = kSampleBytes == 1 ? 0x1100 : 0x1010;
+                to[number].words[i] = permute(half[i / 2], 0, i % 2 == 0 ? first : first + 0x2222);
+            }
+        }
     }
 };
 

@@ -225,15 +225,18 @@ enum class Chroma : std::int32_t {
     half_planes,  ///< half the width, a plane each
     full_pairs,   ///< as wide as luma
     full_planes,
+    repeated_pairs,  ///< half the width, each sample for two columns
+    repeated_planes,
 };
 
 struct SamplesArgs {
     Chroma chroma;
-    std::int32_t aligned;     ///< planes and strides of every frame are multiples of 16 bytes
-    std::int32_t to_top;      ///< of 16 bits: shifts significant bits up to the top of their word,
-    std::uint32_t mask;       ///< and those bits then, in both halves
-    std::uint32_t neutral;    ///< stored samples of no color, as many as a word holds
-    std::int32_t luma_begin;  ///< columns of the crop; nothing else is read
+    std::int32_t log2_repeated_rows;  ///< of luma, that take one row of repeated chroma
+    std::int32_t aligned;             ///< planes and strides of every frame are multiples of 16 bytes
+    std::int32_t to_top;              ///< of 16 bits: shifts significant bits up to the top of their word,
+    std::uint32_t mask;               ///< and those bits then, in both halves
+    std::uint32_t neutral;            ///< stored samples of no color, as many as a word holds
+    std::int32_t luma_begin;          ///< columns of the crop; nothing else is read
     std::int32_t luma_end;
     std::int32_t chroma_begin;
     std::int32_t chroma_end;

@@ -89,7 +89,7 @@ private:
 class ConvertPlan {
 public:
     /// Nothing for plans that resize, turn, mirror or pad, and for chroma that needs more than two taps of integer
-    /// quarters.
+    /// quarters, or repeats samples for more than two columns.
     [[nodiscard]] static std::optional<ConvertPlan> make(const Plan& plan, Tables& tables);
     /// Nothing for outputs with gaps between the pixels of a row.
     [[nodiscard]] std::optional<Launch> launch(const Batch& batch) const;

@@ -51,10 +51,10 @@ bool to_flag(const py::object& value, const char* what) {
 }
 
 std::shared_ptr<Transform> create(const py::object& crop, const py::object& size, const py::object& resize,
-                                  const py::object& antialias, const py::object& color, const py::object& matrix,
-                                  const py::object& range, const py::object& unspecified, const py::object& rotate,
-                                  const py::object& dtype, const py::object& layout, const py::object& scale,
-                                  const py::object& mean, const py::object& std) {
+                                  const py::object& antialias, const py::object& chroma, const py::object& color,
+                                  const py::object& matrix, const py::object& range, const py::object& unspecified,
+                                  const py::object& rotate, const py::object& dtype, const py::object& layout,
+                                  const py::object& scale, const py::object& mean, const py::object& std) {
     TransformOptions options;
     if (!crop.is_none()) {
         const auto box = to_ints(crop, 4, "crop", "(top, left, height, width)");
@@ -66,6 +66,7 @@ std::shared_ptr<Transform> create(const py::object& crop, const py::object& size
     }
     options.resize = parse_resize(to_word(resize, "resize"));
     options.antialias = to_flag(antialias, "antialias");
+    options.chroma = parse_chroma_upsampling(to_word(chroma, "chroma"));
     options.color = parse_output_color(to_word(color, "color"));
     if (!matrix.is_none()) options.matrix = parse_color_matrix(to_word(matrix, "matrix"));
     if (!range.is_none()) options.range = parse_color_range(to_word(range, "range"));
@@ -98,6 +99,7 @@ py::dict options_of(const Transform& transform) {
     result["size"] = options.size ? py::object(py::make_tuple(options.size->height, options.size->width)) : py::none();
     result["resize"] = name_of(options.resize, std::array{"nearest", "bilinear", "bicubic"});
     result["antialias"] = options.antialias;
+    result["chroma"] = name_of(options.chroma, std::array{"interpolated", "nearest"});
     result["color"] = name_of(options.color, std::array{"rgb", "bgr", "gray", "yuv"});
     result["matrix"] = options.matrix ? py::object(py::str(std::string(to_string(*options.matrix)))) : py::none();
     result["range"] = options.range ? py::object(py::str(std::string(to_string(*options.range)))) : py::none();
@@ -195,10 +197,11 @@ void bind_transform(py::module_& module) {
         "Thread safety: safe from any number of threads.");
     publish(cls);
     cls.def(py::init(&create), py::kw_only(), py::arg("crop") = py::none(), py::arg("size") = py::none(),
-            py::arg("resize") = "bilinear", py::arg("antialias") = true, py::arg("color") = "rgb",
-            py::arg("matrix") = py::none(), py::arg("range") = py::none(), py::arg("unspecified") = "bt601",
-            py::arg("rotate") = true, py::arg("dtype") = "uint8", py::arg("layout") = "HWC",
-            py::arg("scale") = py::none(), py::arg("mean") = py::none(), py::arg("std") = py::none(),
+            py::arg("resize") = "bilinear", py::arg("antialias") = true, py::arg("chroma") = "interpolated",
+            py::arg("color") = "rgb", py::arg("matrix") = py::none(), py::arg("range") = py::none(),
+            py::arg("unspecified") = "bt601", py::arg("rotate") = true, py::arg("dtype") = "uint8",
+            py::arg("layout") = "HWC", py::arg("scale") = py::none(), py::arg("mean") = py::none(),
+            py::arg("std") = py::none(),
             R"(Declare the steps.
 
 Args:
@@ -206,6 +209,8 @@ Args:
     size: (height, width) of the result; None is the size of the crop.
     resize: filter of the resize: "nearest", "bilinear" or "bicubic".
     antialias: widen the filter when the picture shrinks; "nearest" ignores it.
+    chroma: how subsampled chroma comes to full resolution: "interpolated" from the samples around a pixel, or
+        "nearest", the sample that covers it: for a model trained on frames of torchcodec, decord or OpenCV.
     color: channels of the result: "rgb", "bgr", "gray" or "yuv" (the stream's own samples at full resolution).
     matrix: color matrix to use instead of the stream's: "bt601", "bt709", "bt2020", ...
     range: range of the samples to use instead of the stream's: "limited" or "full".

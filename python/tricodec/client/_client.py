@@ -90,8 +90,8 @@ class Client(Connection):
             dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
             **options: the words of `tricodec.decode_video` that select frames: start, stride, count, indices, times,
                 tolerance_s, policy, fps, num_frames, start_s, end_s, sampling, min_frames, max_frames; and options of
-                `tricodec.Transform`: crop, size, resize, antialias, color, matrix, range, unspecified, rotate, layout,
-                scale, mean, std.
+                `tricodec.Transform`: crop, size, resize, antialias, chroma, color, matrix, range, unspecified, rotate,
+                layout, scale, mean, std.
 
         Returns:
             The frames, [F, H, W, C] or [F, C, H, W], their times in seconds, and the number of damaged packets. The

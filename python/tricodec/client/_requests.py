@@ -42,6 +42,7 @@ DECODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
     "size": ("SIZE", "INT64", None),
     "resize": ("RESIZE", "BYTES", "bilinear"),
     "antialias": ("ANTIALIAS", "BOOL", True),
+    "chroma": ("CHROMA", "BYTES", "interpolated"),
     "color": ("COLOR", "BYTES", "rgb"),
     "matrix": ("MATRIX", "BYTES", None),
     "range": ("RANGE", "BYTES", None),

@@ -121,6 +121,7 @@ inline TransformOptions random_options(const PixelFormatInfo& format, Frame& fra
     if (random.one_in(2)) options.size = Size{random.between(1, 130), random.between(1, 130)};
     options.resize = random.of({Resize::nearest, Resize::bilinear, Resize::bilinear, Resize::bicubic});
     options.antialias = !random.one_in(3);
+    options.chroma = random.one_in(3) ? ChromaUpsampling::nearest : ChromaUpsampling::interpolated;
     options.color =
         random.of({OutputColor::rgb, OutputColor::rgb, OutputColor::bgr, OutputColor::gray, OutputColor::yuv});
     if (format.family == ColorFamily::rgb && options.color == OutputColor::yuv) options.color = OutputColor::rgb;

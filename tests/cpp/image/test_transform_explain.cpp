@@ -91,6 +91,13 @@ TEST(TransformExplain, says_which_path_runs_and_why_not_a_faster_one) {
         EXPECT_EQ(report(format).path, "fused rows") << to_string(format);
         EXPECT_TRUE(report(format).not_fused.empty()) << to_string(format);
     }
+    TransformOptions nearest;
+    nearest.chroma = ChromaUpsampling::nearest;
+    for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::nv12, PixelFormat::p010le}) {
+        const FusionReport made = report(format, nearest, ChromaLocation::center);
+        EXPECT_EQ(made.path, "fused rows") << to_string(format);
+        EXPECT_TRUE(has(made.fused, "chroma: each sample is repeated")) << to_string(format);
+    }
     const auto generic = [](const FusionReport& made, std::string_view reason) {
         EXPECT_EQ(made.path, "generic rows");
         ASSERT_FALSE(made.not_fused.empty());

@@ -136,6 +136,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_crops_of_wide_pictures) 
             Frame& frame = sources[0].frame;
             TransformOptions options = random_options(info(format), frame, random);
             keep_size(options, frame);
+            options.crop.reset();  // it may be one of the turned picture
             const int left = random.between(0, 600);
             const int top = random.between(0, 5);
             if (random.one_in(2)) options.crop = Crop{top, left, frame.height - top, frame.width - left};
@@ -225,6 +226,36 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_pictures_of_any_width_an
     expect_all_used(used, [](const std::string& kernel) {
         return kernel.starts_with("tricodec_convert_8_") && (kernel.ends_with("_pairs") || kernel.ends_with("_planes"));
     });
+}
+
+TEST(TransformKernels, convert_pictures_of_repeated_chroma_without_resampling_them) {
+    Random random(37);
+    for (const PixelFormat format :
+         {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv422p, PixelFormat::p010le,
+          PixelFormat::yuv420p10le, PixelFormat::p216le, PixelFormat::yuv422p12le}) {
+        for (const DType dtype : {DType::uint8, DType::float16, DType::float32}) {
+            for (int i = 0; i < 12; ++i) {
+                const int alignment = random.one_in(3) ? 0 : 16;
+                const int width = random.between(1, 700);
+                const int height = random.between(1, 24);
+                std::vector<PaddedFrame> sources;
+                sources.push_back(random_frame(format, width, height, random, alignment));
+                TransformOptions options;
+                options.dtype = dtype;
+                options.layout = random.of({Layout::hwc, Layout::chw});
+                options.chroma = ChromaUpsampling::nearest;
+                sources[0].frame.color.chroma_location = random.of({ChromaLocation::left, ChromaLocation::center});
+                if (random.one_in(2)) {  // of any parity
+                    const int left = random.between(0, width - 1);
+                    const int top = random.between(0, height - 1);
+                    options.crop = Crop{top, left, random.between(1, height - top), random.between(1, width - left)};
+                }
+                const std::string kernel = expect_same_bytes(sources, options, random.of({0, 2, 3, 5}));
+                EXPECT_TRUE(kernel.starts_with("tricodec_convert_") && kernel.ends_with("_full")) << kernel;
+                if (HasFailure()) return;
+            }
+        }
+    }
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bits) {

@@ -101,6 +101,8 @@ TEST(Transform, describes_itself) {
 
     EXPECT_EQ(Transform(options).describe(),
               "crop 480x480+20+0, resize bilinear antialiased to 224x224, rgb, float32 CHW");
+    options.chroma = ChromaUpsampling::nearest;
+    EXPECT_NE(Transform(options).describe().find("rgb, nearest chroma, float32"), std::string::npos);
 }
 
 TEST(TransformWords, accept_the_words_of_the_doors_and_list_them_otherwise) {
@@ -117,6 +119,8 @@ TEST(TransformWords, accept_the_words_of_the_doors_and_list_them_otherwise) {
         EXPECT_EQ(parse_layout(to_string(layout)), layout);
     }
     EXPECT_EQ(parse_unspecified_matrix("by_height"), UnspecifiedMatrix::by_height);
+    EXPECT_EQ(parse_chroma_upsampling("Nearest"), ChromaUpsampling::nearest);
+    EXPECT_EQ(parse_chroma_upsampling("interpolated"), ChromaUpsampling::interpolated);
     const std::string text =
         error_of(ErrorCode::invalid_argument, [] { static_cast<void>(parse_output_color("rgba")); });
     EXPECT_NE(text.find("\"rgba\""), std::string::npos) << text;

@@ -85,6 +85,7 @@ def test_decode_video_goes_on_after_a_bad_batch() -> None:
 
 BAD_CONSTANTS: dict[str, tuple[dict[str, Any], str]] = {
     "resize": ({"resize": "magic"}, "magic.*bilinear"),
+    "chroma": ({"chroma": "magic"}, "magic.*interpolated"),
     "color": ({"color": "cmyk"}, "cmyk.*bgr"),
     "matrix": ({"matrix": "bt12"}, 'matrix "bt12".*bt709'),
     "range": ({"range": "tv"}, 'range "tv".*limited'),

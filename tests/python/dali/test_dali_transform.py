@@ -23,6 +23,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "half_bicubic": {"size": (90, 33), "dtype": "float16", "resize": "bicubic", "antialias": False},
     "crop": {"crop": (3, 5, 40, 61), "size": (20, 30)},
     "nearest_bgr": {"size": (31, 17), "resize": "nearest", "color": "bgr"},
+    "nearest_chroma": {"chroma": "nearest", "crop": (1, 3, 41, 60)},
     "gray": {"color": "gray", "layout": "CHW"},
     "matrix": {"matrix": "bt709", "range": "full"},
     "pairs": {"layout": "CHW2", "dtype": "float16"},

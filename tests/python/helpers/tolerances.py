@@ -22,6 +22,10 @@ SWSCALE_CONVERSION = Tolerance(1, 0.01)
 """Colour conversion alone: both round a matrix of 13-bit integers, but in full range swscale rescales to limited range
 first, and samples of 10 bits and more are cut to 15 bits: a half may round the other way."""
 
+SWSCALE_DEFAULTS = Tolerance(3, 1.5)
+"""Without accurate_rnd swscale's SIMD multiplies words of 16 bits and keeps the upper halves, so that each of three
+products is rounded down."""
+
 SWSCALE_BILINEAR = Tolerance(2, 0.06)
 """The same triangle and 14-bit coefficients, but swscale computes them in integers, puts the residue of rounding
 elsewhere, and runs horizontally first; the matrix (up to 2.1) turns one step of chroma into two."""

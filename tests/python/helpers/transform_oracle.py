@@ -239,6 +239,7 @@ def transform(
     size: tuple[int, int] | None = None,
     resize: str = "bilinear",
     antialias: bool = True,
+    chroma: str = "interpolated",
     color: str = "rgb",
     matrix: str | None = None,
     range: str | None = None,
@@ -264,9 +265,13 @@ def transform(
         out_height, out_width = out_width, out_height
 
     resampled = []
-    for number, samples in enumerate(_components(planes, name)):
-        chroma = form.family == "yuv" and number > 0
-        log2_w, log2_h = (form.log2_w, form.log2_h) if chroma else (0, 0)
+    for number, component in enumerate(_components(planes, name)):
+        samples = component
+        is_chroma = form.family == "yuv" and number > 0
+        log2_w, log2_h = (form.log2_w, form.log2_h) if is_chroma else (0, 0)
+        if chroma == "nearest":  # 3.4: the 4:4:4 picture of repeated samples
+            samples = samples.repeat(1 << log2_h, 0).repeat(1 << log2_w, 1)[:height, :width]
+            log2_w, log2_h = 0, 0
         p_x, p_y = _chroma_start(chroma_location, log2_w, log2_h)
         rows, columns = samples.shape
         vertical = _matrix(rows, crop_y, crop_h, out_height, log2_h, p_y, resize, antialias)

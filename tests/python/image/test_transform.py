@@ -63,6 +63,7 @@ def random_case(rng: np.random.Generator, name: str) -> dict[str, Any]:
     options: dict[str, Any] = {
         "resize": pick(("nearest", "bilinear", "bicubic")),
         "antialias": bool(rng.integers(2)),
+        "chroma": pick(("interpolated", "nearest")),
         "color": pick(colors_of(name)),
         "dtype": pick(DTYPES),
         "layout": pick(("HWC", "CHW", "CHW2", "HWC8")),
@@ -127,6 +128,45 @@ def test_transform_equals_the_document_without_resize_when_pictures_are_tiny(
 
     for location in LOCATIONS:
         expect_equal(planes, name, {}, color={"chroma_location": location, "range": "limited"})
+
+
+def whole_chroma(planes: list[oracle.Array], name: str) -> list[oracle.Array]:
+    """The planes of a planar 4:4:4 picture in which each pixel has the chroma sample that covers it."""
+    form = oracle.FORMATS[name]
+    height, width = planes[0].shape
+    rows, columns = np.arange(height) >> form.log2_h, np.arange(width) >> form.log2_w
+    return [planes[0], *(np.ascontiguousarray(plane[rows][:, columns]) for plane in planes[1:])]
+
+
+@pytest.mark.parametrize("location", ["unspecified", "center", "topleft", "bottom"])
+@pytest.mark.parametrize("name", ["yuv420p", "yuv422p", "yuv420p10le", "yuv422p12le", "yuv440p", "yuv444p"])
+def test_nearest_chroma_gives_the_result_of_the_picture_of_repeated_chroma(name: str, location: str) -> None:
+    planes = oracle.random_planes(np.random.default_rng(8), name, 75, 53)
+    color = {"matrix": "bt709", "range": "full", "chroma_location": location}
+    turn: dict[str, Any] = {"rotation": 90, "mirrored": True}
+    whole = "yuv444p" + name.partition("p")[2]
+    frame = tricodec.Frame.from_planes(planes, name, color=color, **turn)
+    expected = tricodec.Frame.from_planes(whole_chroma(planes, name), whole, color=color, **turn)
+    several: list[dict[str, Any]] = [
+        {},
+        {"crop": (3, 5, 40, 31)},
+        {"size": (24, 40)},
+        {"crop": (3, 5, 41, 31), "size": (90, 70), "resize": "bicubic", "dtype": "float32", "layout": "CHW"},
+        {"size": (150, 106), "resize": "nearest", "color": "yuv"},
+    ]
+
+    for options in several:
+        result = tricodec.Transform(chroma="nearest", **options)(frame)
+        np.testing.assert_array_equal(result, tricodec.Transform(**options)(expected), str(options))
+
+
+@pytest.mark.parametrize("name", ["gray", "gbrp", "rgb24", "yuv444p"])
+def test_nearest_chroma_changes_nothing_where_chroma_is_whole_or_absent(name: str) -> None:
+    frame = tricodec.Frame.from_planes(oracle.random_planes(np.random.default_rng(9), name, 31, 18), name)
+
+    for options in ({}, {"size": (9, 40)}):
+        expected = tricodec.Transform(**options)(frame)
+        np.testing.assert_array_equal(tricodec.Transform(chroma="nearest", **options)(frame), expected)
 
 
 @pytest.mark.parametrize("resize", ["nearest", "bilinear", "bicubic"])

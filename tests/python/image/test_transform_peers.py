@@ -120,6 +120,20 @@ def test_transform_converts_subsampled_colors_as_swscale_does_for_topleft_chroma
 
 
 @CONTENTS
+@pytest.mark.parametrize(("matrix", "theirs"), [("bt709", "bt709"), ("smpte170m", "smpte170m")])
+@pytest.mark.parametrize("name", ["yuv420p", "yuv422p"])
+def test_nearest_chroma_gives_the_frames_of_swscales_defaults(
+    name: str, matrix: str, theirs: str, content: str
+) -> None:
+    """With these defaults torchcodec, decord and OpenCV make RGB; `-pix_fmt rgb24` does."""
+    planes = planes_of(name, content)
+    frame = tricodec.Frame.from_planes(planes, name, color={"matrix": matrix, "range": "limited"})
+    expected = swscale(planes, name, WIDTH, HEIGHT, f"flags=bicubic:in_color_matrix={theirs}:in_range=limited")
+
+    expect_close(tricodec.Transform(chroma="nearest")(frame), expected, tolerances.SWSCALE_DEFAULTS)
+
+
+@CONTENTS
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("name", ["yuv420p", "nv12", "yuv422p", "yuv444p", "yuv420p10le", "p010le", "rgb24", "gray"])
 def test_transform_resizes_as_swscale_does(name: str, width: int, height: int, content: str) -> None:

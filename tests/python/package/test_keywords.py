@@ -127,6 +127,7 @@ def test_help_shows_the_words_that_are_accepted() -> None:
         (lambda word: tricodec.Transform(layout=word), _words.Layout),
         (lambda word: tricodec.Transform(color=word), _words.Color),
         (lambda word: tricodec.Transform(resize=word), _words.Resize),
+        (lambda word: tricodec.Transform(chroma=word), _words.Chroma),
         (lambda word: tricodec.Transform(unspecified=word), _words.Unspecified),
         (lambda word: tricodec.Transform(matrix=word), _words.Matrix),
         (lambda word: tricodec.Transform(range=word), _words.Range),
@@ -218,6 +219,7 @@ tricodec.decode_video("a", sampling="gwen")  # "sampling"
 tricodec.decode_video("a", color="rbg")  # "color"
 tricodec.decode_video("a", matrix="bt609")  # "matrix"
 tricodec.Transform(resize="cubic")  # "resize"
+tricodec.Transform(chroma="nearer")  # "chroma"
 tricodec.Transform(unspecified="by_width")  # "unspecified"
 tricodec.Transform(range="ful")  # "range"
 tricodec.Encoder(64, 48, codec="hevc")

@@ -167,6 +167,7 @@ def test_transform_options_make_the_same_transform_again() -> None:
         size=[45, 80],
         resize="bicubic",
         antialias=False,
+        chroma="nearest",
         color="bgr",
         matrix="bt601",
         range="full",
@@ -186,6 +187,8 @@ def test_transform_options_make_the_same_transform_again() -> None:
     assert again.describe() == transform.describe()
     assert options["crop"] == (0, 10, 90, 160)
     assert options["size"] == (45, 80)
+    assert options["chroma"] == "nearest"
+    assert "nearest chroma" in repr(transform)
     assert (options["dtype"], options["layout"], options["matrix"]) == ("float16", "CHW", "smpte170m")
     assert (options["scale"], options["mean"], options["std"]) == (1.0, (1.0, 2.0, 3.0), (2.0,))
     assert tricodec.Transform(**tricodec.Transform().options).options == tricodec.Transform().options
@@ -238,6 +241,8 @@ def test_transform_explains_what_it_fuses() -> None:
         ({"resize": "lanczos"}, ValueError, "lanczos"),
         ({"resize": 1}, TypeError, "resize must be a str"),
         ({"antialias": 1}, TypeError, "antialias must be a bool"),
+        ({"chroma": "nearst"}, ValueError, 'one of "interpolated", "nearest"; did you mean'),
+        ({"chroma": True}, TypeError, "chroma must be a str"),
         ({"color": "cmyk"}, ValueError, "cmyk"),
         ({"matrix": "bt999"}, ValueError, "bt999"),
         ({"range": "wide"}, ValueError, "wide"),

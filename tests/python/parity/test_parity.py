@@ -49,6 +49,8 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "nearest_bgr": {"count": 2, "size": (50, 60), "resize": "nearest", "color": "bgr", "layout": "CHW"},
     "gray": {"count": 2, "color": "gray", "antialias": False, "size": (40, 40)},
     "yuv": {"count": 2, "color": "yuv", "rotate": False},
+    "nearest_chroma": {"count": 2, "chroma": "nearest"},
+    "nearest_chroma_resized": {"count": 2, "chroma": "nearest", "crop": (5, 7, 90, 111), "size": (45, 60)},
     "override": {"count": 2, "matrix": "bt2020nc", "range": "full", "unspecified": "bt709"},
     "bfloat16": {"count": 2, "size": (31, 40), "dtype": "bfloat16", "layout": "CHW", "std": 0.25},
     "pairs_of_channels": {"count": 2, "dtype": "bfloat16", "layout": "CHW2"},

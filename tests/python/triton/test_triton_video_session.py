@@ -86,7 +86,7 @@ def sessions_ended(server: Any, model: str, reason: str) -> float:
         ("hevc10.mkv", 4, {"start": -9, "size": (48, 64), "dtype": "float16", "layout": "CHW"}),
         ("h264_rot90.mp4", 16, {"dtype": "float32", "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4], "count": 9}),
         ("av1.mp4", 5, {"color": "bgr", "resize": "nearest", "size": (33, 47), "count": 11}),
-        (CLIP, 9, {"dtype": "bfloat16", "size": (40, 56)}),
+        (CLIP, 9, {"dtype": "bfloat16", "size": (40, 56), "chroma": "nearest"}),
     ],
 )
 def test_the_chunks_of_a_session_are_the_frames_of_decode_video(

@@ -46,6 +46,9 @@ enum class Layout : std::uint8_t { hwc, chw, chw2, hwc8 };
 [[nodiscard]] std::string_view to_string(Layout layout) noexcept;
 /// How a stream that does not name its matrix is read.
 enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
+/// How subsampled chroma comes to the pixels of luma: `interpolated` from the samples around a pixel, as they are
+/// sited; `nearest` gives each pixel the sample that covers it, as libswscale does by default.
+enum class ChromaUpsampling : std::uint8_t { interpolated, nearest };
 
 /// Options of the front ends, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is
 /// accepted.
@@ -54,6 +57,7 @@ enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
 /// "HWC", "CHW", "CHW2", "HWC8", each also with a leading N or F, and "N(C/2)HW2" for "CHW2".
 [[nodiscard]] Layout parse_layout(std::string_view name);
 [[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name);  // "bt601" "bt709" "by_height"
+[[nodiscard]] ChromaUpsampling parse_chroma_upsampling(std::string_view name);    // "interpolated" "nearest"
 
 /// The steps from a frame to a tensor; docs/reference/transform.md defines them.
 struct TransformOptions {
@@ -61,6 +65,7 @@ struct TransformOptions {
     std::optional<Size> size;  ///< default: the size of the crop
     Resize resize = Resize::bilinear;
     bool antialias = true;  ///< widen the filter when shrinking (ignored by nearest)
+    ChromaUpsampling chroma = ChromaUpsampling::interpolated;
     OutputColor color = OutputColor::rgb;
     std::optional<ColorMatrix> matrix;  ///< overrides the stream's
     std::optional<ColorRange> range;    ///< overrides the stream's

@@ -148,7 +148,7 @@ class VideoReader:
     def _read(self, numbers: npt.NDArray[np.int64]) -> Any:
         def read() -> Any:
             if self._ctx.device != "cpu":
-                return self._reader.batch([int(i) for i in numbers], size=self._size)
+                return self._reader.batch([int(i) for i in numbers], size=self._size, chroma="nearest")
             return self._reader._rgb_frames(numbers, self._convert)
 
         return self._decoded(read)
@@ -156,7 +156,7 @@ class VideoReader:
     def _one(self, number: int) -> Any:
         def read() -> Any:
             if self._ctx.device != "cpu":
-                return self._reader.batch([number], size=self._size)[0]
+                return self._reader.batch([number], size=self._size, chroma="nearest")[0]
             return self._reader._rgb_frame(number, self._convert)[0]
 
         return self._decoded(read)

@@ -144,7 +144,8 @@ class ColorConverter(ProcessLocal):
         deep = self._output_dtype == torch.float32 or (self._output_dtype == "auto" and raw_frame.bit_depth > 8)
         dtype = next(name for name, known in DTYPES.items() if known == (torch.float32 if deep else torch.uint8))
         if dtype not in self._converters:
-            self._converters[dtype] = SwscaleRgb(dtype=dtype) if kind == "cpu" else Transform(dtype=dtype)
+            on_gpu = kind != "cpu"
+            self._converters[dtype] = Transform(dtype=dtype, chroma="nearest") if on_gpu else SwscaleRgb(dtype=dtype)
         array: Any = self._converters[dtype](frame)
         data = torch.from_numpy(array) if kind == "cpu" else torch.from_dlpack(array)
         return Frame(data.movedim(-1, -3), raw_frame.pts_seconds, raw_frame.duration_seconds)

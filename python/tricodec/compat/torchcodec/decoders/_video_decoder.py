@@ -357,7 +357,8 @@ class VideoDecoder:
 
     def _on_gpu(self, numbers: Any) -> Tensor:
         """By the project's own conversion, which runs there."""
-        return torch.from_dlpack(self._reader.batch(list(numbers), dtype=self._dtype)).to(self._device)
+        frames = self._reader.batch(list(numbers), dtype=self._dtype, chroma="nearest")
+        return torch.from_dlpack(frames).to(self._device)
 
     def _ordered(self, data: Tensor) -> Tensor:
         return data if self._nhwc else data.movedim(-1, -3)
