@@ -87,6 +87,11 @@ constexpr const char* kPreferred[] = {"libx264",    "libopenh264", "libx265",   
 
 }  // namespace
 
+const AVOutputFormat* find_container(const std::string& name) noexcept {
+    const char* full = name == "mkv" ? "matroska" : (name == "ts" ? "mpegts" : name.c_str());
+    return av_guess_format(full, nullptr, nullptr);
+}
+
 const AVCodec* find_encoder(AVCodecID id) noexcept {
     for (const char* name : kPreferred) {
         const auto* codec = avcodec_find_encoder_by_name(name);
@@ -104,7 +109,7 @@ const AVCodec& choose_encoder(const std::string& name, AVMediaType type, const s
                             "'; tricodec.io.ffmpeg_utils lists them (get_" + kind + "_encoders())");
         return *codec;
     }
-    const auto* format = av_guess_format(container.c_str(), nullptr, nullptr);
+    const auto* format = find_container(container);
     const auto id =
         format == nullptr ? AV_CODEC_ID_NONE : (type == AVMEDIA_TYPE_VIDEO ? format->video_codec : format->audio_codec);
     const auto* codec = id == AV_CODEC_ID_NONE ? nullptr : find_encoder(id);
@@ -169,6 +174,9 @@ AVRational parse_frame_rate(double rate, const char* what) {
 AVPixelFormat choose_pixel_format(const AVCodec& codec, const std::string& asked, AVPixelFormat input) {
     const auto accepted = encoder_formats(codec);
     if (!asked.empty()) {
+        TRICODEC_EXPECT(
+            av_get_pix_fmt(asked.c_str()) != AV_PIX_FMT_NONE || accepted.empty(), invalid_argument,
+            "encoder_format '" + asked + "' is not a pixel format; '" + codec.name + "' accepts " + list(accepted));
         return expect_among(codec, accepted, parse_pixel_format(asked, "encoder_format"), "encoder_format",
                             std::equal_to<>());
     }

@@ -16,6 +16,7 @@ extern "C" {
 #include "base/stage_scope.h"
 #include "media/avio.h"
 #include "media/dictionary.h"
+#include "media/encoder_choice.h"
 #include "media/ffmpeg.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
@@ -28,15 +29,8 @@ namespace {
 
 using MuxContextPtr = std::unique_ptr<AVFormatContext, decltype([](AVFormatContext* c) { avformat_free_context(c); })>;
 
-std::string_view full_name(std::string_view format) {
-    if (format == "mkv") return "matroska";
-    if (format == "ts") return "mpegts";
-    return format;
-}
-
 const AVOutputFormat& find_format(const std::string& name) {
-    const std::string full(full_name(name));
-    const AVOutputFormat* format = av_guess_format(full.c_str(), nullptr, nullptr);
+    const AVOutputFormat* format = find_container(name);
     TRICODEC_EXPECT(format != nullptr, invalid_argument,
                     "the container '" + name +
                         "' is unknown; accepted are libavformat's names: mp4, mov, matroska (mkv), webm, mpegts "

@@ -3,23 +3,27 @@
 
     from tricodec import vlm
 
-    vlm.install("transformers", "qwen_vl_utils", "vllm")
+    vlm.install("transformers", "qwen_vl_utils", "vllm", "sglang")
 
 After that transformers' video processors and ``load_video(backend="tricodec")``, qwen-vl-utils' ``process_vision_info``
-and vLLM's loader ``"tricodec"`` read videos with tricodec. The frames are chosen by those packages' own rules, and the
-metadata state the source's rate and frame numbers. docs/howto/vlm.md has an example of each.
+vLLM's loader and backend ``"tricodec"``, and SGLang's decoder read videos with tricodec. The frames are chosen by those
+packages' own rules, and the metadata state the source's rate and frame numbers. docs/howto/vlm.md has an example of
+each.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
+from tricodec import compat
 from tricodec._tricodec import FrameReader
 from tricodec.sampling import SampledVideo, sample
 
-PACKAGES = ("transformers", "qwen_vl_utils", "vllm")
+PACKAGES = ("transformers", "qwen_vl_utils", "vllm", "sglang")
 NAME = "tricodec"
 
 
@@ -27,7 +31,7 @@ def install(*packages: str) -> None:
     """Make tricodec the video reader of packages that are installed. A second call does nothing.
 
     Args:
-        *packages: "transformers", "qwen_vl_utils", "vllm".
+        *packages: "transformers", "qwen_vl_utils", "vllm", "sglang".
 
     Raises:
         ValueError: another name is given.
@@ -107,49 +111,52 @@ def _part_size(video: SampledVideo, words: dict[str, Any]) -> int:
     return int(video.indices[-1] - video.indices[0]) + 1
 
 
-def make_vllm_loader(base: type) -> type:
-    """A class for vLLM's ``VIDEO_LOADER_REGISTRY``.
+def decode_for_vllm(
+    loader_cls: Any, data: bytes, target: Any, sampling_kwargs: Mapping[str, Any], *, device: str = "cpu"
+) -> tuple[Any, Any, list[int], list[int]]:
+    """A decoder as vLLM's ``video_decoders`` has them: the loader of the model chooses the frames.
 
     Args:
-        base: vLLM's ``VideoLoader``.
+        loader_cls: vLLM's ``VideoLoader`` of the model.
+        data: a video file.
+        target: vLLM's ``VideoTargetMetadata``.
+        sampling_kwargs: what else the loader's rule takes.
+        device: where to decode: "cpu" or "cuda".
+
+    Returns:
+        The frames, [F, H, W, 3] of uint8: a numpy array, or torch's tensor on the GPU; vLLM's
+        ``VideoSourceMetadata``; and the numbers of the frames, twice.
+
+    Raises:
+        ValueError: if a frame has more pixels than vLLM's ``VLLM_MAX_IMAGE_PIXELS``.
+    """
+    base = importlib.import_module("vllm.multimodal.video_decoders.base")
+    with FrameReader(data, device=device) as reader:
+        base.check_frame_pixel_limit(reader.width, reader.height)
+        source = loader_cls._prepare_source(base.VideoSourceMetadata(reader.num_frames, reader.fps, reader.duration))
+        wanted = loader_cls.compute_frames_index_to_sample(source=source, target=target, **sampling_kwargs)
+        indices = [int(index) for index in wanted]
+        frames = reader.batch(indices)
+    if hasattr(frames, "wait_on"):
+        frames = importlib.import_module("torch").from_dlpack(frames)
+    return frames, source, indices, indices
+
+
+def make_vllm_loader(base: type) -> type:
+    """A class for vLLM's ``VIDEO_LOADER_REGISTRY``: the loader `base`, which decodes with tricodec by default.
+
+    Args:
+        base: vLLM's ``VideoBackend``.
     """
 
     class TricodecVideoLoader(base):  # type: ignore[misc]  # vLLM's
-        """Reads bytes of a video evenly: num_frames, or at fps up to max_duration seconds."""
+        """Reads bytes of a video with tricodec."""
 
         @classmethod
-        def load_bytes(
-            cls, data: bytes, num_frames: int = -1, fps: float = -1, max_duration: float = 300, **kwargs: Any
-        ) -> tuple[Any, dict[str, Any]]:
-            return read_for_vllm(data, num_frames, fps, max_duration)
+        def load_bytes(cls, data: bytes, *args: Any, backend: str = NAME, **kwargs: Any) -> Any:
+            return super().load_bytes(data, *args, backend=backend, **kwargs)
 
     return TricodecVideoLoader
-
-
-def read_for_vllm(
-    data: bytes, num_frames: int = -1, fps: float = -1, max_duration: float = 300
-) -> tuple[Any, dict[str, Any]]:
-    """What vLLM's own loaders do: evenly, cut off to whole numbers, the fewer of `num_frames` and what `fps` gives.
-
-    Args:
-        data: a video file.
-        num_frames: most frames; -1 is all.
-        fps: frames a second for videos of at most `max_duration` seconds; -1 is the source's.
-        max_duration: seconds of video for which `fps` counts.
-
-    Returns:
-        A uint8 array [F, H, W, 3] and the metadata of vLLM.
-    """
-    with FrameReader(data, device="cpu") as reader:
-        total = reader.num_frames
-        count = total if num_frames < 0 else min(num_frames, total)
-        if fps > 0:
-            count = min(count, max(1, int(min(reader.duration, max_duration) * fps)))
-        video = sample(reader, sampling="uniform_floor", num_frames=max(1, count))
-    metadata = {
-        key: value for key, value in video.metadata.items() if key not in ("width", "height")
-    } | {"do_sample_frames": len(video) == total}  # fmt: skip
-    return video.frames, metadata
 
 
 def _install_transformers() -> None:
@@ -176,13 +183,38 @@ def _install_qwen() -> None:
 
 def _install_vllm() -> None:
     video = importlib.import_module("vllm.multimodal.video")
-    video.VIDEO_LOADER_REGISTRY.register(NAME)(make_vllm_loader(video.VideoLoader))
+    decoders: Any = importlib.import_module("vllm.multimodal.video_decoders")
+    module: Any = ModuleType(f"{decoders.__name__}.{NAME}")  # vLLM imports a backend by its name
+    setattr(module, f"decode_{NAME}", decode_for_vllm)
+    sys.modules[module.__name__] = module
+    decoders._BACKEND_OPTION_DEFAULTS[NAME] = {"device": "cpu"}
+    video.VIDEO_LOADER_REGISTRY.register(NAME)(make_vllm_loader(video.VideoBackend))
+
+
+def install_vllm() -> None:
+    """The entry point of ``vllm.general_plugins``: vLLM calls it in each of its processes."""
+    _install_vllm()
+
+
+def _install_sglang() -> None:
+    compat.install("torchcodec")
+    module: Any = importlib.import_module("sglang.srt.utils.video_decoder")
+    module.VideoDecoder = importlib.import_module("torchcodec.decoders").VideoDecoder
+    module._BACKEND = "torchcodec"
+
+    def decode_at_once(self: Any, indices: Any, num_threads: int) -> Any:
+        """One decoder has as many threads as there are cores; several would decode the same groups of pictures."""
+        frames = self._decoder.get_frames_at(indices).data
+        return frames if module._is_cpu_engine() or frames.is_cuda else frames.pin_memory()
+
+    module.VideoDecoderWrapper._parallel_decode = decode_at_once
 
 
 _INSTALLERS: dict[str, Callable[[], None]] = {
     "transformers": _install_transformers,
     "qwen_vl_utils": _install_qwen,
     "vllm": _install_vllm,
+    "sglang": _install_sglang,
 }
 
 

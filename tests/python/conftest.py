@@ -50,6 +50,18 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: all(map(_has_module, ("torch", "torchvision", "transformers", "qwen_vl_utils"))),
         "torch and the packages of tools/requirements-vlm.txt are not installed",
     ),
+    "needs_deep_images": (
+        lambda: all(map(_has_module, ("PIL", "imagecodecs", "pillow_heif"))),
+        "imagecodecs and pillow-heif are not installed",
+    ),
+    "needs_vllm": (
+        lambda: _has_module("vllm"),
+        "vllm is not installed: tools/requirements-servers.txt says how to test with it",
+    ),
+    "needs_sglang": (
+        lambda: _has_module("sglang"),
+        "sglang is not installed: tools/requirements-servers.txt says how to test with it",
+    ),
     "needs_torchdata": (
         lambda: _has_module("torchdata.stateful_dataloader"),
         "torchdata is not installed: tools/install_torch.sh .venv torchdata==0.11.0",

@@ -136,3 +136,18 @@ def test_a_wav_decoder_gives_the_same(name: str, sounds: dict[str, Path]) -> Non
 def test_a_wav_decoder_refuses_other_files(sounds: dict[str, Path]) -> None:  # V82
     with pytest.raises(RuntimeError, match="Missing RIFF header"):
         torchcodec.decoders.WavDecoder(sounds["m4a"])
+
+
+def test_a_damaged_packet_is_an_error_of_its_range_alone(sounds: dict[str, Path]) -> None:  # V80
+    data = bytearray(sounds["mp3"].read_bytes()[:20_000])
+    for i in range(8_000, len(data), 7):
+        data[i] ^= 0xFF
+    decoder = torchcodec.decoders.AudioDecoder(bytes(data))
+    with pytest.raises(RuntimeError, match="Invalid data found"):
+        decoder.get_all_samples()
+    assert decoder.get_samples_played_in_range(0.1, 0.2).data.shape == (2, 4410)
+
+
+def test_a_wav_file_that_ends_before_the_start_says_so(sounds: dict[str, Path]) -> None:  # V83
+    with pytest.raises(RuntimeError, match=r"start_seconds is too high\(10\)"):
+        torchcodec.decoders.WavDecoder(sounds["wav"]).get_samples_played_in_range(10.0)

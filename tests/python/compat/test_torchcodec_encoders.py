@@ -93,7 +93,7 @@ def test_video_arguments_are_checked(tmp_path: Path) -> None:  # V84, V87
         make(frames[:, :, :63], frame_rate=5).to_tensor("mp4", codec="libx264", pixel_format="yuv420p")
 
 
-@pytest.mark.parametrize(("format", "bound"), [("wav", 1e-4), ("flac", 1e-4)])
+@pytest.mark.parametrize(("format", "bound"), [("wav", 1e-4), ("flac", 1e-6)])
 def test_samples_come_back(format: str, bound: float, tmp_path: Path) -> None:  # V88, V92
     samples = tone(2)
     encoder = torchcodec.encoders.AudioEncoder(samples, sample_rate=16000)
@@ -119,6 +119,12 @@ def test_audio_arguments_are_checked() -> None:  # V88
         encoder.to_tensor("mp3", bit_rate=-1)
     with pytest.raises(RuntimeError, match="44100"):
         encoder.to_tensor("mp3", sample_rate=7)
+    for options, words in (
+        ({"sample_rate": 7}, "invalid sample rate=7"),
+        ({"num_channels": 3}, r"number of channels \(3\) is not supported"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            encoder.to_tensor("mp3", **options)
     with pytest.raises(RuntimeError, match="Trying to encode 10 channels, but FFmpeg only supports"):
         make(torch.zeros(10, 99), sample_rate=8000).to_tensor("wav")
 
@@ -169,6 +175,53 @@ def test_a_fragmented_file_is_read_although_it_is_cut() -> None:  # V91
     data = torchcodec.encoders.VideoEncoder(pictures(20), frame_rate=10).to_tensor("mp4", extra_options=options)
     found = media.ffmpeg("-i - -f framemd5 -", stdin=bytes(data.numpy())[: int(len(data) * 0.7)])
     assert found.count(b"\n0,") >= 5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"crf": -10}, r"crf=-10 is out of valid range"),
+        ({"extra_options": {"qp": ""}}, r"Option qp expects a numeric value but got ''"),
+        ({"extra_options": {"tune": "nope"}}, r"avcodec_open2 failed: Invalid argument"),
+        ({"pixel_format": "nope"}, r"Unknown pixel format: nope[\s\S]*Supported pixel formats.*yuv420p"),
+        ({"pixel_format": "rgb24"}, r"pixel format rgb24 is not supported[\s\S]*Supported pixel formats.*yuv420p"),
+    ],
+)
+def test_refusals_are_in_the_words_that_callers_look_for(options: dict[str, Any], words: str) -> None:  # V87
+    encoder = torchcodec.encoders.VideoEncoder(pictures(2), frame_rate=5)
+    with pytest.raises(RuntimeError, match=words):
+        encoder.to_tensor("mp4", codec="libx264", **options)
+
+
+def test_an_encoder_without_crf_or_preset_ignores_them() -> None:  # V86
+    encoder = torchcodec.encoders.VideoEncoder(pictures(), frame_rate=10)
+    plain = encoder.to_tensor("avi")
+    assert torch.equal(encoder.to_tensor("avi", crf=3, preset="fast"), plain)
+
+
+@pytest.mark.skipif(ORIGINALS, reason="torchcodec 0.17.0 marks the stream and does not convert")
+@pytest.mark.parametrize("tags", [{"colorspace": "bt709"}, {"color_range": "pc"}])
+def test_samples_are_of_the_colors_that_the_stream_is_marked_with(tags: dict[str, str]) -> None:
+    frames = torch.zeros((3, 3, 64, 96), dtype=torch.uint8)
+    frames[:, 0], frames[:, 1], frames[:, 2] = 0x40, 0x80, 0x60
+    data = torchcodec.encoders.VideoEncoder(frames, frame_rate=10).to_tensor(
+        "mp4", codec="libx264", crf=0, pixel_format="yuv444p", extra_options=tags
+    )
+    found = frames_of(bytes(data.numpy()), "-vf scale=in_color_matrix=auto")
+    assert np.abs(found.astype(int) - frames.numpy()).max() <= 3
+
+
+def test_a_fragmented_file_is_read_while_it_grows(tmp_path: Path) -> None:  # V91
+    file = tmp_path / "a.mp4"
+    encoder = torchcodec.encoders.Encoder()
+    options = {
+        "movflags": "+frag_every_frame+empty_moov", "flush_packets": "1", "threads": "1", "tune": "zerolatency",
+    }  # fmt: skip
+    video = encoder.add_video(height=64, width=96, frame_rate=10, codec="libx264", extra_options=options)
+    with encoder.open_file(file):
+        video.add_frames(pictures(5))
+        assert len(frames_of(file.read_bytes())) >= 3
+    assert len(frames_of(file.read_bytes())) == 5
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec takes them without a word")

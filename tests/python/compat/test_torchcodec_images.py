@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
+import media
 import numpy as np
 import pytest
-from peer_names import torch, torchcodec
+from peer_names import ORIGINALS, torch, torchcodec
 from PIL import Image
 
 pytestmark = pytest.mark.needs_torch
@@ -125,6 +127,75 @@ def test_damage_is_an_error() -> None:  # V96
         decoded(data, "decode_jpeg")
     with pytest.raises(ValueError, match="Unsupported or unrecognized"):
         decoded(b"no picture" * 10)
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "no_image", "damaged"),
+    [
+        ("JPEG", "decode_jpeg", "Not a JPEG", "incomplete or truncated"),
+        ("PNG", "decode_png", "Not a PNG", "Out of bound read"),
+        ("WEBP", "decode_webp", "WebPGetFeatures failed", "Failed to decode the WebP bitstream"),
+        ("GIF", "decode_gif", "DGifOpen", "DGifSlurp"),
+    ],
+)
+def test_damage_is_told_in_the_words_that_callers_look_for(
+    format: str, name: str, no_image: str, damaged: str
+) -> None:  # V96
+    data = saved(Image.fromarray(np.random.default_rng(0).integers(0, 256, (80, 80, 3), np.uint8)), format)
+    with pytest.raises(RuntimeError, match=no_image):
+        decoded(bytes(100), name)
+    with pytest.raises(RuntimeError, match=damaged):
+        decoded(data[: len(data) // 2], name)
+
+
+def test_exif_that_cannot_be_read_turns_nothing() -> None:  # V95
+    data = saved(Image.fromarray(RGB), "PNG", exif=b"1" * 23)
+    assert torch.equal(decoded(data), chw(RGB))
+
+
+def deep_png(picture: Any) -> bytes:
+    """A PNG of 16 bits by ffmpeg, which Pillow does not write."""
+    size = f"{picture.shape[1]}x{picture.shape[0]}"
+    return media.ffmpeg(
+        f"-f rawvideo -pix_fmt rgb48le -s {size} -i - -pix_fmt rgb48be -c:v png -f image2pipe -",
+        stdin=picture.astype("<u2").tobytes(),
+    )
+
+
+@pytest.mark.needs_deep_images
+def test_colors_of_16_bits() -> None:  # V94
+    deep = np.stack([_X * 1000, _Y * 1500, 65535 - _X * 1000], axis=-1).astype(np.uint16)
+    data = deep_png(deep)
+    for dtype in (torch.uint16, "auto"):
+        found = decoded(data, output_dtype=dtype)
+        assert found.dtype == torch.uint16
+        assert torch.equal(found.to(torch.int32), chw(deep.astype(np.int32)))
+    assert torch.equal(decoded(data), chw(np.round(deep / 257).astype(np.uint8)))
+    alpha = decoded(data, mode="RGB_ALPHA", output_dtype="auto").to(torch.int32)
+    assert (alpha[3] == 65535).all()
+    luma = (deep @ np.array([0.2989, 0.587, 0.114])).round()
+    assert np.abs(decoded(data, mode="GRAY", output_dtype="auto").to(torch.int32).numpy()[0] - luma).max() <= 1
+
+
+@pytest.mark.needs_deep_images
+def test_heic() -> None:  # V95
+    import pillow_heif
+
+    file = io.BytesIO()
+    pillow_heif.from_pillow(Image.fromarray(RGB)).save(file, quality=-1, chroma=444)
+    found = decoded(file.getvalue())
+    assert torch.equal(decoded(file.getvalue(), "decode_heic"), found)
+    assert (found.to(torch.int16) - chw(RGB)).abs().max() <= 2
+
+
+@pytest.mark.skipif(ORIGINALS, reason="torchcodec has libraries of its own")
+def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "imagecodecs", None)
+    monkeypatch.setitem(sys.modules, "pillow_heif", None)
+    with pytest.raises(ImportError, match="pip install imagecodecs"):
+        decoded(deep_png(RGB.astype(np.uint16) * 257))
+    with pytest.raises(ImportError, match=r"Failed to load the HEIC decoding library.*pip install pillow-heif"):
+        decoded(b"\0\0\0\x18ftypheic" + bytes(40))
 
 
 def test_encoders_write_to_every_kind_of_target(tmp_path: Path) -> None:  # V97

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tricodec as the video reader of transformers, qwen-vl-utils and vLLM."""
+"""tricodec as the video reader of transformers and qwen-vl-utils."""
 
 from __future__ import annotations
 
@@ -89,33 +89,6 @@ def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None
     assert sampled_fps == pytest.approx(6 / 27 * 25)
 
 
-class TestVllm:
-    def test_the_loader_takes_the_fewer_of_both_numbers(self, path: str) -> None:
-        with open(path, "rb") as file:  # noqa: PTH123
-            data = file.read()
-        frames, metadata = vlm.read_for_vllm(data, num_frames=32, fps=4)
-        assert metadata["frames_indices"] == np.linspace(0, 49, 8, dtype=int).tolist()
-        assert np.array_equal(frames, tricodec.decode_video(path, indices=metadata["frames_indices"]).frames)
-        assert metadata["do_sample_frames"] is False
-
-        frames, metadata = vlm.read_for_vllm(data)
-        assert len(frames) == 50
-        assert metadata["do_sample_frames"] is True
-        assert set(metadata) == {
-            "total_num_frames", "fps", "duration", "video_backend", "frames_indices", "do_sample_frames",
-        }  # fmt: skip
-
-    def test_its_class_is_a_loader(self, path: str) -> None:
-        class VideoLoader:
-            pass
-
-        loader: Any = vlm.make_vllm_loader(VideoLoader)
-        with open(path, "rb") as file:  # noqa: PTH123
-            frames, _ = loader.load_bytes(file.read(), 4, frame_recovery=False, backend="opencv")
-        assert len(frames) == 4
-        assert issubclass(loader, VideoLoader)
-
-
 def test_other_packages_are_named() -> None:
-    with pytest.raises(ValueError, match="package 'sglang' is not one of transformers, qwen_vl_utils, vllm"):
-        vlm.install("sglang")
+    with pytest.raises(ValueError, match="package 'ollama' is not one of transformers, qwen_vl_utils, vllm, sglang"):
+        vlm.install("ollama")

@@ -70,7 +70,7 @@ class AudioDecoder:
 
         Raises:
             ValueError: if the start is after the stop.
-            RuntimeError: if no sample plays in the range.
+            RuntimeError: if no sample plays in the range, or a packet of it is damaged.
         """
         if stop_seconds is not None and not start_seconds <= stop_seconds:
             raise ValueError(
@@ -96,8 +96,19 @@ class AudioDecoder:
             raise RuntimeError(f"No audio frames were decoded: {error}") from error
         except ValueError as error:
             raise RuntimeError(f"Couldn't initialize SwrContext: {error}") from error
+        self._expect_no_damage(start_seconds, stop_seconds)
         data = torch.from_numpy(samples.data)
         return AudioSamples(data, max(start_seconds, first), data.shape[1] / rate, rate)
+
+    def _expect_no_damage(self, start_seconds: float, stop_seconds: float | None) -> None:
+        """The reader continues after a packet that cannot be decoded; torchcodec does not."""
+        if self._reader.num_damaged_packets == 0:
+            return
+        tick = self._reader.stream.time_base
+        for issue in self._reader.issues:
+            seconds = None if issue.pts is None or tick is None else float(issue.pts * tick)
+            if seconds is None or (start_seconds <= seconds and (stop_seconds is None or seconds < stop_seconds)):
+                raise RuntimeError(f"a packet cannot be decoded: {issue.message}")
 
 
 def _open(source: Any, stream_index: int | None, sample_rate: int | None, num_channels: int | None) -> AudioReader:
@@ -170,7 +181,9 @@ class WavDecoder:
         try:
             return self._decoder.get_samples_played_in_range(max(start_seconds, 0.0), stop_seconds)
         except RuntimeError as error:
-            raise RuntimeError(f"No samples to decode: {error}") from error
+            raise RuntimeError(
+                f"No samples to decode. This is probably because start_seconds is too high({start_seconds:g}): {error}"
+            ) from error
 
 
 for _class in (AudioDecoder, WavDecoder):

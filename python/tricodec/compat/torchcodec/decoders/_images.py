@@ -6,6 +6,8 @@ from __future__ import annotations
 import enum
 import importlib
 import io
+import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,15 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+
+from tricodec.compat.torchcodec.decoders._deep_images import (
+    channels_of,
+    deep_picture,
+    format_of,
+    gray_of,
+    heic_pictures,
+    upright,
+)
 
 Mode = Any  # a name in any case, or an ImageReadMode
 Dtype = Any  # torch.uint8, torch.uint16 or "auto"
@@ -59,7 +70,7 @@ def _bytes_of(source: Any) -> bytes:
     if isinstance(source, Tensor):
         if source.dtype != torch.uint8 or source.ndim != 1 or source.numel() == 0:
             raise RuntimeError(
-                f"an encoded image is a uint8 tensor of one axis, not {source.dtype} {tuple(source.shape)}"
+                f"Expected a non-empty 1-dimensional uint8 tensor, got {source.dtype} of shape {tuple(source.shape)}"
             )
         return bytes(source.cpu().contiguous().numpy())
     if isinstance(source, (str, Path)):
@@ -69,10 +80,22 @@ def _bytes_of(source: Any) -> bytes:
     raise TypeError(f"Unknown source type: {type(source)}. Supported types are str, Path, bytes and torch.Tensor.")
 
 
-def _gray_of(rgb: Any) -> Any:
-    """[..., 3] to [..., 1] by the weights of ITU-R 601."""
-    gray = (rgb.astype(np.float32) * np.array([0.2989, 0.587, 0.114], np.float32)).sum(axis=-1, keepdims=True)
-    return gray.round().clip(0, 255).astype(np.uint8)
+#: What is said of data that are no such image, and of one that is damaged; callers look for these words.
+_FAILURES = {
+    "JPEG": ("Not a JPEG file", "Image is incomplete or truncated"),
+    "PNG": ("Not a PNG file", "Out of bound read"),
+    "WEBP": ("WebPGetFeatures failed", "Failed to decode the WebP bitstream"),
+    "GIF": ("DGifOpen failed", "DGifSlurp failed"),
+    "AVIF": ("avifDecoderParse failed", "avifDecoderParse failed"),
+}
+
+
+def _failure(data: bytes, format: str) -> str:
+    if format_of(data) != format:
+        return _FAILURES[format][0]
+    if format == "PNG" and zlib.crc32(data[12:29]) != int.from_bytes(data[29:33], "big"):
+        return "CRC error"
+    return _FAILURES[format][1]
 
 
 def _has_alpha(image: Any) -> bool:
@@ -82,8 +105,9 @@ def _has_alpha(image: Any) -> bool:
 def _channels(image: Any, mode: ImageReadMode) -> Any:
     """One upright picture as an array [H, W, C]."""
     if image.mode in ("I;16", "I;16B", "I;16L", "I"):
-        deep = np.asarray(image).astype(np.uint16)[..., None]
-        return _from_deep_gray(deep, mode)
+        return channels_of(np.asarray(image).astype(np.uint16)[..., None], mode.name)
+    if image.mode == "CMYK" and mode is ImageReadMode.UNCHANGED:
+        return np.asarray(image)
     gray = image.mode in ("1", "L", "LA")
     if mode is ImageReadMode.UNCHANGED:
         alpha = _has_alpha(image)
@@ -100,16 +124,8 @@ def _channels(image: Any, mode: ImageReadMode) -> Any:
             image.height, image.width, -1
         )
     rgba = np.asarray(image.convert("RGBA"))
-    light = _gray_of(rgba[..., :3])
+    light = gray_of(rgba[..., :3])
     return np.concatenate([light, rgba[..., 3:]], axis=-1) if mode is ImageReadMode.GRAY_ALPHA else light
-
-
-def _from_deep_gray(deep: Any, mode: ImageReadMode) -> Any:
-    colors = 3 if mode in (ImageReadMode.RGB, ImageReadMode.RGB_ALPHA) else 1
-    planes = [deep] * colors
-    if mode in (ImageReadMode.GRAY_ALPHA, ImageReadMode.RGB_ALPHA):
-        planes.append(np.full_like(deep, 65535))
-    return np.concatenate(planes, axis=-1)
 
 
 def _to_dtype(array: Any, output_dtype: Dtype) -> Any:
@@ -120,7 +136,7 @@ def _to_dtype(array: Any, output_dtype: Dtype) -> Any:
     return array
 
 
-def _decoded(source: Any, mode: Mode, output_dtype: Dtype, formats: Sequence[str]) -> Tensor:
+def _decoded(source: Any, mode: Mode, output_dtype: Dtype, format: str) -> Tensor:
     """One picture [C, H, W], or the pictures of an animation [N, C, H, W]."""
     _check_dtype(output_dtype)
     wanted = _mode_of(mode)
@@ -128,17 +144,28 @@ def _decoded(source: Any, mode: Mode, output_dtype: Dtype, formats: Sequence[str
     image_module = _pillow("Image")
     turn = _pillow("ImageOps").exif_transpose
     try:
-        image = image_module.open(io.BytesIO(data), formats=formats)
+        image = image_module.open(io.BytesIO(data), formats=[format])
         if image.format == "JPEG" and wanted in (ImageReadMode.GRAY, ImageReadMode.GRAY_ALPHA):
             image.draft("L", None)  # the luma as it is coded
-        if image.format == "PNG" and data[24:25] == b"\x10" and data[25:26] not in (b"\x00",):
-            raise RuntimeError("PNG of 16 bits with colors or alpha is not decoded here; Pillow has no such pictures")
-        pictures = []
-        for i in range(getattr(image, "n_frames", 1)):
+        deep = deep_picture(data, format, may_be_8_bits=output_dtype == torch.uint8)
+        pictures = [] if deep is None else [upright(channels_of(deep, wanted.name), image.getexif().get(0x0112, 1))]
+        for i in range(getattr(image, "n_frames", 1) if deep is None else 0):
             image.seek(i)
-            pictures.append(_channels(turn(image), wanted))
+            pictures.append(_channels(_upright(image, turn), wanted))
     except (OSError, SyntaxError, ValueError, EOFError, image_module.DecompressionBombError) as error:
-        raise RuntimeError(f"the image cannot be decoded: {error}") from error
+        raise RuntimeError(f"{_failure(data, format)}: the image cannot be decoded: {error}") from error
+    return _tensor_of(pictures, output_dtype)
+
+
+def _upright(image: Any, turn: Any) -> Any:
+    """The picture as EXIF turns it; EXIF that cannot be read turns nothing."""
+    try:
+        return turn(image)
+    except (SyntaxError, struct.error, KeyError, TypeError):
+        return image
+
+
+def _tensor_of(pictures: Sequence[Any], output_dtype: Dtype) -> Tensor:
     array = _to_dtype(np.stack(pictures) if len(pictures) > 1 else pictures[0], output_dtype)
     return torch.from_numpy(np.array(np.moveaxis(array, -1, -3), order="C"))
 
@@ -165,37 +192,52 @@ def decode_jpeg(
     if torch.device(device).type != "cpu":
         raise RuntimeError(f"images are decoded on the CPU here, not on {device}")
     if isinstance(source, (list, tuple)):
-        return [_decoded(each, mode, output_dtype, ["JPEG"]) for each in source]
-    return _decoded(source, mode, output_dtype, ["JPEG"])
+        return [_decoded(each, mode, output_dtype, "JPEG") for each in source]
+    return _decoded(source, mode, output_dtype, "JPEG")
 
 
 def decode_png(source: Any, *, mode: Mode = "RGB", output_dtype: Dtype = torch.uint8) -> Tensor:
-    """Decode a PNG image; see `decode_jpeg`. Of 16 bits only gray ones are decoded."""
-    return _decoded(source, mode, output_dtype, ["PNG"])
+    """Decode a PNG image; see `decode_jpeg`.
+
+    Raises:
+        ImportError: for 16 bits with colors or alpha, if the package imagecodecs is not installed.
+    """
+    return _decoded(source, mode, output_dtype, "PNG")
 
 
 def decode_webp(source: Any, *, mode: Mode = "RGB", output_dtype: Dtype = torch.uint8) -> Tensor:
     """Decode a WebP image; see `decode_jpeg`. An animation is [N, C, H, W]."""
-    return _decoded(source, mode, output_dtype, ["WEBP"])
+    return _decoded(source, mode, output_dtype, "WEBP")
 
 
 def decode_gif(source: Any, *, mode: Mode = "RGB", output_dtype: Dtype = torch.uint8) -> Tensor:
     """Decode a GIF image; see `decode_jpeg`. An animation is [N, C, H, W]."""
-    return _decoded(source, mode, output_dtype, ["GIF"])
+    return _decoded(source, mode, output_dtype, "GIF")
 
 
 def decode_avif(source: Any, *, mode: Mode = "RGB", output_dtype: Dtype = torch.uint8, num_threads: int = 1) -> Tensor:
-    """Decode an AVIF image of 8 bits; see `decode_jpeg`. `num_threads` is taken and ignored."""
-    return _decoded(source, mode, output_dtype, ["AVIF"])
+    """Decode an AVIF image; see `decode_jpeg`.
+
+    More than 8 bits are kept by torch.uint16 and "auto", if the package imagecodecs is installed.
+
+    Args:
+        num_threads: at least 1; it changes no pixel.
+    """
+    if num_threads < 1:
+        raise RuntimeError(f"num_threads must be >= 1, got {num_threads}")
+    return _decoded(source, mode, output_dtype, "AVIF")
 
 
 def decode_heic(source: Any, *, mode: Mode = "RGB", output_dtype: Dtype = torch.uint8) -> Tensor:
-    """HEIC is not decoded here.
+    """Decode a HEIC image by the package pillow-heif; see `decode_jpeg`. Several images are [N, C, H, W].
 
     Raises:
-        ImportError: always.
+        ImportError: if that package is not installed.
     """
-    raise ImportError("Failed to load the HEIC decoding library: there is none here; convert the image")
+    _check_dtype(output_dtype)
+    wanted = _mode_of(mode)
+    pictures = heic_pictures(_bytes_of(source))
+    return _tensor_of([channels_of(each, wanted.name) for each in pictures], output_dtype)
 
 
 def decode_image(source: Any, *, mode: Mode = "RGB", output_dtype: Dtype = torch.uint8) -> Tensor:
@@ -205,24 +247,14 @@ def decode_image(source: Any, *, mode: Mode = "RGB", output_dtype: Dtype = torch
         ValueError: for data of no known format.
     """
     data = _bytes_of(source)
-    brands = data[8:64] if data[4:8] == b"ftyp" else b""
-    if data.startswith(b"\xff\xd8\xff"):
-        formats = ["JPEG"]
-    elif data.startswith(b"\x89PNG\r\n\x1a\n"):
-        formats = ["PNG"]
-    elif data.startswith((b"GIF87a", b"GIF89a")):
-        formats = ["GIF"]
-    elif data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        formats = ["WEBP"]
-    elif b"avif" in brands or b"avis" in brands:
-        formats = ["AVIF"]
-    elif any(brand in brands for brand in (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")):
-        return decode_heic(data, mode=mode, output_dtype=output_dtype)
-    else:
+    format = format_of(data)
+    if format is None:
         raise ValueError(
-            "Unsupported or unrecognized image format. Supported formats are JPEG, PNG, WebP, GIF and AVIF."
+            "Unsupported or unrecognized image format. Supported formats are JPEG, PNG, WebP, GIF, AVIF and HEIC."
         )
-    return _decoded(data, mode, output_dtype, formats)
+    if format == "HEIC":
+        return decode_heic(data, mode=mode, output_dtype=output_dtype)
+    return _decoded(data, mode, output_dtype, format)
 
 
 ImageReadMode.__module__ = "tricodec.compat.torchcodec.decoders"

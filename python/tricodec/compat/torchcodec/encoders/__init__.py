@@ -3,13 +3,8 @@
 
 from __future__ import annotations
 
-from tricodec.compat.torchcodec.encoders._encoder import (
-    AudioEncoder,
-    AudioStream,
-    Encoder,
-    VideoEncoder,
-    VideoStream,
-)
+from tricodec.compat.torchcodec.encoders._batch_encoders import AudioEncoder, VideoEncoder
+from tricodec.compat.torchcodec.encoders._encoder import AudioStream, Encoder, VideoStream
 from tricodec.compat.torchcodec.encoders._images import JpegEncoder, PngEncoder
 
 __all__ = ["AudioEncoder", "AudioStream", "Encoder", "JpegEncoder", "PngEncoder", "VideoEncoder", "VideoStream"]

@@ -8,9 +8,10 @@ import io
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
+
+from tricodec.compat.torchcodec.encoders._targets import as_tensor, expect_file_like
 
 
 class _ImageEncoder:
@@ -20,9 +21,11 @@ class _ImageEncoder:
     def _saved(self, format: str, **options: Any) -> bytes:
         image = self._img
         if image.dtype != torch.uint8:
-            raise RuntimeError(f"an image is uint8, not {image.dtype}")
-        if image.ndim != 3 or image.shape[0] not in (1, 3):
-            raise RuntimeError(f"an image is [C, H, W] with 1 or 3 channels, not {tuple(image.shape)}")
+            raise RuntimeError(f"Input tensor must have uint8 data type, got {image.dtype}")
+        if image.ndim != 3:
+            raise RuntimeError(f"Input data must be a 3-dimensional tensor, got {image.ndim} dimensions")
+        if image.shape[0] not in (1, 3):
+            raise RuntimeError(f"The number of channels should be 1 or 3, got {image.shape[0]}")
         try:
             module = importlib.import_module("PIL.Image")
         except ImportError as error:
@@ -40,8 +43,9 @@ def _write(path: str | Path, data: bytes) -> None:
         raise RuntimeError(f"cannot write {path}: {error}") from error
 
 
-def _as_tensor(data: bytes) -> Tensor:
-    return torch.from_numpy(np.frombuffer(bytearray(data), np.uint8))
+def _write_to(target: Any, data: bytes) -> None:
+    expect_file_like(target)
+    target.write(data)
 
 
 class JpegEncoder(_ImageEncoder):
@@ -66,12 +70,12 @@ class JpegEncoder(_ImageEncoder):
         _write(dest, self._encoded(quality))
 
     def to_file_like(self, dest: Any, *, quality: int = 75) -> None:
-        """Write to an object with ``write``; see to_file()."""
-        dest.write(self._encoded(quality))
+        """Write to an object with ``write`` and ``seek``; see to_file()."""
+        _write_to(dest, self._encoded(quality))
 
     def to_tensor(self, *, quality: int = 75) -> Tensor:
         """Encode to a uint8 tensor of one axis; see to_file()."""
-        return _as_tensor(self._encoded(quality))
+        return as_tensor(self._encoded(quality))
 
 
 class PngEncoder(_ImageEncoder):
@@ -95,12 +99,12 @@ class PngEncoder(_ImageEncoder):
         _write(dest, self._encoded(compression_level))
 
     def to_file_like(self, dest: Any, *, compression_level: int = 6) -> None:
-        """Write to an object with ``write``; see to_file()."""
-        dest.write(self._encoded(compression_level))
+        """Write to an object with ``write`` and ``seek``; see to_file()."""
+        _write_to(dest, self._encoded(compression_level))
 
     def to_tensor(self, *, compression_level: int = 6) -> Tensor:
         """Encode to a uint8 tensor of one axis; see to_file()."""
-        return _as_tensor(self._encoded(compression_level))
+        return as_tensor(self._encoded(compression_level))
 
 
 for _class in (JpegEncoder, PngEncoder):
