@@ -240,11 +240,11 @@ Tensor FrameReaderImpl::batch(const FrameSelection& selection, const Transform& 
     return result;
 }
 
-void FrameReaderImpl::batch_into(std::span<const std::int64_t> indices, const Transform& transform,
-                                 const TensorView& out, std::optional<StreamView> stream) {
-    std::vector<std::int64_t> numbers;
-    for (const auto i : indices) numbers.push_back(checked(i));
-    const Part parts[] = {{numbers, transform, out}};
+void FrameReaderImpl::parts_into(std::vector<Part> parts, std::optional<StreamView> stream) {
+    for (auto& part : parts) {
+        for (auto& i : part.indices) i = checked(i);
+    }
+    const auto numbers = numbers_of(parts);
     TensorSink sink(numbers, parts, video_.context(), stream);
     read(sink, sink.distinct(), goes_on(sink.distinct()));
     sink.finish();

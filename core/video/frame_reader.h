@@ -40,8 +40,7 @@ public:
     std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
     Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
     Tensor batch(const FrameSelection& selection, const Transform& transform) override;
-    void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
-                    std::optional<StreamView> stream) override;
+    void parts_into(std::vector<Part> parts, std::optional<StreamView> stream) override;
     void each(std::span<const std::int64_t> indices, const Writer& write) override;
     Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) override;
     Plan plan_frames(std::span<const std::int64_t> indices, Writer write, const PlanOptions& options) override;

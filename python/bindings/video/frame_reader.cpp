@@ -266,6 +266,31 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
     return out;
 }
 
+void PyFrameReader::batch_into(const std::vector<std::vector<std::int64_t>>& indices, const py::object& transform,
+                               const py::list& outs) {
+    const auto wanted = to_transform(transform, {});
+    std::vector<std::int64_t> asked;
+    std::vector<FrameReader::Part> parts;
+    std::vector<ArrayView> arrays;
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+        auto shape = frame_shape(*wanted);
+        shape.insert(shape.begin(), static_cast<std::int64_t>(indices[k].size()));
+        const py::object out = outs[k];
+        arrays.push_back(to_out_array(out, wanted->options().dtype, shape, device_, std::nullopt));
+        parts.push_back({indices[k], *wanted, arrays.back().tensor_view()});
+        asked.insert(asked.end(), indices[k].begin(), indices[k].end());
+    }
+    if (arrays.empty()) return;
+    const auto& place = arrays.front();
+    call([&](FrameReader& reader) {
+        reader.read_selected([&](FrameReader&) { return asked; },
+                             [&](std::span<const std::int64_t>) {
+                                 reader.parts_into(parts, place.on_gpu() ? std::optional(place.stream) : std::nullopt);
+                             });
+        if (place.on_gpu()) wait_for(place.stream, place.device);
+    });
+}
+
 std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size, const py::object& transform,
                                                         const py::object& start, const py::object& stride,
                                                         const py::object& count, bool drop_last, const py::object& out,

@@ -176,6 +176,8 @@ public:
                                              const py::kwargs& words);
     py::object batch(const py::object& indices, const py::object& transform, const py::object& out,
                      const py::object& stream, bool pinned, const py::kwargs& options);
+    void batch_into(const std::vector<std::vector<std::int64_t>>& indices, const py::object& transform,
+                    const py::list& outs);
     std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform,
                                              const py::object& start, const py::object& stride, const py::object& count,
                                              bool drop_last, const py::object& out, const py::object& stream,

@@ -125,6 +125,7 @@ Raises:
         .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"), py::arg("frames"),
              py::arg("transform") = py::none())
         .def("_rgb_frame", &PyFrameReader::rgb_frame, py::arg("index"), py::arg("convert"), py::arg("num_threads") = 0)
+        .def("_batch_into", &PyFrameReader::batch_into, py::arg("indices"), py::arg("transform"), py::arg("outs"))
         .def("_rgb_frames", &PyFrameReader::rgb_frames, py::arg("indices"), py::arg("convert"))
         .def("_frame_times", &PyFrameReader::frame_times)
         .def("_gops", &PyFrameReader::gops)

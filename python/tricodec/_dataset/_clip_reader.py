@@ -74,7 +74,7 @@ class ClipReader:
         Args:
             row: of the video in the index.
             clips: their numbers.
-            outs: memory for the frames of each clip, or None. It is used if the clip is alone and fits.
+            outs: memory for the frames of each clip, or None. It is used if all of them fit.
 
         Returns:
             For each clip ``frames``, ``pts_seconds``, ``video``, ``start``, ``clip`` and, with "pad", ``valid``; or
@@ -88,10 +88,12 @@ class ClipReader:
         try:
             with self._use(row) as video:
                 wanted = [video.reader._selected(**self._clips.words(clip))[0] for clip in clips]
-                out = outs[0] if len(clips) == 1 and _fits(video, outs[0], self._transform, len(wanted[0])) else None
-                frames = self._whole(video, np.concatenate(wanted), out)
+                frames = self._whole(video, wanted, outs)
                 if frames is not None:
-                    return self._parts(row, clips, video, wanted, frames)
+                    return [
+                        self._clip(row, clip, part, video.expected.times[numbers], numbers, None)
+                        for clip, part, numbers in zip(clips, frames, wanted, strict=True)
+                    ]
             # What a reader knows of damage depends on its reads: each clip has a reader of its own.
             return [self._alone(row, clip) for clip in clips]
         except _READ_ERRORS as error:
@@ -129,11 +131,23 @@ class ClipReader:
         for each in closed:
             each.reader.close()
 
-    def _whole(self, video: _Open, numbers: npt.NDArray[np.int64], out: Any = None) -> Any:
-        """The frames, or None if some of them are damaged."""
-        reader = video.reader
+    def _whole(
+        self, video: _Open, wanted: Sequence[npt.NDArray[np.int64]], outs: Sequence[Any]
+    ) -> list[Any] | None:  # fmt: skip
+        """The frames of each clip, in its memory if that fits; None if some of them are damaged."""
+        reader, numbers = video.reader, np.concatenate(wanted)
+        shape = reader.output_shape(self._transform)
+        has_room = all(
+            out is not None and out.shape == (len(each), *shape) for each, out in zip(wanted, outs, strict=True)
+        )
         try:
-            frames = reader.batch(numbers, self._transform, out)
+            if has_room:
+                frames = list(outs)
+                reader._batch_into([each.tolist() for each in wanted], self._transform, frames)
+            else:
+                together = reader.batch(numbers, self._transform)
+                ends = np.cumsum([len(each) for each in wanted]).tolist()
+                frames = [together[end - len(each) : end] for each, end in zip(wanted, ends, strict=True)]
         except IndexError:  # it has fewer frames than its index says
             return None
         if not video.expected.holds(reader):
@@ -141,17 +155,6 @@ class ClipReader:
         if reader.num_damaged_packets and not video.expected.find(reader, numbers)[1].all():
             return None
         return frames
-
-    def _parts(
-        self, row: int, clips: Sequence[int], video: _Open, wanted: list[npt.NDArray[np.int64]], frames: Any
-    ) -> list[dict[str, Any] | DamagedClip]:
-        found: list[dict[str, Any] | DamagedClip] = []
-        begin = 0
-        for clip, numbers in zip(clips, wanted, strict=True):
-            part = frames if len(clips) == 1 else frames[begin : begin + len(numbers)]
-            begin += len(numbers)
-            found.append(self._clip(row, clip, part, video.expected.times[numbers], numbers, None))
-        return found
 
     def _open(self, row: int) -> _Open:
         reader = self._index.reader(row, **self._reader_options)
@@ -162,9 +165,9 @@ class ClipReader:
         video = self._open(row)
         with video.reader:
             numbers = video.reader._selected(**self._clips.words(clip))[0]
-            frames = self._whole(video, numbers)
+            frames = self._whole(video, [numbers], [None])
             if frames is not None:
-                return self._parts(row, [clip], video, [numbers], frames)[0]
+                return self._clip(row, clip, frames[0], video.expected.times[numbers], numbers, None)
             return self._damaged(row, clip, video, numbers)
 
     def _damaged(
@@ -228,10 +231,6 @@ class ClipReader:
         layout = str(options.get("layout", "HWC")).upper()
         channels = 8 if layout.endswith("8") else 1 if str(options.get("color")).lower() in ("gray", "grey") else 3
         return (length, channels, height, width) if "CHW" in layout else (length, height, width, channels)
-
-
-def _fits(video: _Open, out: Any, transform: Transform, length: int) -> bool:
-    return out is not None and out.shape == (length, *video.reader.output_shape(transform))
 
 
 def _numpy_dtype(options: Mapping[str, Any]) -> np.dtype[Any] | None:

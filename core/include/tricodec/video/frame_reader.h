@@ -134,8 +134,18 @@ public:
     [[nodiscard]] virtual Tensor batch(const FrameSelection& selection, const Transform& transform) = 0;
     /// The same into memory of the caller's, on the CPU or on a GPU. With `stream`, a GPU's output is written after
     /// what is queued there, and what is queued there later sees it; without one the host waits until it is complete.
-    virtual void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
-                            std::optional<StreamView> stream = std::nullopt) = 0;
+    void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
+                    std::optional<StreamView> stream = std::nullopt) {
+        parts_into({{{indices.begin(), indices.end()}, transform, out}}, stream);
+    }
+    /// One output of a read.
+    struct Part {
+        std::vector<std::int64_t> indices;
+        Transform transform;
+        TensorView out;
+    };
+    /// The same with several outputs, for which each frame is decoded once.
+    virtual void parts_into(std::vector<Part> parts, std::optional<StreamView> stream = std::nullopt) = 0;
 
     /// Takes a frame for a place among those asked. Called for different places at once; again for the same place if
     /// the read has to correct it, and then the last call counts.
@@ -157,12 +167,6 @@ public:
     [[nodiscard]] Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                   const TensorView& out, int max_tasks,
                                   std::optional<StreamView> stream = std::nullopt);
-    /// One output of a read.
-    struct Part {
-        std::vector<std::int64_t> indices;
-        Transform transform;
-        TensorView out;
-    };
     /// How `plan_parts` divides a read into tasks.
     struct PlanOptions {
         int max_tasks = 1;
