@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,10 @@ class TorchcodecClips:
         path, start = self._clips[number]
         return self._decoder(path).get_frames_in_range(start, start + LENGTH).data
 
+    def close(self) -> None:
+        """Closes the decoders: a worker that is forked later would wait for their threads."""
+        self._decoder.cache_clear()
+
     def _open(self, path: str) -> Any:
         from torchcodec.decoders import VideoDecoder
 
@@ -89,6 +93,7 @@ def theirs(clips: list[tuple[str, int]], order: list[list[int]], num_workers: in
     frames = 0
     for batch in DataLoader(dataset, batch_sampler=order, num_workers=num_workers):
         frames += batch.shape[0] * batch.shape[1]
+    dataset.close()
     return frames
 
 
@@ -164,6 +169,19 @@ def measure(folder: Path, description: str, num_runs: int) -> Iterator[results.R
         pairs = zip(found["tricodec", setting.strip()], found[other, other_setting], strict=True)
         row = results.Row("clips in batches", description, "tricodec", setting.strip(), cores=cores, against=other)
         yield row.with_ratios([mine / its for (mine, _), (its, _) in pairs])
+
+
+def table(facts: Mapping[str, str], rows: Sequence[results.Row]) -> str:
+    """The figures for a document."""
+    lines = ["| reader | setting | frames/s | CPU time of a frame |", "|---|---|---|---|"]
+    lines += [
+        f"| {row.contender} | {row.setting or 'a thread a core'} | {row.value:.0f} | {row.cpu_ms:.2f} ms |"
+        for row in rows
+        if not row.against and row.value is not None
+    ]
+    where = f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}"
+    how = f"in shuffled batches of {BATCH}; medians of {rows[0].runs} runs in turn"
+    return f"{where}: {rows[0].input}, {how}.\n\n" + "\n".join(lines) + "\n"
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -184,6 +184,20 @@ def needed_bytes(path: Path, numbers: list[int]) -> int:
     return int(packets[0]["pos"]) + sum(
         int(packet["size"]) for gop in gops for packet in packets[GOP * gop : GOP * (gop + 1)]
     )
+
+
+def table(facts: Mapping[str, str], rows: Sequence[results.Row]) -> str:
+    """The figures for a document."""
+    lines = ["| task | server | tricodec | beside | ratio |", "|---|---|---|---|---|"]
+    figures = {(row.task, row.setting, row.contender): row for row in rows if not row.against}
+    for row in rows:
+        if row.against:
+            ours = figures[row.task, row.setting, row.contender]
+            other = figures.get((row.task, row.setting, row.against)) or figures[row.task, "", row.against]
+            beside = f"{row.against}: {other.value:.2f} s"
+            lines.append(f"| {row.task} | {row.setting} | {ours.value:.2f} s | {beside} | {row.value:.2f}x |")
+    where = f"{facts['cores']} cores of an {facts['cpu']}, which the server shares, {facts['date'][:10]}"
+    return f"{where}: {rows[0].input}; medians of {rows[0].runs} pairs of runs.\n\n" + "\n".join(lines) + "\n"
 
 
 def main() -> int:

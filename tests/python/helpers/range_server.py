@@ -24,6 +24,7 @@ class RangeServer:
 
     url: str
     files: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    tags: dict[str, str] = dataclasses.field(default_factory=dict)
     #: Where requests for a path are led.
     redirects: dict[str, str] = dataclasses.field(default_factory=dict)
     latency_s: float = 0.0
@@ -41,6 +42,7 @@ class RangeServer:
     def put(self, name: str, data: bytes) -> str:
         """Serves data under a name; gives its URL."""
         self.files[f"/{name}"] = data
+        self.tags[f"/{name}"] = f'"{hashlib.md5(data).hexdigest()}"'
         return f"{self.url}/{name}"
 
     def redirect(self, name: str, target: str) -> str:
@@ -90,8 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
         state = self.state
         with state._counted(self.path):
             time.sleep(state.latency_s)
-            data = state.files.get(unquote(self.path.split("?")[0]))
-            tag = ("W/" if state.weak_tags else "") + f'"{hashlib.md5(data or b"").hexdigest()}"'
+            name = unquote(self.path.split("?")[0])
+            data = state.files.get(name)
+            tag = ("W/" if state.weak_tags else "") + state.tags.get(name, '""')
             begin, end = self._range(len(data or b""))
             if self.path in state.redirects:
                 self._head(302, {"Location": state.redirects[self.path]})
@@ -110,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
                 else:
                     self._head(200, facts, end - begin)
                 if body:
-                    self._send(data[begin:end])
+                    self._send(memoryview(data)[begin:end])
 
     def _range(self, size: int) -> tuple[int, int]:
         asked = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
@@ -121,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
             return max(0, size - int(last)), size
         return int(first), min(int(last) + 1, size) if last else size
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, data: memoryview) -> None:
         if self.state._take("num_cut"):
             self.wfile.write(data[: len(data) // 2])
             self.wfile.flush()
