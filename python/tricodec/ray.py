@@ -13,12 +13,12 @@ the same functions, with the same manifest. It needs the extra ``ray``.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import os
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +28,8 @@ import numpy.typing as npt
 from tricodec._dataset._columns import READABLE
 from tricodec._dataset._index import DatasetIndex
 from tricodec._dataset._locate import LOCATED_COLUMNS, located_row
-from tricodec._jobs._batch import BatchSummary, summary_of
-from tricodec._jobs._job import make_job, remove_parts, tasks_of, undone
-from tricodec._jobs._manifest import Manifest
+from tricodec._jobs._batch import BatchSummary, run_job
+from tricodec._jobs._job import make_job
 from tricodec._jobs._processes import perform_here
 from tricodec._jobs._task import Task, source_of
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
@@ -144,16 +143,9 @@ def batch(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     *,
-    options: Mapping[str, Any] | None = None,
-    suffix: str = "",
-    manifest: str | os.PathLike[str] | None = None,
-    retries: int = 2,
-    timeout_s: float = 0,
-    check: str = "size",
-    keep_suffix: bool = False,
-    remote_options: Mapping[str, Any] | None = None,
     num_cpus: float = 1,
     num_gpus: float = 0,
+    **words: Any,
 ) -> BatchSummary:
     """Do a job over many files on a cluster: what `tricodec.batch` does on one machine.
 
@@ -162,9 +154,9 @@ def batch(
     try and not the worker.
 
     Args:
-        job, inputs, output, options, suffix, manifest, retries, timeout_s, check, keep_suffix, remote_options: as
-            `tricodec.batch` takes them.
+        job, inputs, output: as `tricodec.batch` takes them.
         num_cpus, num_gpus: what a file needs, as Ray counts it.
+        **words: the other words of `tricodec.batch`, except workers and on_progress.
 
     Returns:
         What was done.
@@ -176,32 +168,27 @@ def batch(
         ImportError: Ray is not installed.
     """
     data = _ray_data()
-    for name, value in (("retries", retries), ("timeout_s", timeout_s)):
+    given = dict(words)
+    tries = {name: given.pop(name, default) for name, default in (("retries", 2), ("timeout_s", 0))}
+    for name, value in tries.items():
         if value < 0:
             raise ValueError(f"{name} is {value}; expected 0 or more")
-    spec = make_job(
-        job, inputs, output, options=options, suffix=suffix, manifest=manifest, check=check, keep_suffix=keep_suffix,
-        remote_options=remote_options,
-    )  # fmt: skip
-    start = time.monotonic()
-    tasks = tasks_of(spec)
-    made: list[dict[str, Any]] = []
-    with Manifest(spec.manifest) as known:
-        todo = undone(tasks, spec, known)
-        if todo:
-            items = [{"task": json.dumps(task.to_dict())} for task in todo]
-            rows = data.from_items(items, override_num_blocks=min(len(items), _MOST_BLOCKS)).map_batches(
-                _perform, batch_size=1, num_cpus=num_cpus, num_gpus=num_gpus or None,
-                fn_kwargs={"retries": retries, "timeout_s": timeout_s},
-            )  # fmt: skip
-            try:
-                for each in rows.iter_rows():
-                    row = json.loads(each["row"])
-                    known.add(row)
-                    made.append(row)
-            finally:
-                remove_parts(todo)
-        return summary_of(tasks, todo, made, known, time.monotonic() - start, spec.manifest)
+    accepted = [name for name in inspect.signature(make_job).parameters if name not in ("kind", "inputs", "output")]
+    for name in given:
+        if name not in accepted:
+            raise unknown_keyword("batch", name, [*accepted, *tries, "num_cpus", "num_gpus"])
+
+    def rows_of(todo: list[Task], _num_files: int) -> Generator[dict[str, Any]]:
+        if not todo:
+            return
+        items = [{"task": json.dumps(task.to_dict())} for task in todo]
+        rows = data.from_items(items, override_num_blocks=min(len(items), _MOST_BLOCKS)).map_batches(
+            _perform, batch_size=1, num_cpus=num_cpus, num_gpus=num_gpus or None, fn_kwargs=tries
+        )
+        for each in rows.iter_rows():
+            yield json.loads(each["row"])
+
+    return run_job(make_job(job, inputs, output, **given), rows_of)
 
 
 def transcode(inputs: Any, output: Any, **words: Any) -> BatchSummary:

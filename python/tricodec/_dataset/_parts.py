@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tricodec._dataset._columns import arrow
-from tricodec._remote._source import remote
+from tricodec._remote._source import PlacedFile, remote
 from tricodec._remote._stores import is_remote_url
 from tricodec.errors import CorruptDataError, MediaIOError
 
@@ -61,14 +61,12 @@ class TarPart:
             return file.readall() or b""
 
 
-class _Part(io.RawIOBase):
+class _Part(PlacedFile):
     """A place in some bytes of a file. Thread safety: one thread at a time."""
 
     def __init__(self, offset: int, size_bytes: int, name: str) -> None:
-        super().__init__()
-        self.name = name
-        self._offset, self._size = offset, size_bytes
-        self._position = 0
+        super().__init__(name, size_bytes)
+        self._offset = offset
 
     def _bytes(self, place: int, size: int) -> bytes:
         raise io.UnsupportedOperation
@@ -85,38 +83,6 @@ class _Part(io.RawIOBase):
             raise CorruptDataError(f"'{self.name}' ends early: its archive is cut off; write the archive again")
         self._position += len(data)
         return data
-
-    def readinto(self, buffer: Any) -> int:
-        """Fills a prefix of a writable buffer; gives its length."""
-        view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
-    def readall(self) -> bytes:
-        """All bytes from here on."""
-        parts = []
-        while part := self.read(self._size - self._position):
-            parts.append(part)
-        return b"".join(parts)
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Goes to an offset from the start, the place or the end, as files do."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
-        self._position = max(base + offset, 0)
-        return self._position
-
-    def tell(self) -> int:
-        """The place of the next read."""
-        return self._position
-
-    def readable(self) -> bool:
-        """Always True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Always True."""
-        return True
 
 
 class _LocalPart(_Part):

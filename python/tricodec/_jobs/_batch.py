@@ -10,12 +10,12 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tricodec._jobs._job import make_job, remove_parts, tasks_of, undone
+from tricodec._jobs._job import Job, make_job, remove_parts, tasks_of, undone
 from tricodec._jobs._kinds import refuse_other
 from tricodec._jobs._manifest import Manifest
 from tricodec._jobs._processes import run_tasks
@@ -141,43 +141,46 @@ def batch(
         job, inputs, output, options=options, suffix=suffix, manifest=manifest, check=check, keep_suffix=keep_suffix,
         remote_options=remote_options,
     )  # fmt: skip
+
+    def rows_of(todo: list[Task], num_files: int) -> Generator[dict[str, Any]]:
+        shown = _Shown(num_files, num_files - len(todo), time.monotonic(), on_progress)
+        processes = workers or len(os.sched_getaffinity(0))
+        with closing(
+            run_tasks(todo, workers=processes, retries=retries, timeout_s=timeout_s, on_frames=shown.frames)
+        ) as rows:  # fmt: skip
+            for row in rows:
+                yield row
+                shown.end(row)  # it is in the manifest
+
+    return run_job(spec, rows_of)
+
+
+def run_job(spec: Job, rows_of: Callable[[list[Task], int], Generator[dict[str, Any]]]) -> BatchSummary:
+    """Does what a job still has to do, and keeps its manifest.
+
+    Args:
+        spec: the job.
+        rows_of: does tasks, given them and the number of all; gives the row of each when it has ended.
+
+    Raises:
+        MediaNotFoundError, BlockingIOError, MediaIOError: as `batch`.
+    """
     start = time.monotonic()
     tasks = tasks_of(spec)
     made: list[dict[str, Any]] = []
     with Manifest(spec.manifest) as known:
         remove_parts(tasks)
         todo = undone(tasks, spec, known)
-        shown = _Shown(len(tasks), len(tasks) - len(todo), start, on_progress)
-        rows = run_tasks(
-            todo, workers=workers or len(os.sched_getaffinity(0)), retries=retries, timeout_s=timeout_s,
-            on_frames=shown.frames,
-        )  # fmt: skip
         try:
-            with closing(rows):
+            with closing(rows_of(todo, len(tasks))) as rows:
                 for row in rows:
-                    known.add(row)
+                    try:
+                        known.add(row)
+                    except OSError as error:
+                        raise MediaIOError(f"writing the manifest '{spec.manifest}' failed: {error}") from error
                     made.append(row)
-                    shown.end(row)
-        except OSError as error:
-            raise MediaIOError(f"writing the manifest '{spec.manifest}' failed: {error}") from error
         finally:
             remove_parts(todo)
-        return summary_of(tasks, todo, made, known, time.monotonic() - start, spec.manifest)
-
-
-def summary_of(
-    tasks: list[Task], todo: list[Task], made: list[dict[str, Any]], known: Manifest, seconds: float, manifest: Path
-) -> BatchSummary:
-    """The summary of a run.
-
-    Args:
-        tasks: of the job.
-        todo: those that this run had to do.
-        made: their rows.
-        known: the manifest, with all rows.
-        seconds: that the run took.
-        manifest: its file.
-    """
     ends = [known.rows[task.output] for task in tasks if task.output in known.rows]
     failed = [row for row in ends if row["status"] not in DONE]
     return BatchSummary(
@@ -187,8 +190,8 @@ def summary_of(
         statuses=dict(sorted(Counter(row["status"] for row in ends).items())),
         num_frames=sum(row.get("num_frames") or 0 for row in made),
         bytes_written=sum(row.get("size_bytes") or 0 for row in made),
-        seconds=seconds,
-        manifest=str(manifest),
+        seconds=time.monotonic() - start,
+        manifest=str(spec.manifest),
         errors={row["source"]: row["error"] for row in failed[:_MOST_ERRORS]},
     )
 

@@ -200,44 +200,31 @@ class RemoteSource:
         return self._connection
 
 
-class RemoteFile(io.RawIOBase):
-    """A place in a RemoteSource. Thread safety: one thread at a time."""
+class PlacedFile(io.RawIOBase):
+    """A file object (binary, seekable, read only) with a size that is known. Its subclasses have `read`.
 
-    def __init__(self, connection: _Connection, name: str) -> None:
+    Thread safety: one thread at a time.
+    """
+
+    def __init__(self, name: str, size_bytes: int) -> None:
         super().__init__()
         self.name = name
-        self._connection = connection
-        self._pieces = connection.pieces
-        self._largest_window = min(LARGEST_WINDOW_BYTES, self._pieces.max_bytes // 4)
-        self._size = connection.version().size_bytes
+        self._size = size_bytes
         self._position = 0
-        self._continues_at = -1
-        self._window = SMALLEST_WINDOW_BYTES
-        self._streams = False  # the reads follow each other, past what was announced
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes, and fewer where the next ones are not here yet; -1 is all to the end."""
-        if size is None or size < 0:
-            return self.readall()
-        size = min(size, self._size - self._position)
-        if size <= 0:
-            return b""
-        if self._streams and self._position == self._continues_at:
-            self._read_ahead()
-        data = self._pieces.read(self._position, size)
-        while data is None:
-            self._fetch_here()
-            data = self._pieces.read(self._position, size)
-        self._position += len(data)
-        self._continues_at = self._position
-        return bytes(data)
 
     def readinto(self, buffer: Any) -> int:
         """Fills a prefix of a writable buffer; gives its length."""
         view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
+        data = self.read(len(view)) or b""
         view[: len(data)] = data
         return len(data)
+
+    def readall(self) -> bytes:
+        """All bytes from here on."""
+        parts = []
+        while part := self.read(max(self._size - self._position, 0)):
+            parts.append(part)
+        return b"".join(parts)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Goes to an offset from the start, the place or the end, as files do."""
@@ -258,6 +245,36 @@ class RemoteFile(io.RawIOBase):
     def seekable(self) -> bool:
         """Always True."""
         return True
+
+
+class RemoteFile(PlacedFile):
+    """A place in a RemoteSource. Thread safety: one thread at a time."""
+
+    def __init__(self, connection: _Connection, name: str) -> None:
+        super().__init__(name, connection.version().size_bytes)
+        self._connection = connection
+        self._pieces = connection.pieces
+        self._largest_window = min(LARGEST_WINDOW_BYTES, self._pieces.max_bytes // 4)
+        self._continues_at = -1
+        self._window = SMALLEST_WINDOW_BYTES
+        self._streams = False  # the reads follow each other, past what was announced
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes, and fewer where the next ones are not here yet; -1 is all to the end."""
+        if size is None or size < 0:
+            return self.readall()
+        size = min(size, self._size - self._position)
+        if size <= 0:
+            return b""
+        if self._streams and self._position == self._continues_at:
+            self._read_ahead()
+        data = self._pieces.read(self._position, size)
+        while data is None:
+            self._fetch_here()
+            data = self._pieces.read(self._position, size)
+        self._position += len(data)
+        self._continues_at = self._position
+        return bytes(data)
 
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Fetches ranges (offset, size in bytes) ahead, several at once, in their order."""

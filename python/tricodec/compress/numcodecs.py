@@ -13,9 +13,8 @@ import numpy as np
 from numcodecs.abc import Codec as _Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
 
-from tricodec.compress import Codec
 from tricodec.compress._options import without_trust
-from tricodec.compress._whole import chunk_bytes_of
+from tricodec.compress._whole import codec_of
 
 
 class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
@@ -51,18 +50,7 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
         self.algorithm_type = algorithm_type
         self.level = level
         self._trusted = trusted
-        self._codec = self._make(0)  # finds wrong options now, and decodes
-
-    def _make(self, num_bytes: int) -> Codec:
-        return Codec(
-            algorithm=self.algorithm,
-            uncomp_chunk_size=chunk_bytes_of(self.chunk_bytes, self.algorithm, num_bytes),
-            data_type=self.data_type,
-            algorithm_type=self.algorithm_type,
-            level=self.level,
-            trusted=self._trusted,
-            device="cpu",
-        )
+        self._codec = codec_of(self, 0, trusted)  # finds wrong options now, and decodes
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Tricodec:
@@ -76,7 +64,7 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
     def encode(self, buf: Any) -> bytes:
         """The compressed bytes of a buffer."""
         data = ensure_contiguous_ndarray(buf)
-        return bytes(self._make(data.nbytes).encode(data))
+        return bytes(codec_of(self, data.nbytes, self._trusted).encode(data))
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The bytes of a compressed buffer, in ``out`` if it is given."""

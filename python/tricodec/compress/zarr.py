@@ -17,9 +17,8 @@ from zarr.core.array_spec import ArraySpec
 from zarr.core.buffer import Buffer
 from zarr.core.common import JSON, parse_named_configuration
 
-from tricodec.compress import Codec
 from tricodec.compress._options import without_trust
-from tricodec.compress._whole import chunk_bytes_of
+from tricodec.compress._whole import codec_of
 
 try:
     from tricodec.compress._zarr_standard import GzipCodec, LZ4Codec, ZstdCodec, use_for_standard_codecs
@@ -60,27 +59,16 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
         kept = {k: v for k, v in asdict(self).items() if v is not None and k != "trusted"}
         return {"name": "tricodec", "configuration": kept}
 
-    def _codec(self, num_bytes: int = 0) -> Codec:
-        return Codec(
-            algorithm=self.algorithm,
-            uncomp_chunk_size=chunk_bytes_of(self.chunk_bytes, self.algorithm, num_bytes),
-            data_type=self.data_type,
-            algorithm_type=self.algorithm_type,
-            level=self.level,
-            trusted=self.trusted,
-            device="cpu",
-        )
-
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         def work() -> Any:
-            return np.asarray(self._codec().decode(chunk_bytes.as_numpy_array()))
+            return np.asarray(codec_of(self, 0, self.trusted).decode(chunk_bytes.as_numpy_array()))
 
         return chunk_spec.prototype.buffer.from_array_like(await asyncio.to_thread(work))
 
     async def _encode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer | None:
         def work() -> Any:
             data = chunk_bytes.as_numpy_array()
-            return np.asarray(self._codec(data.nbytes).encode(data))
+            return np.asarray(codec_of(self, data.nbytes, self.trusted).encode(data))
 
         return chunk_spec.prototype.buffer.from_array_like(await asyncio.to_thread(work))
 
