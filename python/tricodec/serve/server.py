@@ -33,7 +33,10 @@ _LOG = logging.getLogger("tricodec.serve")
 _START_ATTEMPTS = 3
 _CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
 _METRICS_SECONDS = 3.0
-_WITHOUT_STUBS_SECONDS = 1.0
+_WITHOUT_STUBS_SECONDS, _AFTER_STUBS_SECONDS = 1.0, 0.2
+"""How long a server that is told to end may take without stubs: it had none, or they have ended. It looks for the end
+of its models once a second.
+"""
 _LOOK_SECONDS = 1.0
 
 # The first program of the server's process: requests a signal at the parent's end, then runs tritonserver. A child of
@@ -430,12 +433,12 @@ def _end_process(process: subprocess.Popen[bytes], timeout_seconds: float) -> No
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + timeout_seconds
-        no_stubs = 0.0
+        no_stubs, patience = 0.0, _AFTER_STUBS_SECONDS if any(find_stubs(process.pid)) else _WITHOUT_STUBS_SECONDS
         while process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
             # A server that had a dead stub waits for it in vain: all models have ended when all stubs have.
             no_stubs = 0.0 if any(find_stubs(process.pid)) else no_stubs or time.monotonic()
-            if no_stubs and time.monotonic() > no_stubs + _WITHOUT_STUBS_SECONDS:
+            if no_stubs and time.monotonic() > no_stubs + patience:
                 break
     # The rest of the session: a server that did not end, or stubs of a server that crashed.
     with contextlib.suppress(ProcessLookupError, PermissionError):

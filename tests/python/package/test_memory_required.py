@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import itertools
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -81,10 +82,16 @@ def expect_near(need: tricodec.MemoryRequired, peaks: list[int]) -> None:
     assert abs(need.host_bytes - max(peaks)) <= 0.25 * max(peaks) + 4096, (need, peaks)
 
 
-@pytest.mark.parametrize("request_", REQUESTS, ids="-".join)
-@pytest.mark.parametrize(
-    ("clip", "num_workers"), [("h264_bframes.mp4", 4), *((clip, workers) for clip in CODECS for workers in (1, 2))]
-)
+def cases() -> Iterator[Any]:
+    """Each codec with each request; those by several workers, which wait until these work at once, in part slow."""
+    for clip, num_workers in [("h264_bframes.mp4", 4), *itertools.product(CODECS, (1, 2))]:
+        for request in REQUESTS:
+            chosen = num_workers == 1 or request in ({"batch_size": 8, "size": (224, 224)}, {"frames": True})
+            name = "-".join([clip, str(num_workers), *request])
+            yield pytest.param(clip, num_workers, request, marks=[] if chosen else pytest.mark.slow, id=name)
+
+
+@pytest.mark.parametrize(("clip", "num_workers", "request_"), list(cases()))
 def test_the_answer_is_within_a_quarter_of_the_peak(clip: str, num_workers: int, request_: dict[str, Any]) -> None:
     need = tricodec.memory_required(generated(clip), device="cpu", num_workers=num_workers, **request_)
 

@@ -34,7 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     repository = variants(
         tmp_path_factory.mktemp("repository"), "dali_clip", dali_clip={"workers": "2"}, one_worker={"workers": "1"}
     )
-    own_model(repository, "own")
+    own_model(repository, "own", workers="1")
     own_model(repository, "inline", isolation="none")
     whole_frames = OWN.replace("fn.reductions.max(frames, axes=[1, 2, 3])", "frames")
     own_model(repository, "strict", whole_frames, max_output_bytes="3000000", max_input_bytes="400000", workers="1")
