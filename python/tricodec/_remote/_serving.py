@@ -76,6 +76,8 @@ class SourceServer:
             assert self._first is not None
             with theirs:
                 socket.send_fds(self._first, [b"\0"], [theirs.fileno()])
+            if self._connection is not None:
+                self._connection.close()  # the parent's, which keeps its own
             self._connection, self._pid = ours, os.getpid()
 
     def _start(self) -> None:

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import tricodec
 from dali_testing import Sequence, read_batches, reading_pipeline, sequences_of
+from forked import PRELUDE
 from media import generated
+from programs import printed_by
 from range_server import range_server_process
 
 pytestmark = pytest.mark.needs_dali
@@ -96,6 +98,28 @@ def test_the_videos_of_an_index_may_have_urls(url: str, tmp_path: Path) -> None:
 
     names = [Path(path).name for path in index.table["path"].to_pylist()]
     expect_same(found, read_batches(2, filenames=[str(generated(name)) for name in names], **ARGUMENTS))
+
+
+def test_a_forked_child_reads_by_the_process_of_its_parent(url: str) -> None:
+    printed_by(
+        PRELUDE
+        + f"""
+from dali_testing import read_batches
+before = tricodec.remote({f"{url}/bucket/{CLIPS[0]}"!r})
+after = tricodec.remote({f"{url}/bucket/{CLIPS[1]}"!r})
+def frames(source):
+    (batch,) = read_batches(1, filenames=[source], batch_size=1, sequence_length=12, size=(48, 64))
+    return md5(batch[0].frames)
+expected = [md5(tricodec.decode_video(each, count=12, size=(48, 64)).frames)
+            for each in ({str(generated(CLIPS[0]))!r}, {str(generated(CLIPS[1]))!r})]
+before.serve()
+def work():
+    assert [frames(before), frames(after)] == expected
+in_children(work, 2)
+work()
+""",
+        PYTHONPATH=str(Path(__file__).parents[1] / "helpers"),
+    )
 
 
 def test_without_its_process_a_pipeline_fails_and_the_next_one_works(url: str) -> None:
