@@ -16,7 +16,7 @@ from benchmarks import clocks_table, exactness, readme_table, reliability, resul
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.compress import zarr_stores
-from benchmarks.decode import plot, remote
+from benchmarks.decode import dataset_clips, plot, remote
 from benchmarks.decode import table as decode_table
 from benchmarks.encode import table as encode_table
 from benchmarks.environment import ROOT
@@ -57,6 +57,7 @@ def _compression(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/notes/benchmarks_cpu.md", "performance", decode_table.summary, "cpu.csv"),
     ("docs/notes/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
+    ("docs/howto/train_pytorch.md", "loaders", dataset_clips.table, "dataset_clips.csv"),
     ("docs/howto/remote.md", "remote", remote.table, "remote.csv"),
     ("docs/explanation/one_arithmetic.md", "kernels", decode_table.kernels, "cpu.csv"),
     ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),

@@ -180,7 +180,7 @@ def table(facts: Mapping[str, str], rows: Sequence[results.Row]) -> str:
         if not row.against and row.value is not None
     ]
     where = f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}"
-    how = f"in shuffled batches of {BATCH}; medians of {rows[0].runs} runs in turn"
+    how = f"in shuffled batches of {BATCH}; medians of {rows[0].runs} runs"
     return f"{where}: {rows[0].input}, {how}.\n\n" + "\n".join(lines) + "\n"
 
 
