@@ -102,10 +102,11 @@ class Outcomes:
 
 
 class Recorder:
-    """Pytest's plugin that sorts the outcomes by file."""
+    """Pytest's plugin that sorts the outcomes by file. The reasons name no folder of this machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.files: dict[str, Outcomes] = {}
+        self._folder = f"{folder}/"
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Called after each phase of a test."""
@@ -119,7 +120,7 @@ class Recorder:
         if report.skipped:
             file.left_out[name] = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else ""
             return
-        text = report.longreprtext
+        text = report.longreprtext.replace(self._folder, "")
         if _PRIVATE_ATTRIBUTE.search(text.rpartition("\nE ")[2] or text):
             file.left_out[name] = PRIVATE
         else:
@@ -158,7 +159,7 @@ def run(folder: Path, arguments: Sequence[str] = ()) -> dict[str, Outcomes]:
     tricodec.compat.install("torchcodec")
     for name in ("torchcodec.samplers", "torchcodec.transforms"):  # packages there, modules here
         importlib.import_module(name).__path__ = []
-    recorder = Recorder()
+    recorder = Recorder(folder)
     pytest.main(["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(folder), str(folder), *arguments],
                 plugins=[recorder])  # fmt: skip
     return recorder.files

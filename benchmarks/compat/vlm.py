@@ -25,6 +25,7 @@ LOADERS = ("tricodec", "torchcodec", "decord", "pyav", "opencv", "control")
 #: Figures of a run, their units, and how many of the latter are one.
 FIGURES = {
     "requests_per_s": "requests/s", "p50_s": "s", "p99_s": "s", "late_p99_ms": "ms", "late_max_ms": "ms",
+    "held_max_ms": "ms",
 }  # fmt: skip
 
 
@@ -44,10 +45,13 @@ def rows_of(clip: str, at_once: int, name: str, cores: int, runs: list[dict[str,
     """A row a figure."""
     rows = []
     for figure, unit in FIGURES.items():
+        values = [run[figure] for run in runs if run[figure] is not None]
+        if not values:
+            continue
         row = Row(task=figure, input=clip, contender=name, setting=f"{at_once} at once", unit=unit, cores=cores)
         memory = max(run["memory_mb"] for run in runs) if figure == "requests_per_s" else None
         used = 1000 * min(run["cpu_s"] for run in runs) if figure == "requests_per_s" else None
-        rows.append(row.with_runs([run[figure] for run in runs], memory_mb=memory, cpu_ms=used))
+        rows.append(row.with_runs(values, memory_mb=memory, cpu_ms=used))
     return rows
 
 

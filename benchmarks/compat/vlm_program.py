@@ -3,8 +3,9 @@
 
 Requests for a clip's frames at 2 fps come AT_ONCE at a time. A thread loads each, as servers do, while the event loop
 ticks. The loaders are those of transformers and tricodec's adapter. `control` loads nothing: it keeps a core busy
-without the interpreter's lock. The result is JSON: requests a second, latencies, processor time, and how late the
-ticks were.
+without the interpreter's lock. The result is JSON: requests a second, latencies, processor time, how late the ticks
+were, and how long a thread with real-time priority waited for the interpreter's lock while one loader worked. Of such a
+wait only the processor time of the loader's thread counts, so other work on the machine does not.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import resource
 import sys
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +26,8 @@ import numpy as np
 
 _FPS = 2
 _TICK = 0.001
+_BEAT = 0.0002
+_HELD_REQUESTS = 4
 
 
 def indices(metadata: Any, **_: Any) -> list[int]:
@@ -30,10 +35,12 @@ def indices(metadata: Any, **_: Any) -> list[int]:
     return np.arange(0, metadata.total_num_frames, metadata.fps / _FPS).astype(int).tolist()  # type: ignore[no-any-return]
 
 
+_DATA = bytes(1 << 24)
+
+
 def _control(clip: str, sample: Callable[..., Any]) -> Any:
-    data = bytes(1 << 24)
     for _ in range(30):
-        hashlib.sha256(data)
+        hashlib.sha256(_DATA)
 
 
 def loader(name: str) -> Callable[[str, Callable[..., Any]], Any]:
@@ -47,6 +54,33 @@ def loader(name: str) -> Callable[[str, Callable[..., Any]], Any]:
     from transformers import video_utils
 
     return video_utils.VIDEO_DECODERS[name]  # type: ignore[no-any-return]
+
+
+def longest_hold(work: Callable[[], Any]) -> float | None:
+    """The longest time in seconds that `work` holds the interpreter's lock; None without the right to such priority."""
+    holds: list[float] = []
+    done = threading.Event()
+    clock = time.pthread_getcpuclockid(threading.get_ident())  # type: ignore[attr-defined]  # of POSIX
+
+    def beat() -> None:
+        try:
+            os.sched_setscheduler(threading.get_native_id(), os.SCHED_FIFO, os.sched_param(1))
+        except PermissionError:
+            return
+        while not done.is_set():
+            used, started = time.clock_gettime(clock), time.perf_counter()
+            time.sleep(_BEAT)
+            waited = time.perf_counter() - started - _BEAT
+            holds.append(min(waited, time.clock_gettime(clock) - used))
+
+    beater = threading.Thread(target=beat)
+    beater.start()
+    try:
+        work()
+    finally:
+        done.set()
+        beater.join()
+    return max(holds, default=None)
 
 
 async def _tick(late: list[float], done: asyncio.Event) -> None:
@@ -78,6 +112,7 @@ async def serve(load: Callable[..., Any], clip: str, at_once: int, num_requests:
         elapsed, used = time.perf_counter() - begun, time.process_time() - used
         done.set()
         await ticker
+    held = longest_hold(lambda: [load(clip, indices) for _ in range(_HELD_REQUESTS)])
     return {
         "requests_per_s": num_requests / elapsed,
         "p50_s": float(np.percentile(seconds, 50)),
@@ -85,6 +120,7 @@ async def serve(load: Callable[..., Any], clip: str, at_once: int, num_requests:
         "cpu_s": used / num_requests,
         "late_p99_ms": float(np.percentile(late, 99)) * 1000,
         "late_max_ms": max(late) * 1000,
+        "held_max_ms": None if held is None else held * 1000,
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

@@ -73,8 +73,13 @@ def test_outcomes_are_sorted_and_told(tmp_path: Path) -> None:
 
 def test_the_table_of_loaders_has_each_figure() -> None:
     run = {"requests_per_s": 2.5, "p50_s": 0.4, "p99_s": 0.9, "cpu_s": 0.7, "late_p99_ms": 1.25, "late_max_ms": 4.0,
-           "memory_mb": 300.0}  # fmt: skip
+           "held_max_ms": 0.62, "memory_mb": 300.0}  # fmt: skip
     rows: list[Row] = vlm.rows_of("h264.mp4", 8, "tricodec", 2, [run])
     text = table.serving({"cores": "2", "cpu": "CPU", "date": "2026-11-26T01:02:03"}, rows)
-    line = "| h264.mp4 | 8 at once | tricodec | 700 ms | 300 MB | 1 ms |"
+    line = "| h264.mp4 | 8 at once | tricodec | 700 ms | 300 MB | 0.6 ms | 1 ms |"
     assert line in text
+
+
+def test_a_lock_that_was_not_watched_has_no_row() -> None:
+    run = dict.fromkeys(vlm.FIGURES, 1.0) | {"held_max_ms": None, "cpu_s": 0.7, "memory_mb": 300.0}
+    assert "held_max_ms" not in {row.task for row in vlm.rows_of("a.mp4", 1, "tricodec", 2, [run])}
