@@ -159,9 +159,15 @@ def _received(
         slots[number] = whole
     array = slots[number].numpy()
     memory, tail = array[:-_TAIL_BYTES], array[-_TAIL_BYTES:]
-    weakref.finalize(memory, tail.fill, 0).atexit = False  # torch keeps `memory` as long as a tensor refers to it
+    # torch keeps `memory` as long as a tensor refers to it.
+    weakref.finalize(memory, _free, tail, os.getpid()).atexit = False
     shape, stride, dtype = place
     return {"frames": torch.from_numpy(memory).view(dtype).as_strided(shape, stride), **rest}
+
+
+def _free(tail: Any, process: int) -> None:
+    if os.getpid() == process:  # a child made by fork() drops its copies, and the parent still has the frames
+        tail.fill(0)
 
 
 def forget_ended_workers() -> None:

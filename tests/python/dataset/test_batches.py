@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import os
 import pickle
 import shutil
 import threading
@@ -186,6 +187,23 @@ def test_memory_of_workers_that_a_program_drops_is_used_again(clips: tricodec.Da
         np.testing.assert_array_equal(batch["frames"][0].numpy(), clips[int(batch["clip"][0])]["frames"])
         del batch
     assert len(places) < len(clips) // 3
+
+
+@pytest.mark.needs_torch
+def test_a_child_that_drops_a_batch_leaves_it_to_its_parent(clips: tricodec.Dataset) -> None:
+    from tricodec.torch import ClipLoader
+
+    batches = iter(ClipLoader(clips, 1, seed=2, num_workers=1, read_ahead_bytes=0))
+    kept = next(batches)
+    expected = clips[int(kept["clip"][0])]["frames"]
+    next(batches)  # so that `kept` alone refers to the frames
+    child = os.fork()
+    if child == 0:
+        del kept
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    for _ in batches:
+        np.testing.assert_array_equal(kept["frames"][0].numpy(), expected)
 
 
 @pytest.mark.needs_torch
