@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import clocks_table, exactness, readme_table, reliability, results
+from benchmarks import clocks_table, exactness, newcomer, readme_table, reliability, results
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.compress import zarr_stores
@@ -102,6 +102,9 @@ def rendered() -> Iterator[tuple[Path, str]]:
     document = ROOT / "docs/explanation/reliability.md"
     trials = reliability.table(*results.read(reliability.PATH, reliability.Trial))
     texts[document] = replaced(document.read_text(), "trials", trials)
+    document = ROOT / "docs/notes/2026-11-measurements-tools.md"
+    steps = newcomer.table(*results.read(newcomer.PATH, newcomer.Step))
+    texts[document] = replaced(texts.get(document) or document.read_text(), "newcomer", steps)
     yield from texts.items()
     yield ROOT / _PLOT, plot.draw(results.read(results.FOLDER / "cpu.csv")[1])
 

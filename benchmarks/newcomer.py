@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tools/newcomer.py timed: one row a system and command in results/newcomer.csv, and the table of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from benchmarks import results
+from benchmarks.environment import environment
+from benchmarks.goals import header, line
+
+PATH = results.FOLDER / "newcomer.csv"
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A command of README on a system that had nothing.
+
+    Attributes:
+        system: its name and version.
+        command: of README.
+        note: in words.
+        seconds: by the clock.
+        processor_seconds: user and system, of all processes.
+        date: of the run.
+        commit: that was built.
+    """
+
+    system: str
+    command: str
+    note: str = ""
+    seconds: int = 0
+    processor_seconds: int = 0
+    date: str = ""
+    commit: str = ""
+
+
+def record(step: Step) -> None:
+    """Writes a step that ran on this machine, in place of the last one of the same system and command."""
+    facts = environment(0)
+    new = dataclasses.replace(step, date=str(facts["date"])[:10], commit=str(facts["commit"])[:12])
+    known = results.read(PATH, Step)[1] if PATH.is_file() else []
+    others = [each for each in known if (each.system, each.command) != (new.system, new.command)]
+    machine = {name: facts[name] for name in ("cpu", "cores", "kernel")}
+    results.write(PATH, machine, [*others, new])
+
+
+def table(facts: Mapping[str, str], steps: Iterable[Step]) -> str:
+    """A line a step."""
+    lines = [header(["system", "command", "seconds", "of processors", "date", "beside"])]
+    for step in steps:
+        cells = [step.system, f"`{step.command}`", str(step.seconds), str(step.processor_seconds), step.date]
+        lines.append(line([*cells, step.note or "nothing"]))
+    return "".join([*lines, f"\n{facts['cores']} cores, {facts['cpu']}.\n"])
