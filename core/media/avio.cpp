@@ -52,7 +52,9 @@ bool index_goes_back(const AVFormatContext& context) {
 }
 
 AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
-    : reader_(std::make_unique<CountingReader>(source.open())), spool_(source.forward_spool()) {
+    : reader_(std::make_unique<CountingReader>(source.open())),
+      spool_(source.forward_spool()),
+      claims_(source.name(), [this] { return size_bytes(); }) {
     const int size = buffer_bytes > 0 ? buffer_bytes : kReadBytes;
     auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
     TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a read buffer");
@@ -68,8 +70,21 @@ std::optional<std::int64_t> AvioReader::size_bytes() const {
     return spool_ ? spool_->known_size_bytes() : reader_->size_bytes();
 }
 
+void AvioReader::set_format(const AVInputFormat& format) {
+    claims_.set_format(format.name);
+}
+
 void AvioReader::opened(bool goes_back) {
-    if (spool_ && !goes_back) spool_->keep_no_more();
+    if (!spool_ || goes_back) return;
+    spool_->keep_no_more();
+    keeps_bytes_ = false;
+}
+
+/// Of bytes that libavformat is about to get.
+void AvioReader::expect_honest_claims(std::span<const std::byte> bytes) {
+    auto* reader = keeps_bytes_ ? reader_.get() : nullptr;
+    const SampleClaims::Bytes seen(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    if (claims_.see(reader, position_, seen)) reader_->seek(position_ + static_cast<std::int64_t>(bytes.size()));
 }
 
 AvioReader::~AvioReader() {
@@ -99,6 +114,7 @@ int AvioReader::read(void* self, std::uint8_t* data, int size) {
         TRICODEC_EXPECT(
             count <= static_cast<std::size_t>(size), io,
             "a reader returned " + std::to_string(count) + " bytes where " + std::to_string(size) + " were asked for");
+        me.expect_honest_claims({reinterpret_cast<const std::byte*>(data), count});
         me.position_ += static_cast<std::int64_t>(count);
         return static_cast<int>(count);
     } catch (...) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "media/ffmpeg.h"
+#include "media/sample_claims.h"
 #include "media/spool.h"
 #include "tricodec/media/media_source.h"
 #include "tricodec/media/media_target.h"
@@ -64,6 +65,8 @@ public:
     [[nodiscard]] bool seekable() const noexcept { return spool_ == nullptr; }
     /// The size of the source, as far as it is known by now.
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const;
+    /// To be called before a demuxer is opened. Throws what SampleClaims throws.
+    void set_format(const AVInputFormat& format);
     /// To be called when the source is open. `goes_back`: the container needs bytes that were read already.
     void opened(bool goes_back);
     /// Lends the reader to `look`, then restores its position.
@@ -83,8 +86,12 @@ private:
     static std::int64_t seek(void* self, std::int64_t offset, int whence);
     void move_to(std::int64_t position);
 
+    void expect_honest_claims(std::span<const std::byte> bytes);
+
     std::unique_ptr<CountingReader> reader_;
     std::shared_ptr<Spool> spool_;  // for a source that is read in order
+    SampleClaims claims_;
+    bool keeps_bytes_ = true;  // the reader can go back to what it gave
     AVIOContext* context_ = nullptr;
     std::int64_t position_ = 0;
     int most_bytes_ = 64 * 1024;  // of the next read into libavformat's buffer

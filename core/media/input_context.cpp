@@ -44,6 +44,7 @@ InputContext::InputContext(const MediaSource& source, InputOptions options)
     ff::install_log();
     const ff::CallLog call_log;
     if (options_.format == nullptr) expect_format();
+    io_->set_format(*options_.format);
     options_.settings["protocol_whitelist"] = "";
     options_.settings["format_whitelist"] = options_.format->name;
     open();
