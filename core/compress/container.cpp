@@ -204,7 +204,7 @@ std::vector<ChunkPlace> read_table(const Container& c, ByteView table) {
 }
 
 std::uint64_t head_bytes(const ChunkOptions& options, std::uint64_t num_chunks) noexcept {
-    return table_start(options.algorithm, options.release) + 16 * num_chunks;
+    return align_up(table_start(options.algorithm, options.release) + 16 * num_chunks, chunk_alignment(options));
 }
 
 std::uint32_t type_number(ElementType type, int release) noexcept {
@@ -217,18 +217,19 @@ void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncomp
                 std::span<const std::uint64_t> sizes) {
     const bool five = options.release == 5;
     const std::uint64_t table = table_start(options.algorithm, options.release);
-    const std::uint64_t data_offset = table + 16 * sizes.size();
+    const std::uint64_t data_offset = head_bytes(options, sizes.size());
     TRICODEC_EXPECT(data_offset <= UINT32_MAX, invalid_argument,
                     "uncomp_chunk_size " + std::to_string(chunk_bytes) + " makes " + std::to_string(sizes.size()) +
                         " chunks with a table of more than 4 GiB; use larger chunks");
     std::memset(to, 0, table);
+    std::memset(to + table + 16 * sizes.size(), 0, data_offset - table - 16 * sizes.size());
     std::uint64_t offset = 0;
     std::uint64_t end = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         store<std::uint64_t>(to + table + 8 * i, offset);
         store<std::uint64_t>(to + table + 8 * (sizes.size() + i), sizes[i]);
         end = offset + sizes[i];
-        offset = align_up(end, kChunkAlignment);
+        offset = align_up(end, chunk_alignment(options));
     }
     store<std::uint32_t>(to, five ? kMagic5 : kMagic6);
     to[4] = static_cast<std::byte>(options.release);

@@ -22,6 +22,11 @@ namespace tricodec::compress {
 inline constexpr std::size_t kLargestHeader = 96;  // header and options of any version
 inline constexpr std::uint64_t kChunkAlignment = 8;
 
+/// Where chunks begin: at multiples of this, as their readers need them. NVIDIA's reads ANS of release 6 in place.
+[[nodiscard]] constexpr std::uint64_t chunk_alignment(const ChunkOptions& options) noexcept {
+    return options.algorithm == Compression::ans && options.release == 6 ? 16 : kChunkAlignment;
+}
+
 /// The checked header of a container.
 struct Container {
     int version = 5;

@@ -181,6 +181,7 @@ void CompressJob::write_head_of(std::size_t item, std::byte* to) const {
 /// Copies heads and chunks to the memory of the caller, in one launch.
 void CompressJob::assemble(const BatchPlacer& place) {
     const bool native = engine_->is_native();
+    const std::size_t alignment = chunk_alignment(engine_->chunk_options());
     std::vector<std::size_t> totals;
     totals.reserve(input_sizes_.size());
     items_.reserve(input_sizes_.size());
@@ -189,7 +190,7 @@ void CompressJob::assemble(const BatchPlacer& place) {
         Item item{next, 0, 0};
         std::size_t data = 0;
         for (; next < chunks_.size() && chunks_[next].item == i; ++next) {
-            data = align_up(data, kChunkAlignment) + sizes_[next];
+            data = align_up(data, alignment) + sizes_[next];
         }
         item.num_chunks = next - item.first_chunk;
         if (!native && item.num_chunks == 0 && empty_stream_.empty()) empty_stream_ = engine_->empty_stream();
@@ -219,7 +220,7 @@ void CompressJob::assemble(const BatchPlacer& place) {
         std::size_t at = 0;
         for (std::size_t c = first; c < first + count; ++c) {
             const std::size_t end = at + sizes_[c];
-            const std::size_t zeros = c + 1 == first + count ? 0 : align_up(end, kChunkAlignment) - end;
+            const std::size_t zeros = c + 1 == first + count ? 0 : align_up(end, alignment) - end;
             copies.push_back({address(chunks_[c].to), address(to + at), sizes_[c], zeros});
             at = end + zeros;
         }

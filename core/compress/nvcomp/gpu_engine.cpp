@@ -110,7 +110,7 @@ std::size_t GpuEngine::max_compressed_bytes(std::size_t size_bytes) const {
     if (!is_native()) return prefix_bytes() + bound(size_bytes);
     const std::uint64_t count = ceil_div(size_bytes, options_.chunk_bytes);
     const std::size_t largest = bound(std::min(size_bytes, options_.chunk_bytes));
-    return head_bytes(chunk_options(), count) + count * align_up(largest, kChunkAlignment);
+    return head_bytes(chunk_options(), count) + count * align_up(largest, chunk_alignment(chunk_options()));
 }
 
 std::vector<std::size_t> GpuEngine::compress_to(std::span<const Job> jobs, std::span<const MutableBytes> outputs,

@@ -24,11 +24,6 @@ namespace tricodec::compress::nvcomp {
 inline constexpr std::size_t kAlignment = 16;  // the largest that a kernel needs
 inline constexpr std::size_t kLeastBudget = 256 << 20;
 
-/// The alignment of chunks that the kernels of an algorithm need.
-[[nodiscard]] inline std::size_t chunk_alignment(const ChunkOptions& options) noexcept {
-    return options.algorithm == Compression::ans && options.release == 6 ? kAlignment : kChunkAlignment;
-}
-
 [[nodiscard]] inline unsigned long long address(const void* pointer) noexcept {
     return reinterpret_cast<unsigned long long>(pointer);
 }
