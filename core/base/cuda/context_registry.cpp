@@ -114,13 +114,33 @@ const MemoryCounter& Context::pinned_memory_use() const noexcept {
     return pinned_pool_->use();
 }
 
+StreamHandle Context::take_stream() noexcept {
+    const std::lock_guard lock(streams_mutex_);
+    if (streams_.empty()) return nullptr;
+    const auto stream = streams_.front();  // the one that was kept first
+    if (api().stream_query(stream) != kSuccess) return nullptr;
+    streams_.pop_front();
+    return stream;
+}
+
+bool Context::keep_stream(StreamHandle stream) noexcept {
+    constexpr std::size_t kMostStreams = 64;
+    const std::lock_guard lock(streams_mutex_);
+    if (!primary_ || streams_.size() >= kMostStreams) return false;
+    streams_.push_back(stream);
+    return true;
+}
+
 Stream::Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {
     ContextScope scope(*context_);
+    handle_ = context_->take_stream();
+    if (handle_ != nullptr) return;
     check_memory(*context_, api().stream_create(&handle_, kStreamNonBlocking), "making a CUDA stream");
 }
 
 Stream::~Stream() {
-    if (const Api* driver = try_api()) driver->stream_destroy(handle_);
+    const Api* driver = try_api();
+    if (driver != nullptr && !context_->keep_stream(handle_)) driver->stream_destroy(handle_);
 }
 
 void Stream::synchronize() const {
