@@ -72,6 +72,11 @@ void DecoderSlots::advance() {
     }
 }
 
+int DecoderSlots::num_free() const {
+    const std::lock_guard lock(mutex_);
+    return std::max(1, num_slots_ - num_taken_ - static_cast<int>(line_.size()));
+}
+
 bool DecoderSlots::reserve(std::int64_t bytes) noexcept {
     const auto most_bytes = std::min(most_bytes_, limits().max_device_buffered_bytes);
     auto reserved = reserved_bytes_.load();

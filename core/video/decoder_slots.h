@@ -49,6 +49,8 @@ public:
     void release(std::int64_t bytes) noexcept { reserved_bytes_ -= bytes; }
 
     [[nodiscard]] int num_slots() const noexcept { return num_slots_; }
+    /// Slots that no work has or waits for, but 1 at least: as many as a read that begins now may get.
+    [[nodiscard]] int num_free() const;
     /// Slots taken at once so far: about as many decoders have been made.
     [[nodiscard]] int most_at_once() const noexcept { return most_at_once_; }
 
@@ -65,7 +67,7 @@ private:
     const std::int64_t most_bytes_;
     std::atomic<std::int64_t> reserved_bytes_{0};
     std::atomic<int> most_at_once_{0};
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable idle_;
     std::deque<Waiting> line_;
     int num_taken_ = 0;

@@ -129,4 +129,35 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, 
     return std::make_unique<SequentialRead>(video, std::move(resolve));
 }
 
+FollowingRead::FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan)
+    : video_(video),
+      make_plan_(std::move(make_plan)),
+      next_(first),
+      frames_(std::make_unique<SequentialRead>(video, [first] { return FrameRange{first}; }, num_threads)) {}
+
+std::optional<Frame> FollowingRead::next() {
+    if (make_plan_ != nullptr && num_given_ == kFramesInOrder && !reads_ahead_) begin_ahead();
+    auto frame = frames_->next();
+    if (!frame || frame->index != next_) return std::nullopt;
+    ++next_;
+    if (num_given_ < kFramesInOrder) ++num_given_;
+    return frame;
+}
+
+void FollowingRead::begin_ahead() {
+    reads_ahead_ = true;
+    frames_ = nullptr;  // its decoder goes back to the pool first
+    frames_ =
+        std::make_unique<FramesAhead>(video_, [first = next_] { return FrameRange{first}; }, kMostBytes, make_plan_);
+}
+
+Read::MakePlan plan_following(IndexedVideo& video) {
+    if (video.slots() == nullptr) return nullptr;
+    return [&video](const std::shared_ptr<const StreamIndex>& index, std::span<const std::int64_t> numbers) {
+        auto plan = plan_ahead(video, *index, numbers);
+        plan.most_bytes = FollowingRead::kMostBytes;
+        return plan;
+    };
+}
+
 }  // namespace tricodec

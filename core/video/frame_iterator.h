@@ -90,4 +90,37 @@ private:
 /// several that decode GOP ranges ahead of the consumer.
 [[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, ResolveSelection resolve);
 
+/// Frames in order that the caller asks for one by one, and may stop asking for at any time.
+///
+/// One decoder stays at its place. On a GPU one decoder uses one engine, so once kFramesInOrder frames were asked for
+/// in order, several decoders read the following GOP ranges ahead, within kMostBytes of memory.
+class FollowingRead {
+public:
+    static constexpr int kFramesInOrder = 16;  // the usual clip is read without decoding what follows it
+    static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+
+    /// `num_threads`: of the decoder on the CPU, 0 for all that the video's workers allow. `make_plan`, if any, plans
+    /// the decoders that read ahead.
+    FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan);
+
+    /// Number of the frame that next() gives.
+    [[nodiscard]] std::int64_t next_number() const noexcept { return next_; }
+    /// Nothing past the last frame, and after the frames were numbered again in a way that leaves out this one.
+    [[nodiscard]] std::optional<Frame> next();
+    [[nodiscard]] bool reads_ahead() const noexcept { return reads_ahead_; }
+
+private:
+    void begin_ahead();
+
+    IndexedVideo& video_;
+    const Read::MakePlan make_plan_;
+    std::int64_t next_;
+    int num_given_ = 0;
+    bool reads_ahead_ = false;
+    std::unique_ptr<FrameReader::Iterator> frames_;
+};
+
+/// How a read of single frames goes ahead on the GPU that decodes the video; nothing on the CPU.
+[[nodiscard]] Read::MakePlan plan_following(IndexedVideo& video);
+
 }  // namespace tricodec

@@ -131,16 +131,22 @@ Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
 }
 
 Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
-    // The frame after the last one: more such requests are likely, and then a decoder that stays is worth its delay.
-    const bool follows = last_given_ >= 0 && number == last_given_ + 1;
     if (!following_ || following_->next_number() != number) {
-        const auto resolve = [number] { return FrameRange{number}; };
-        following_ = follows ? std::make_unique<SequentialRead>(video_, resolve, num_threads) : nullptr;
+        following_ = nullptr;  // first: its decoder may be the one that is taken next
+        // A decoder that stays is worth its delay.
+        if (follows(number)) {
+            following_ = std::make_unique<FollowingRead>(video_, number, num_threads, plan_following(video_));
+        }
     }
     if (following_) {
-        if (auto frame = following_->next()) {
-            last_given_ = number;
-            return *std::move(frame);
+        try {
+            if (auto frame = following_->next()) {
+                last_given_ = number;
+                return *std::move(frame);
+            }
+        } catch (...) {
+            if (following_->reads_ahead()) following_ = nullptr;  // the next call begins with a decoder of its own
+            throw;
         }
         following_ = nullptr;
     }
@@ -246,7 +252,11 @@ void FrameReaderImpl::parts_into(std::vector<Part> parts, std::optional<StreamVi
     }
     const auto numbers = numbers_of(parts);
     TensorSink sink(numbers, parts, video_.context(), stream);
-    read(sink, sink.distinct(), goes_on(sink.distinct()));
+    if (numbers.size() == 1 && video_.slots() != nullptr && follows(numbers.front())) {
+        sink.put(0, numbered_frame(numbers.front(), 0));
+    } else {
+        read(sink, sink.distinct(), goes_on(sink.distinct()));
+    }
     sink.finish();
     if (!numbers.empty()) last_given_ = numbers.back();
 }

@@ -72,6 +72,10 @@ private:
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
     [[nodiscard]] Frame numbered_frame(std::int64_t number, int num_threads);
+    /// True for the frame after the last one: more such requests are likely.
+    [[nodiscard]] bool follows(std::int64_t number) const noexcept {
+        return last_given_ >= 0 && number == last_given_ + 1;
+    }
     /// Bytes of a frame that comes out of the transform.
     [[nodiscard]] std::int64_t output_bytes(const Transform& transform);
     [[nodiscard]] Tensor empty_batch(std::int64_t num_frames, const Transform& transform,
@@ -98,7 +102,7 @@ private:
     IndexedVideo video_;
     Device opened_on_;
     std::optional<FrameTimes> times_;
-    std::unique_ptr<SequentialRead> following_;  // single frames that are asked for in order
+    std::unique_ptr<FollowingRead> following_;  // single frames that are asked for in order
     std::int64_t last_given_ = -1;
 };
 

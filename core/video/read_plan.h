@@ -27,6 +27,7 @@ struct ReadPlan {
     std::vector<DecodeTask> tasks;  ///< in the order of their frames, in which they begin
     int num_decoders = 1;           ///< tasks at work at once
     DecoderSlots* slots = nullptr;  ///< of the GPU that decodes; null on the CPU
+    std::int64_t most_bytes = 0;    ///< of frames ahead on a GPU; 0 is what the slots allow
     bool goes_on = false;           ///< RangeDecoder::Options::goes_on, of the last task
 };
 
@@ -56,7 +57,8 @@ struct ReadResources {
 ///
 /// Note [Length of a task on a GPU]: a decoder is idle for the time of a few pictures between the last one of a task
 /// and the first one of the next, so tasks are not too short. Every decoder has several tasks of a read, so that all of
-/// them end at about the same time (docs/notes/2026-11-gpu.md).
+/// them end at about the same time. While other reads have the slots, tasks are longer: where two tasks meet at an open
+/// GOP, both decode its key frame (docs/notes/2026-11-gpu.md).
 [[nodiscard]] std::vector<DecodeTask> plan_for_slots(const StreamIndex& index, std::span<const std::int64_t> frames,
                                                      int num_slots);
 

@@ -199,15 +199,22 @@ bool Read::reserve(Task& task) {
     const bool is_needed = task.first < needed_;
     if (plan_.slots == nullptr || task.end <= needed_) return true;
     const auto bytes = (task.end - task.first) * frame_bytes_;
+    if (plan_.most_bytes > 0 && reserved_bytes_ + bytes > plan_.most_bytes) return is_needed;
     if (!plan_.slots->reserve(bytes)) return is_needed;
     task.reserved_bytes = bytes;
+    reserved_bytes_ += bytes;
     return true;
 }
 
+void Read::release(Task& task) {
+    if (plan_.slots == nullptr) return;
+    const auto bytes = std::exchange(task.reserved_bytes, 0);
+    plan_.slots->release(bytes);
+    reserved_bytes_ -= bytes;
+}
+
 void Read::release_taken() {
-    for (; head_ < tasks_.size() && tasks_[head_].end <= taken_; ++head_) {
-        if (plan_.slots != nullptr) plan_.slots->release(std::exchange(tasks_[head_].reserved_bytes, 0));
-    }
+    for (; head_ < tasks_.size() && tasks_[head_].end <= taken_; ++head_) release(tasks_[head_]);
 }
 
 bool Read::has_all(std::int64_t end) const {
@@ -227,9 +234,7 @@ void Read::stop(std::unique_lock<std::mutex>& lock) {
     ++generation_;  // tasks that wait for a thread never begin
     room_.notify_all();
     changed_.wait(lock, [&] { return num_working_ == 0; });
-    for (auto& task : tasks_) {
-        if (plan_.slots != nullptr) plan_.slots->release(std::exchange(task.reserved_bytes, 0));
-    }
+    for (auto& task : tasks_) release(task);
 }
 
 void Read::restart(std::unique_lock<std::mutex>& lock, std::int64_t from) {

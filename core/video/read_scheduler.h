@@ -81,6 +81,7 @@ private:
     // The mutex is held by the caller of these.
     void launch();
     bool reserve(Task& task);
+    void release(Task& task);
     void release_taken();
     [[nodiscard]] bool has_all(std::int64_t end) const;
     [[nodiscard]] const Failure* first_failure(std::int64_t end) const;
@@ -103,13 +104,14 @@ private:
     std::condition_variable changed_;  // frames were given to the sink, or a task has ended
     std::condition_variable room_;     // frames were taken, or never will be
     std::atomic<std::int64_t> needed_{0};
-    std::int64_t taken_ = 0;       // frames that the consumer has
-    std::int64_t awaited_ = 0;     // the consumer waits for frames before it
-    std::size_t head_ = 0;         // the first task with frames that the consumer does not have
-    std::size_t next_ = 0;         // the task that begins next
-    int num_begun_ = 0;            // tasks that were begun and have not ended
-    int num_working_ = 0;          // those that have a thread
-    std::int64_t generation_ = 0;  // of the tasks
+    std::int64_t taken_ = 0;           // frames that the consumer has
+    std::int64_t awaited_ = 0;         // the consumer waits for frames before it
+    std::size_t head_ = 0;             // the first task with frames that the consumer does not have
+    std::size_t next_ = 0;             // the task that begins next
+    int num_begun_ = 0;                // tasks that were begun and have not ended
+    int num_working_ = 0;              // those that have a thread
+    std::int64_t reserved_bytes_ = 0;  // of all tasks
+    std::int64_t generation_ = 0;      // of the tasks
     bool cancelled_ = false;
     std::vector<Failure> failures_;
 };

@@ -41,7 +41,7 @@ ReadPlan plan_read(const IndexedVideo& video, const std::shared_ptr<const Stream
                              {.max_tasks = video.num_workers(),
                               .num_cores = video.num_workers(),
                               .num_threads = video.num_threads(),
-                              .num_slots = slots == nullptr ? 0 : slots->num_slots()},
+                              .num_slots = slots == nullptr ? 0 : slots->num_free()},
                              video.pool().resumes_at(index, numbers.front()));
     if (slots != nullptr) {
         plan.slots = slots;
@@ -76,7 +76,7 @@ ReadPlan plan_ahead(const IndexedVideo& video, const StreamIndex& index, std::sp
     ReadPlan plan;
     plan.slots = video.slots();
     if (plan.slots != nullptr) {
-        plan.tasks = plan_for_slots(index, numbers, plan.slots->num_slots());
+        plan.tasks = plan_for_slots(index, numbers, plan.slots->num_free());
         plan.num_decoders = video.num_gpu_decoders(num_packets(plan.tasks));
         return plan;
     }

@@ -119,6 +119,19 @@ TEST(DecoderSlots, let_no_more_work_run_at_once_than_there_are) {
     EXPECT_LE(slots.most_at_once(), 3);
 }
 
+TEST(DecoderSlots, are_free_unless_work_has_them_or_waits_for_them) {
+    Diary diary;
+    DecoderSlots slots(3, kNoLimit);
+    EXPECT_EQ(slots.num_free(), 3);
+
+    for (const int expected : {2, 1, 1, 1}) {  // a read that begins now gets one at least
+        slots.run([&] { diary.pass_when_open(), diary.note(0); }, ahead);
+        EXPECT_EQ(slots.num_free(), expected);
+    }
+    diary.open();
+    ASSERT_TRUE(diary.reaches(4));
+}
+
 TEST(DecoderSlots, keep_to_the_memory_for_frames_decoded_ahead) {
     DecoderSlots slots(1, 100);
     EXPECT_TRUE(slots.reserve(60));

@@ -230,5 +230,47 @@ TEST_F(ReadInSlots, a_read_that_is_dropped_gives_back_what_it_held) {
     EXPECT_TRUE(slots.reserve(kNoLimit));
 }
 
+/// Single frames in order, of the whole clip and of a part that is left in its middle.
+TEST_F(ReadInSlots, single_frames_in_order_are_read_ahead_after_some) {
+    for (const std::int64_t most_bytes : {std::int64_t{0}, kNoLimit}) {
+        DecoderSlots slots(4, most_bytes);
+        for (const std::int64_t end : {std::int64_t{40}, kFrames}) {
+            const auto reader = open();
+            FollowingRead frames(reader->video(), 3, 0, plan_for(slots));
+            for (std::int64_t i = 3; i < end; ++i) {
+                EXPECT_EQ(frames.reads_ahead(), i > 3 + FollowingRead::kFramesInOrder) << i;
+                EXPECT_EQ(frames.next_number(), i);
+                const auto frame = frames.next();
+                ASSERT_TRUE(frame) << i;
+                EXPECT_EQ(frame->index, i);
+                EXPECT_EQ(testing::packed(*frame), expected_[static_cast<std::size_t>(i)]) << i;
+            }
+            if (end == kFrames) {
+                EXPECT_FALSE(frames.next());
+            }
+        }
+        EXPECT_TRUE(slots.reserve(most_bytes)) << "memory was not given back";
+        EXPECT_GE(slots.most_at_once(), most_bytes == 0 ? 1 : 2);
+    }
+}
+
+TEST_F(ReadInSlots, reading_ahead_stays_within_the_memory_of_its_plan) {
+    const std::int64_t two_ranges = std::int64_t{2} * 16 * 320 * 180 * 3 / 2;
+    for (const std::int64_t most_bytes : {std::int64_t{1}, two_ranges, std::int64_t{0}}) {
+        DecoderSlots slots(4, kNoLimit);
+        const auto reader = open();
+        FollowingRead frames(reader->video(), 0, 0, [&](const auto& index, std::span<const std::int64_t> numbers) {
+            auto plan = plan_for(slots)(index, numbers);
+            plan.most_bytes = most_bytes;
+            return plan;
+        });
+        for (int i = 0; i < FollowingRead::kFramesInOrder + 1; ++i) EXPECT_TRUE(frames.next());
+        const auto rest = kNoLimit - (most_bytes == 0 ? two_ranges : most_bytes);
+        EXPECT_EQ(slots.reserve(rest), most_bytes != 0) << most_bytes;
+        for (std::int64_t i = frames.next_number(); i < kFrames; ++i) EXPECT_TRUE(frames.next()) << i;
+        EXPECT_FALSE(frames.next());
+    }
+}
+
 }  // namespace
 }  // namespace tricodec

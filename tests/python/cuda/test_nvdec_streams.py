@@ -132,3 +132,23 @@ for path in {[str(media.generated(name)) for name in names]}:
     assert keys == [frame.key for frame in decoded(path, "cpu")] and any(keys), path
 """
     run(driver, code)
+
+
+def test_single_frames_in_order_are_read_ahead_by_more_decoders(driver: Path, tmp_path: Path) -> None:
+    """The pictures are the stand-in's; that each is the right one is tested over decoders of the CPU."""
+    clip, log = tmp_path / "clip.mp4", tmp_path / "log"
+    media.ffmpeg(
+        "-f lavfi -i testsrc2=size=320x180 -frames:v 160 -pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 16", clip
+    )
+    code = f"""
+reader = tricodec.FrameReader({str(clip)!r}, device="cuda", num_workers=4)
+def num_decoders():
+    with open({str(log)!r}) as file:
+        return sum(line.startswith("decoder ") for line in file)
+assert [reader[i].index for i in range(17)] == list(range(17))
+few = num_decoders()
+assert [reader[i].index for i in range(17, 160)] == list(range(17, 160))
+assert num_decoders() > few, (few, num_decoders())
+assert reader[3].index == 3 and reader[4].index == 4
+"""
+    run(driver, code, FAKE_CUDA_LOG=str(log))
