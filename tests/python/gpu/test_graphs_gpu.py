@@ -33,7 +33,8 @@ def test_a_captured_call_transforms_what_the_memory_holds_at_each_replay(planes:
     import torch
 
     transform = tricodec.Transform(size=(24, 40), dtype="float16", layout="CHW", mean=0.5, std=0.25)
-    frames = frames_of(planes)
+    frames = frames_of(planes)  # copies
+    pixels = [[torch.from_dlpack(plane) for plane in frame.planes] for frame in frames]
     out = torch.zeros((NUM_FRAMES, 3, 24, 40), dtype=torch.float16, device="cuda")
     transform(frames, out)  # loads the kernels
     graph = torch.cuda.CUDAGraph()
@@ -42,10 +43,11 @@ def test_a_captured_call_transforms_what_the_memory_holds_at_each_replay(planes:
         transform(frames, out, stream=torch.cuda.current_stream())
 
     for _ in range(3):
-        for plane in planes:
+        for plane in (plane for frame in pixels for plane in frame):
             plane.random_(0, 256)
         graph.replay()
-        wanted = transform(frames_of([plane.cpu().numpy() for plane in planes]))
+        on_host = [[plane.cpu().numpy() for plane in frame] for frame in pixels]
+        wanted = transform([tricodec.Frame.from_planes(frame, "nv12") for frame in on_host])
         np.testing.assert_array_equal(out.cpu().numpy(), wanted)
     other = torch.zeros_like(out)
     transform(frames, other)
