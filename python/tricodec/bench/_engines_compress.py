@@ -76,7 +76,7 @@ class CompressEngine:
         packed = [each.nbytes for each in map(np.asarray, sources)]
         call = codec.encode if self.direction == "compress" else codec.decode
         if self.on_gpu and not self.transfers:
-            sources = [tricodec.DeviceArray.copy_of(np.asarray(each)) for each in sources]
+            sources = [_uploaded(each) for each in sources]
         next_array = 0
 
         def work() -> Done:
@@ -100,9 +100,7 @@ class CompressEngine:
             return list(call(arrays)), {}
         start = time.perf_counter()
         if self.transfers:
-            arrays = [tricodec.DeviceArray.copy_of(np.asarray(each)) for each in arrays]
-            for array in arrays:
-                array.wait()
+            arrays = [_uploaded(each) for each in arrays]
         uploaded = time.perf_counter()
         results = list(call(arrays))  # the sizes of the results are known when the call returns
         worked = time.perf_counter()
@@ -114,6 +112,11 @@ class CompressEngine:
 
     def _codec(self, threads: int) -> tricodec.Codec:
         return tricodec.Codec(device=self.device, num_threads=threads, **self.options)
+
+
+def _uploaded(array: Any) -> Any:
+    """A copy on the GPU, which is complete."""
+    return tricodec.compress.as_array(np.asarray(array)).cuda()
 
 
 def _bytes_of(path: Path | None) -> npt.NDArray[np.uint8]:

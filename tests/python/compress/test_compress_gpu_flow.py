@@ -329,3 +329,15 @@ def test_versions_of_the_library_that_are_not_known_are_refused(tmp_path: Path, 
         assert said == ""
     else:
         assert f"is of version {version // 1000}.{version % 1000 // 100}; 5.0 to 5.3 and 6.0 are supported" in said
+
+
+@pytest.mark.parametrize("direction", ["compress", "decompress"])
+def test_bench_compresses_arrays_of_either_memory(run: Run, direction: str) -> None:
+    run(f"""
+    from tricodec.bench._engines_compress import CompressEngine
+
+    for transfers, parts in ((True, {{"upload", {direction!r}, "download"}}), (False, {{{direction!r}}})):
+        engine = CompressEngine(None, "cuda:0", {direction!r}, 1 << 16, transfers=transfers, algorithm="LZ4")
+        with engine.open(2, 0) as work:
+            assert set(work().parts) == parts
+    """)
