@@ -30,6 +30,7 @@ from benchmarks.environment import environment
 from benchmarks.pairs import Spread
 from benchmarks.results import Row
 from benchmarks.serve import contenders as ways
+from benchmarks.serve import names
 
 #: How far from 1 the ratio of two clocks may be.
 BOUND = 0.03
@@ -126,7 +127,7 @@ def decode_pairs(clip: Path, num_pairs: int) -> list[Row]:
     measured(), loop()
     pairs = list(pairs_of(measured, loop, num_pairs))
     units = dict.fromkeys(pairs[0][0], "frames/s")
-    return rows_of(Row("decode", "60 frames of 320x180, one thread", ways.BENCH, cores=ways.CORES), LOOP, units, pairs)
+    return rows_of(Row("decode", "60 frames of 320x180, one thread", names.BENCH, cores=ways.CORES), LOOP, units, pairs)
 
 
 def _sleeping_repository(folder: Path) -> Path:
@@ -169,8 +170,8 @@ def serve_pairs(clip: Path, perf_analyzer: str, num_pairs: int) -> list[Row]:
         measured()
         pairs = list(pairs_of(measured, analyzed, num_pairs))
     units = {"requests a second": "requests/s", "p50 latency": "ms"}
-    cell = Row("serve", f"a wait of 30 ms, {_IN_FLIGHT} requests in flight", ways.BENCH, cores=ways.CORES)
-    return rows_of(cell, ways.PERF_ANALYZER, units, pairs)
+    cell = Row("serve", f"a wait of 30 ms, {_IN_FLIGHT} requests in flight", names.BENCH, cores=ways.CORES)
+    return rows_of(cell, names.PERF_ANALYZER, units, pairs)
 
 
 def main() -> int:

@@ -22,14 +22,16 @@ import numpy as np
 import tricodec
 from tricodec import bench
 
+from benchmarks.serve.names import (
+    CLIENT_GRPC,
+    CLIENT_SHARED_MEMORY,
+    ENSEMBLE,
+    GRPC,
+    IN_PROCESS,
+    SHARED_MEMORY,
+)
+
 CORES = len(os.sched_getaffinity(0))
-IN_PROCESS = "in process"
-SHARED_MEMORY = "server, shared memory"
-GRPC = "server, gRPC"
-ENSEMBLE = "decoding in the server"
-CLIENT_GRPC = "decoding in the client, gRPC"
-CLIENT_SHARED_MEMORY = "decoding in the client, shared memory"
-BENCH, PERF_ANALYZER = "tricodec bench", "perf_analyzer"
 
 
 @dataclasses.dataclass(frozen=True)

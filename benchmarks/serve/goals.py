@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from benchmarks.goals import Goal
 from benchmarks.results import Row
-from benchmarks.serve import contenders
+from benchmarks.serve.names import BENCH, IN_PROCESS, SHARED_MEMORY
 
 IN_PROCESS_SHARE = 0.95
 
@@ -19,9 +19,9 @@ def goals_of(rows: Sequence[Row]) -> list[Goal]:
     for row in rows:
         if row.task != "speed" or not row.against or row.value is None:
             continue
-        if row.against == "in process":
+        if row.against == IN_PROCESS:
             # perf_analyzer takes Triton's way, which copies an answer twice.
-            is_ours = (row.contender, row.setting) == (contenders.SHARED_MEMORY, contenders.BENCH)
+            is_ours = (row.contender, row.setting) == (SHARED_MEMORY, BENCH)
             target = IN_PROCESS_SHARE if is_ours else None
         else:
             target = 1.0 if row.against.endswith("gRPC") else None

@@ -31,6 +31,7 @@ from benchmarks.decode import clips
 from benchmarks.environment import environment
 from benchmarks.results import Row
 from benchmarks.serve import contenders as ways
+from benchmarks.serve import names
 from benchmarks.serve.goals import goals_of
 from benchmarks.serve.relay import Relay
 
@@ -94,10 +95,10 @@ class Cells:
 def compared(request: ways.Request, perf_analyzer: str | None) -> tuple[Cell, list[Cell]]:
     """What stands beside what: one cell, and those that are compared with it."""
     if request.analyzed:
-        others = [(ways.CLIENT_GRPC, ways.BENCH), (ways.CLIENT_SHARED_MEMORY, ways.BENCH)]
-        return (ways.ENSEMBLE, ways.BENCH), others
-    tools = [ways.BENCH, *([ways.PERF_ANALYZER] if perf_analyzer else [])]
-    return (ways.IN_PROCESS, ways.BENCH), [(way, tool) for way in (ways.SHARED_MEMORY, ways.GRPC) for tool in tools]
+        others = [(names.CLIENT_GRPC, names.BENCH), (names.CLIENT_SHARED_MEMORY, names.BENCH)]
+        return (names.ENSEMBLE, names.BENCH), others
+    tools = [names.BENCH, *([names.PERF_ANALYZER] if perf_analyzer else [])]
+    return (names.IN_PROCESS, names.BENCH), [(way, tool) for way in (names.SHARED_MEMORY, names.GRPC) for tool in tools]
 
 
 class Bench:
@@ -112,7 +113,7 @@ class Bench:
     def run(self, cell: Cell, request: ways.Request, cells: Cells) -> float:
         """One run of a cell: frames/s."""
         name, tool = cell
-        if tool == ways.PERF_ANALYZER:
+        if tool == names.PERF_ANALYZER:
             assert self._perf_analyzer is not None
             command = ways.perf_command(name, request, self._clip, self._url, self._folder)
             run, percentiles = ways.measure_perf(self._perf_analyzer, command, request, self._seconds)

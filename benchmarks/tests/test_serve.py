@@ -14,7 +14,7 @@ import pytest
 from benchmarks import results
 from benchmarks.results import Row
 from benchmarks.serve import contenders as ways
-from benchmarks.serve import load, run
+from benchmarks.serve import load, names, run
 from benchmarks.serve.goals import goals_of
 from benchmarks.serve.relay import Relay
 from benchmarks.serve.table import speeds
@@ -50,47 +50,47 @@ def ratios(cells: run.Cells) -> dict[tuple[str, str], float]:
 
 def test_a_server_is_compared_with_decoding_in_the_process_beside_it() -> None:
     cells = run.Cells(DECODED)
-    bench = Steady({ways.IN_PROCESS: 100, ways.SHARED_MEMORY: 98, ways.GRPC: 50})
+    bench = Steady({names.IN_PROCESS: 100, names.SHARED_MEMORY: 98, names.GRPC: 50})
     for number in range(2):
         bench.round(DECODED, cells, number)
 
     assert bench.order == [
-        ways.SHARED_MEMORY,
-        ways.IN_PROCESS,
-        ways.GRPC,
-        ways.GRPC,
-        ways.IN_PROCESS,
-        ways.SHARED_MEMORY,
+        names.SHARED_MEMORY,
+        names.IN_PROCESS,
+        names.GRPC,
+        names.GRPC,
+        names.IN_PROCESS,
+        names.SHARED_MEMORY,
     ]
     assert ratios(cells) == {
-        (ways.SHARED_MEMORY, ways.IN_PROCESS): pytest.approx(0.98),
-        (ways.GRPC, ways.IN_PROCESS): pytest.approx(0.5),
+        (names.SHARED_MEMORY, names.IN_PROCESS): pytest.approx(0.98),
+        (names.GRPC, names.IN_PROCESS): pytest.approx(0.5),
     }
     goals = {goal.name: goal for goal in goals_of(cells.rows())}
-    assert goals[f"frames, {ways.SHARED_MEMORY} ({ways.BENCH})"].target == 0.95
-    assert goals[f"frames, {ways.GRPC} ({ways.BENCH})"].target is None
+    assert goals[f"frames, {names.SHARED_MEMORY} ({names.BENCH})"].target == 0.95
+    assert goals[f"frames, {names.GRPC} ({names.BENCH})"].target is None
 
 
 def test_decoding_in_the_server_is_compared_with_clients_that_decode() -> None:
     cells = run.Cells(ANALYZED)
-    Steady({ways.ENSEMBLE: 90, ways.CLIENT_GRPC: 60, ways.CLIENT_SHARED_MEMORY: 100}).round(ANALYZED, cells, 0)
+    Steady({names.ENSEMBLE: 90, names.CLIENT_GRPC: 60, names.CLIENT_SHARED_MEMORY: 100}).round(ANALYZED, cells, 0)
 
     assert ratios(cells) == {
-        (ways.ENSEMBLE, ways.CLIENT_GRPC): pytest.approx(1.5),
-        (ways.ENSEMBLE, ways.CLIENT_SHARED_MEMORY): pytest.approx(0.9),
+        (names.ENSEMBLE, names.CLIENT_GRPC): pytest.approx(1.5),
+        (names.ENSEMBLE, names.CLIENT_SHARED_MEMORY): pytest.approx(0.9),
     }
 
 
 def test_a_table_has_a_line_for_each_way_and_its_bytes() -> None:
     cells = run.Cells(DECODED)
-    Steady({ways.IN_PROCESS: 100, ways.SHARED_MEMORY: 98, ways.GRPC: 50}).round(DECODED, cells, 0)
-    cells.latencies[ways.GRPC, ways.BENCH] = [float(value) for value in range(1, 201)]
-    cells.wire = {ways.IN_PROCESS: 0, ways.GRPC: 2_500_000}
+    Steady({names.IN_PROCESS: 100, names.SHARED_MEMORY: 98, names.GRPC: 50}).round(DECODED, cells, 0)
+    cells.latencies[names.GRPC, names.BENCH] = [float(value) for value in range(1, 201)]
+    cells.wire = {names.IN_PROCESS: 0, names.GRPC: 2_500_000}
 
     text = speeds(FACTS, cells.rows())
 
-    assert f"| frames | {ways.GRPC} | {ways.BENCH} | 50 | 100, 198 | 2.50 | 0.50 of in process" in text
-    assert f"| frames | {ways.IN_PROCESS} | {ways.BENCH} | 100 | -, - | - | - |" in text
+    assert f"| frames | {names.GRPC} | {names.BENCH} | 50 | 100, 198 | 2.50 | 0.50 of in process" in text
+    assert f"| frames | {names.IN_PROCESS} | {names.BENCH} | 100 | -, - | - | - |" in text
     assert "1 of 1 goals reached" in text
     assert "The load average was 2.1: other programs" in text
 

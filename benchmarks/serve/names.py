@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways to get the frames of a video, and what measures them, as results name them."""
+
+from __future__ import annotations
+
+IN_PROCESS = "in process"
+SHARED_MEMORY = "server, shared memory"
+GRPC = "server, gRPC"
+ENSEMBLE = "decoding in the server"
+CLIENT_GRPC = "decoding in the client, gRPC"
+CLIENT_SHARED_MEMORY = "decoding in the client, shared memory"
+BENCH, PERF_ANALYZER = "tricodec bench", "perf_analyzer"
