@@ -9,6 +9,7 @@ import dataclasses
 import mmap
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 
 import tricodec
 from tricodec.triton_backend.runtime import channel
+from tricodec.triton_backend.runtime.client_files import forget_files, keep_files
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.frame_files import FrameFile, FrameFiles
 from tricodec.triton_backend.runtime.remote import source_of
@@ -25,6 +27,8 @@ from tricodec.triton_backend.runtime.task import described_task, marked
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
+_IDLE_SECONDS = 1.0
+"""After so long without a request the files of clients are unmapped."""
 _MOST_UNREAD = 2
 """Parts of an outcome that wait for the stub: one is made while it reads the one before."""
 
@@ -42,7 +46,10 @@ def run_worker(connection: socket.socket, parent: int, settings: Settings) -> No
     with contextlib.suppress(channel.ChannelClosedError):
         channel.send(connection, {"ready": tricodec.__version__})
         files = FrameFiles()
+        keep_files()
         while True:
+            if not select.select([connection], [], [], _IDLE_SECONDS)[0]:
+                forget_files()
             _serve_one(connection, settings, files)
 
 
