@@ -62,23 +62,23 @@ def suite(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 
 def serving(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """A line a codec, a number of requests and a loader: what means the same on a machine that other work shares."""
+    """A line a codec, a number of requests and a loader."""
     late = {(row.input, row.setting, row.contender): row for row in rows if row.task == "late_p99_ms"}
     held = {(row.input, row.setting, row.contender): row for row in rows if row.task == "held_max_ms"}
     lines = [
         goals.header(
-            ["video", "requests", "loader", "CPU a request", "memory", "lock held, longest", "loop late, 99 %"]
+            ["video", "requests", "loader", "requests/s", "CPU a request", "memory", "lock held, longest", "loop late"]
         )
     ]
     for row in rows:
         if row.task != "requests_per_s":
             continue
+        speed = "" if row.contender == "control" else f"{row.spread.median:.2f}"
         used = "" if row.contender == "control" else f"{row.cpu_ms or 0:,.0f} ms"
         key = (row.input, row.setting, row.contender)
         longest = f"{held[key].spread.median:.1f} ms" if used and key in held else ""
         ticks = f"{late[key].spread.median:.0f} ms"
-        cells = [row.input, row.setting, row.contender, used, f"{row.memory_mb or 0:,.0f} MB", longest, ticks]
+        memory = f"{row.memory_mb or 0:,.0f} MB"
+        cells = [row.input, row.setting, row.contender, speed, used, memory, longest, ticks]
         lines.append(goals.line(cells))
-    return (
-        f"{facts['cores']} cores of an {facts['cpu']} that other work shared, {facts['date'][:10]}.\n\n{''.join(lines)}"
-    )
+    return f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}.\n\n{''.join(lines)}"

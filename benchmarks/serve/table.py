@@ -32,7 +32,7 @@ def speeds(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
     return (
         f"{machine}; {facts['requests_at_a_time']} requests at a time, of a clip of H.264 at 1280x720. Compare "
         "ratios: they are medians over pairs of neighboring runs, with quartiles. The load average was "
-        f"{facts['load_average']}: other programs used the cores too. A busy machine gives more time to a way with "
-        "more processes, so a ratio above 1 over decoding in one process is no proof of speed.\n\n"
+        f"{facts['load_average']}. On a machine that other programs use, too, a way with more processes gets more "
+        "time.\n\n"
         f"{''.join(lines)}\n{goals.counted(goals_of(rows))}.\n"
     )
