@@ -76,7 +76,7 @@ def test_the_table_of_loaders_has_each_figure() -> None:
            "held_max_ms": 0.62, "memory_mb": 300.0}  # fmt: skip
     rows: list[Row] = vlm.rows_of("h264.mp4", 8, "tricodec", 2, [run])
     text = table.serving({"cores": "2", "cpu": "CPU", "date": "2026-11-26T01:02:03"}, rows)
-    line = "| h264.mp4 | 8 at once | tricodec | 700 ms | 300 MB | 0.6 ms | 1 ms |"
+    line = "| h264.mp4 | 8 at once | tricodec | 2.50 | 700 ms | 300 MB | 0.6 ms | 1 ms |"
     assert line in text
 
 
