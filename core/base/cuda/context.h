@@ -107,7 +107,8 @@ public:
 /// it.
 class Stream {
 public:
-    explicit Stream(std::shared_ptr<Context> context);
+    /// `is_kept`: false for one that a caller may know by its handle, which ends with this object.
+    explicit Stream(std::shared_ptr<Context> context, bool is_kept = true);
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
     ~Stream();
@@ -120,6 +121,7 @@ public:
 
 private:
     std::shared_ptr<Context> context_;
+    bool is_kept_;
     StreamHandle handle_ = nullptr;
 };
 

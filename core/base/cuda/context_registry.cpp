@@ -131,16 +131,15 @@ bool Context::keep_stream(StreamHandle stream) noexcept {
     return true;
 }
 
-Stream::Stream(std::shared_ptr<Context> context) : context_(std::move(context)) {
+Stream::Stream(std::shared_ptr<Context> context, bool is_kept) : context_(std::move(context)), is_kept_(is_kept) {
     ContextScope scope(*context_);
-    handle_ = context_->take_stream();
-    if (handle_ != nullptr) return;
+    if (is_kept_ && (handle_ = context_->take_stream()) != nullptr) return;
     check_memory(*context_, api().stream_create(&handle_, kStreamNonBlocking), "making a CUDA stream");
 }
 
 Stream::~Stream() {
     const Api* driver = try_api();
-    if (driver != nullptr && !context_->keep_stream(handle_)) driver->stream_destroy(handle_);
+    if (driver != nullptr && !(is_kept_ && context_->keep_stream(handle_))) driver->stream_destroy(handle_);
 }
 
 void Stream::synchronize() const {

@@ -52,7 +52,7 @@ std::shared_ptr<CudaStream> CudaStream::borrow(std::uintptr_t handle, int device
 std::shared_ptr<CudaStream> CudaStream::make_new(int device_index) {
     const cuda::Api& api = cuda::api();
     const int device = device_index == -1 ? current_device(api) : device_index;
-    auto owned = std::make_shared<cuda::Stream>(cuda::Context::primary(device));
+    auto owned = std::make_shared<cuda::Stream>(cuda::Context::primary(device), /*is_kept=*/false);
     const StreamView view = owned->view();
     return std::shared_ptr<CudaStream>(new CudaStream(view, device, std::move(owned)));
 }

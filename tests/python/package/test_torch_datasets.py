@@ -120,8 +120,8 @@ class Killed(torch.utils.data.Dataset):
 dataset = Killed(sys.argv[1])
 try:
     list(DataLoader(dataset, batch_size=1, num_workers=2, multiprocessing_context="fork"))
-except RuntimeError as error:
-    assert "worker" in str(error), error
+except (RuntimeError, OSError, EOFError) as error:  # which one depends on what the worker was handing over
+    assert not isinstance(error, RuntimeError) or "worker" in str(error), error
     print("refused", len(dataset.reader.batch([0, 1])))
 """
 
