@@ -65,6 +65,19 @@ class VideoFile(_MemoryFile):
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, sealed)
 
 
+class _Forks:
+    """How often this process has forked, and was forked. Arrays of earlier files may be read by the other process."""
+
+    count = 0
+
+    @classmethod
+    def add(cls) -> None:
+        cls.count += 1
+
+
+os.register_at_fork(after_in_parent=_Forks.add, after_in_child=_Forks.add)
+
+
 class FramesFile(_MemoryFile):
     """Memory for the frames of one answer at a time.
 
@@ -78,6 +91,12 @@ class FramesFile(_MemoryFile):
         os.ftruncate(self.descriptor, self.size)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
         self.memory = mmap.mmap(self.descriptor, self.size)
+        self._num_forks = _Forks.count
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether another process got it by a fork, and may read or use it."""
+        return self._num_forks != _Forks.count
 
 
 class FramesFiles:
@@ -98,6 +117,7 @@ class FramesFiles:
         with self._lock:
             while self._dropped:
                 self._free.append(self._dropped.popleft())
+            self._free = [file for file in self._free if not file.is_shared]
             self._free.sort(key=lambda file: file.size)
             while sum(file.size for file in self._free) > _MOST_KEPT_BYTES:
                 self._free.pop(0)
