@@ -140,6 +140,8 @@ def read_request(
         sound = _sound_options(tensors, requested, index)
         file = _frames_file(tensors, index) if in_file else None
         items.append((data, DecodeTask(words=words, **source, transform=transform, **sound, frames_file=file)))
+    if in_file and len(items) != 1:
+        raise ValueError(f"the request has {len(items)} videos; with {_FRAMES_FILE}, send one in a request")
     return items
 
 

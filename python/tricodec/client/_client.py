@@ -15,7 +15,7 @@ from tritonclient.utils import np_to_triton_dtype
 
 import tricodec
 from tricodec.client._connection import Connection, FilesRefusedError, answers, input_tensor
-from tricodec.client._memory import CudaOutput, may_still_run, numpy_dtype, predict_size
+from tricodec.client._memory import CudaOutput, numpy_dtype, predict_size
 from tricodec.client._requests import (
     CODEC_OPTIONS,
     DECODE_OPTIONS,
@@ -150,12 +150,8 @@ class Client(Connection):
 
         def send(size: int | None = None) -> tuple[Any, Any]:
             file = self._files.take(size)
-            try:
+            with self._files.borrowed(file):
                 result = self._call(self._model, [*given, bytes_tensor("FRAMES_FILE", file.reference)], outputs)
-            except BaseException as error:
-                if not may_still_run(error):
-                    self._files.give_back(file)
-                raise
             shape = tuple(result.as_numpy("FRAMES_SHAPE")[0].tolist())
             needed = math.prod(shape) * element.itemsize
             if needed <= file.size:

@@ -20,8 +20,9 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
 import tricodec
-from tricodec.client._files import FramesFiles
-from tricodec.client._memory import SharedOutput, SharedRing, leave_shared_memory, unanswered
+from tricodec.client._files import FramesFile
+from tricodec.client._memory import SharedOutput, leave_shared_memory, unanswered
+from tricodec.client._ring import Ring
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -95,7 +96,7 @@ class Connection:
         self._cuda_device = cuda_device
         self._try_shared_memory = shared_memory is True or (shared_memory == "auto" and _is_local(url))
         self._try_files = self._try_shared_memory
-        self._files = FramesFiles()
+        self._files = Ring(FramesFile)
 
     def is_ready(self) -> bool:
         """Whether the server answers and has the model of decode_video() ready."""
@@ -182,7 +183,7 @@ class Connection:
         """Whether an output of so many bytes is to come through shared memory."""
         return self._try_shared_memory and (size >= SHARED_MEMORY_MIN_BYTES or self._shared_memory is True)
 
-    def _region(self, size: int, ring: SharedRing | None = None) -> SharedOutput | None:
+    def _region(self, size: int, ring: Ring[SharedOutput] | None = None) -> SharedOutput | None:
         """Memory shared with the server, new or of a ring, or None if the server cannot map it."""
         try:
             return SharedOutput(self._client, size) if ring is None else ring.take(size)

@@ -7,23 +7,16 @@ end with their last user: no region is registered, and nothing is left behind if
 
 from __future__ import annotations
 
-import collections
 import fcntl
 import json
 import mmap
 import os
 import secrets
 import shutil
-import threading
 import weakref
-from typing import Any, BinaryIO
-
-import numpy as np
-import numpy.typing as npt
+from typing import BinaryIO
 
 _ROUND_BYTES = 1 << 20
-_MOST_KEPT_BYTES = 256 << 20
-"""Of files without readers, which the next requests use again: fresh memory costs as much as decoding into it."""
 
 
 class _MemoryFile:
@@ -65,19 +58,6 @@ class VideoFile(_MemoryFile):
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, sealed)
 
 
-class _Forks:
-    """How often this process has forked, and was forked. Arrays of earlier files may be read by the other process."""
-
-    count = 0
-
-    @classmethod
-    def add(cls) -> None:
-        cls.count += 1
-
-
-os.register_at_fork(after_in_parent=_Forks.add, after_in_child=_Forks.add)
-
-
 class FramesFile(_MemoryFile):
     """Memory for the frames of one answer at a time.
 
@@ -91,51 +71,3 @@ class FramesFile(_MemoryFile):
         os.ftruncate(self.descriptor, self.size)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
         self.memory = mmap.mmap(self.descriptor, self.size)
-        self._num_forks = _Forks.count
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether another process got it by a fork, and may read or use it."""
-        return self._num_forks != _Forks.count
-
-
-class FramesFiles:
-    """Files for frames that requests use in turn. A file is used again when no array of its data is left.
-
-    Thread safety: safe.
-    """
-
-    def __init__(self) -> None:
-        """Has no file."""
-        self._lock = threading.Lock()
-        self._free: list[FramesFile] = []
-        # Arrays are dropped on any thread, also on one that holds the lock; a deque may be appended to on all of them.
-        self._dropped: collections.deque[FramesFile] = collections.deque()
-
-    def take(self, size: int | None = None) -> FramesFile:
-        """A file that no array uses, of at least `size` bytes; None takes the largest there is, if any."""
-        with self._lock:
-            while self._dropped:
-                self._free.append(self._dropped.popleft())
-            self._free = [file for file in self._free if not file.is_shared]
-            self._free.sort(key=lambda file: file.size)
-            while sum(file.size for file in self._free) > _MOST_KEPT_BYTES:
-                self._free.pop(0)
-            if size is None and self._free:
-                return self._free.pop()
-            for file in self._free:
-                if size is not None and file.size >= size:
-                    self._free.remove(file)
-                    return file
-        return FramesFile(size or 1)
-
-    def give_back(self, file: FramesFile) -> None:
-        """Takes back a file that no worker and no array uses."""
-        self._dropped.append(file)
-
-    def lend(self, file: FramesFile, shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """The frames in a file, without a copy; the file is free when the last view of them is gone."""
-        whole: npt.NDArray[np.uint8] = np.ndarray((file.size,), np.uint8, file.memory)
-        weakref.finalize(whole, self._dropped.append, file).atexit = False
-        frames: npt.NDArray[Any] = np.ndarray(shape, dtype, whole)
-        return frames

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
 import secrets
 import time
-import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,6 +43,11 @@ def may_still_run(error: BaseException | None) -> bool:
 def item_bytes(datatype: str) -> int:
     """The size of an element of frames, by Triton's name of its type."""
     return _ITEM_BYTES[_DTYPES[datatype]]
+
+
+def element_dtype(datatype: str) -> np.dtype[Any]:
+    """NumPy's dtype of frames, by Triton's name of their type. Raises as numpy_dtype()."""
+    return numpy_dtype(_DTYPES[datatype])
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -173,7 +176,7 @@ class SharedOutput(_Region):
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.posix_fallocate(file, 0, size)  # reserves the memory now; else the server could end by SIGBUS
-            self._memory = mmap.mmap(file, size)
+            self.memory = mmap.mmap(file, size)
             client.register_system_shared_memory(self.name, f"/{self.name}", size)
         except BaseException:
             self._unlink()
@@ -187,12 +190,12 @@ class SharedOutput(_Region):
 
     def input(self, name: str, array: Any, datatype: str) -> Any:
         """A tensor of a request with the data of a C-contiguous array, which are copied into the region."""
-        self._memory[: array.nbytes] = memoryview(array).cast("B")
+        self.memory[: array.nbytes] = memoryview(array).cast("B")
         return _SharedInput(name, array, datatype, self.name)
 
     def array(self, shape: tuple[int, ...], datatype: str) -> Any:
         """The data that the server wrote, without a copy. The array keeps the memory alive."""
-        return np.ndarray(shape, numpy_dtype(_DTYPES[datatype]), self._memory)
+        return np.ndarray(shape, element_dtype(datatype), self.memory)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -221,64 +224,6 @@ def _unregister(unregister: Callable[[str], object], name: str) -> None:
             time.sleep(0.005)
         else:
             return
-
-
-class SharedRing(contextlib.AbstractContextManager["SharedRing"]):
-    """Regions of shared memory that the requests of a session use in turn; a context manager.
-
-    A region is used again when no array of its data is left. Fresh memory would cost as much as decoding into it.
-    """
-
-    def __init__(self, client: Any) -> None:
-        """Has no region. Args: client as for SharedOutput."""
-        self._client = client
-        self._free: list[SharedOutput] = []
-        self._all: list[SharedOutput] = []
-
-    def take(self, size: int) -> SharedOutput:
-        """A region of at least `size` bytes that no array uses.
-
-        Raises:
-            OSError, tritonclient.utils.InferenceServerException: as SharedOutput.
-        """
-        for region in self._free:
-            if region.size >= size:
-                self._free.remove(region)
-                return region
-        while self._free:  # they are too small
-            smaller = self._free.pop()
-            self._all.remove(smaller)
-            smaller.__exit__(None, None, None)
-        region = SharedOutput(self._client, size)
-        region.forget_name()
-        self._all.append(region)
-        return region
-
-    def lend(self, region: SharedOutput, shape: tuple[int, ...], datatype: str) -> Any:
-        """The data in a region as an array; when the last view of it is gone the region is free."""
-        whole = region.array((region.size,), "UINT8")
-        weakref.finalize(whole, self._free.append, region).atexit = False
-        dtype = numpy_dtype(_DTYPES[datatype])
-        return np.ndarray(shape, dtype, whole)
-
-    @contextlib.contextmanager
-    def borrowed(self, region: SharedOutput) -> Iterator[None]:
-        """For the time of a request: takes the region back if the request fails and cannot write to it any more."""
-        try:
-            yield
-        except BaseException as error:
-            if not may_still_run(error):
-                self._free.append(region)
-            raise
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Unregister all regions; arrays keep their memory."""
-        for region in self._all:
-            region.__exit__(kind, error, traceback)
-        self._all.clear()
-        self._free.clear()
 
 
 class CudaOutput(_Region):

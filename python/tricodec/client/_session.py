@@ -20,8 +20,9 @@ import tritonclient.grpc as triton_grpc
 
 import tricodec
 from tricodec.client._connection import BusyError, input_tensor
-from tricodec.client._memory import CudaOutput, SharedOutput, SharedRing, item_bytes
+from tricodec.client._memory import CudaOutput, SharedOutput, element_dtype, item_bytes
 from tricodec.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
+from tricodec.client._ring import Ring
 from tricodec.selection import checked_words
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Transport:
     call: Callable[..., Any]
     repeated: Callable[[str, Callable[[], Any]], Any]
     shares: Callable[[int], bool]
-    region: Callable[[int, SharedRing], SharedOutput | None]
+    region: Callable[[int, Ring[SharedOutput]], SharedOutput | None]
     cuda_device: int | None
 
 
@@ -94,7 +95,8 @@ class VideoSession:
         self._choice = dict(opening.choice)
         self._is_sought = False  # the choice is not that of the opening
         self._lock = threading.RLock()
-        self._ring = SharedRing(transport.triton)
+        self._regions: list[SharedOutput] = []
+        self._ring = Ring(self._make_region, self._end_region)
         self._id = 0  # its correlation id; 0 while the server does not have it
         self._is_closed = False
         self._was_open = False
@@ -219,7 +221,8 @@ class VideoSession:
         with self._lock:
             self._is_closed = True
             self._end_sequence()
-            self._ring.__exit__(None, None, None)
+            for region in list(self._regions):  # arrays keep their memory
+                self._end_region(region)
 
     def __iter__(self) -> Self:
         """Return the session itself."""
@@ -335,7 +338,17 @@ class VideoSession:
         if requested.left:
             return frames_of(result, output), result
         described = result.get_output(output)
-        return self._ring.lend(region, tuple(described.shape), described.datatype), result
+        return self._ring.lend(region, tuple(described.shape), element_dtype(described.datatype)), result
+
+    def _make_region(self, size: int) -> SharedOutput:
+        region = SharedOutput(self._transport.triton, size)
+        region.forget_name()
+        self._regions.append(region)
+        return region
+
+    def _end_region(self, region: SharedOutput) -> None:
+        self._regions.remove(region)
+        region.__exit__(None, None, None)
 
     def _end_sequence(self) -> None:
         """Ends the session on the server, and the sequence that Triton sees. A server may be gone, or not answer."""

@@ -4,7 +4,8 @@
 Note [Slots]: the pages of fresh shared memory cost a worker half as much as decoding the frames that it writes there.
 So a worker keeps its memory, in slots of a batch each. The process of the loader maps a slot when it comes for the
 first time, and keeps it mapped. A byte behind the frames says that nothing in that process refers to them any more:
-then the worker uses the slot again. A program that keeps batches makes the worker take more slots. Batches that reach
+then the worker uses the slot again. If the process has forked meanwhile, its child may refer to them: then the worker
+gives the slot up. A program that keeps batches makes the worker take more slots. Batches that reach
 the loader in another way, such as through a data set that wraps this one, are sent as torch sends tensors.
 """
 
@@ -29,10 +30,14 @@ if TYPE_CHECKING:
     from tricodec._dataset._clips import Dataset
 
 _TAIL_BYTES = 64
-"""After the frames: the first of them is 0 if the slot is free. The frames have a multiple of it."""
+"""After the frames: the first of them says what the slot is. The frames have a multiple of it."""
+_FREE, _IN_USE, _GIVEN_UP = range(3)
 _MOST_FREE = 2
 _MOST_UNSENT = 8
 _NUMBERS = itertools.count()
+_FORKS: list[int] = []
+"""One element a fork by this process: its child has the memory too, and may have tensors of it."""
+os.register_at_fork(after_in_parent=lambda: _FORKS.append(0))
 
 
 class SentBatch(dict[str, Any]):
@@ -54,11 +59,17 @@ class _Slot:
         self.times_taken = 0
 
     @property
-    def is_free(self) -> bool:
-        return self.is_sent and int(self.whole[-_TAIL_BYTES]) == 0
+    def is_dropped(self) -> bool:
+        """Nothing in the process of the loader refers to the frames."""
+        return self.is_sent and int(self.whole[-_TAIL_BYTES]) != _IN_USE
+
+    @property
+    def is_given_up(self) -> bool:
+        """A child of that process may refer to them."""
+        return int(self.whole[-_TAIL_BYTES]) == _GIVEN_UP
 
     def take(self) -> None:
-        self.whole[-_TAIL_BYTES] = 1
+        self.whole[-_TAIL_BYTES] = _IN_USE
         self.is_sent = False
         self.times_taken += 1
 
@@ -113,8 +124,8 @@ class WorkerMemory:
         return SentBatch({**batch, "frames": tensor[: len(frames)]})
 
     def _free(self, size_bytes: int) -> _Slot:
-        free = [slot for slot in self._slots if slot.is_free]
-        fitting = [slot for slot in free if slot.size_bytes >= size_bytes]
+        free = [slot for slot in self._slots if slot.is_dropped]
+        fitting = [slot for slot in free if slot.size_bytes >= size_bytes and not slot.is_given_up]
         kept = fitting[: 1 + _MOST_FREE]
         self._dropped += [slot.number for slot in free if slot not in kept]
         self._slots = [slot for slot in self._slots if slot not in free or slot in kept]
@@ -160,14 +171,14 @@ def _received(
     array = slots[number].numpy()
     memory, tail = array[:-_TAIL_BYTES], array[-_TAIL_BYTES:]
     # torch keeps `memory` as long as a tensor refers to it.
-    weakref.finalize(memory, _free, tail, os.getpid()).atexit = False
+    weakref.finalize(memory, _drop, tail, os.getpid(), len(_FORKS)).atexit = False
     shape, stride, dtype = place
     return {"frames": torch.from_numpy(memory).view(dtype).as_strided(shape, stride), **rest}
 
 
-def _free(tail: Any, process: int) -> None:
+def _drop(tail: Any, process: int, forks: int) -> None:
     if os.getpid() == process:  # a child made by fork() drops its copies, and the parent still has the frames
-        tail.fill(0)
+        tail.fill(_FREE if forks == len(_FORKS) else _GIVEN_UP)
 
 
 def forget_ended_workers() -> None:

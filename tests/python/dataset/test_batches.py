@@ -207,6 +207,27 @@ def test_a_child_that_drops_a_batch_leaves_it_to_its_parent(clips: tricodec.Data
 
 
 @pytest.mark.needs_torch
+def test_frames_that_a_forked_child_has_stay_as_they_are(clips: tricodec.Dataset) -> None:
+    from tricodec.torch import ClipLoader
+
+    batches = iter(ClipLoader(clips, 1, num_workers=1, read_ahead_bytes=0))
+    kept = next(batches)
+    expected = clips[int(kept["clip"][0])]["frames"]
+    next(batches)  # so that `kept` alone refers to the frames
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(write)
+        os.read(read, 1)  # ends when the parent has taken the other batches
+        os._exit(0 if np.array_equal(kept["frames"][0].numpy(), expected) else 1)
+    os.close(read)
+    del kept
+    assert sum(1 for _ in batches) > 3
+    os.close(write)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.needs_torch
 def test_frames_that_a_wrapping_data_set_passes_on_stay_as_they_are(clips: tricodec.Dataset) -> None:
     from torch.utils.data import DataLoader, IterableDataset
     from tricodec.torch import IterableClips

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import put_on_gpu, variants
+from triton_testing import variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_gpu]
 
@@ -27,8 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         folder, "decompress", unpack={"isolation": "none", "trusted": "true"},
         unpack_apart={"workers": "1", "trusted": "true"}, careful={"workers": "1"},
     )  # fmt: skip
-    put_on_gpu(folder)
-    with Server(folder, models=None, ready_timeout_seconds=180) as started:
+    with Server(folder, models=None, gpus=[0], ready_timeout_seconds=180) as started:
         yield started
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import media
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import tricodec
 from dali_model import clip_tensors, expected_clip, own_model
-from triton_testing import infer, put_on_gpu, variants
+from triton_testing import infer, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
 
@@ -47,6 +48,14 @@ instance_group [ { kind: KIND_CPU count: 1 } ]
 parameters { key: "workers" value { string_value: "2" } }
 """
 CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "h264_rot90.mp4"]
+
+
+def put_on_gpu(folder: Path) -> None:
+    """Gives all models of a repository instances of the first GPU, also those without the parameter `device`."""
+    for config in folder.glob("*/config.pbtxt"):
+        text = config.read_text()
+        assert "{ kind: KIND_CPU count: 1 }" in text
+        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import ensemble_that_says_where, infer, put_on_gpu, variants, videos
+from triton_testing import ensemble_that_says_where, infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -28,9 +28,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     )
     variants(folder, "video_encode", gpu_encode={"workers": "1"}, gpu_encode_threads={"isolation": "none"})
     variants(folder, "video_transcode", gpu_transcode={"workers": "1"})
-    put_on_gpu(folder)
     ensemble_that_says_where(folder, "gpu_threads", "kind: KIND_GPU count: 1 gpus: [ 0 ]")
-    with Server(folder, models=None, ready_timeout_seconds=120) as started:
+    with Server(folder, models=None, gpus=[0], ready_timeout_seconds=120) as started:
         yield started
 
 

@@ -10,7 +10,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import put_on_gpu, variants
+from triton_testing import variants
 
 pytestmark = pytest.mark.needs_triton
 
@@ -23,8 +23,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     models = {"gpu_threads": {"isolation": "none"}, "gpu_processes": {"workers": "1"}}
     folder = variants(tmp_path_factory.mktemp("models"), "video_stream", **models)
-    put_on_gpu(folder)
-    with Server(folder, models=None, ready_timeout_seconds=120, stop_timeout_seconds=5) as started:
+    with Server(folder, models=None, gpus=[0], ready_timeout_seconds=120, stop_timeout_seconds=5) as started:
         yield started
 
 

@@ -66,14 +66,6 @@ def variants(folder: Path, model: str = "video_decode", /, **parameters: dict[st
     return folder
 
 
-def put_on_gpu(folder: Path) -> None:
-    """Gives all models of a repository instances of the first GPU in place of one of the CPU."""
-    for config in folder.glob("*/config.pbtxt"):
-        text = config.read_text()
-        assert "{ kind: KIND_CPU count: 1 }" in text
-        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
-
-
 _WHERE_MODEL = """
 import numpy as np
 import triton_python_backend_utils as pb_utils
