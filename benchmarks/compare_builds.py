@@ -7,7 +7,8 @@ python -m benchmarks.compare_builds --before SITE --after SITE --processor-time 
 
 A site is a folder with an installed tricodec. Each run is a process of its own, and a ratio is the median over pairs of
 neighboring runs: before, after, after, before, ... Every program gets four pairs; then those that are not
-decided get more, two at a time, until --budget ends. The exit status is 1 if a ratio is below its bound or a cell was
+decided get more, two at a time, until --budget ends. Compression on a GPU takes milliseconds: a process of each build
+stays for some dozen runs. The exit status is 1 if a ratio is below its bound or a cell was
 not measured.
 """
 
@@ -17,6 +18,7 @@ import argparse
 import dataclasses
 import fnmatch
 import functools
+import itertools
 import json
 import os
 import statistics
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import programs, results
+from benchmarks.compress.formats import FAST, FORMATS, GPU_FORMATS, SLOW_ON_GPU
 from benchmarks.decode import clips, plan
 from benchmarks.decode.driver import Failed, answer_of, cores_for, request_of, to_run, worker_command
 from benchmarks.decode.goals import better
@@ -36,25 +39,14 @@ from benchmarks.environment import ROOT, now
 from benchmarks.gpu.goals import CODECS
 from benchmarks.gpu.run import make_clips
 from benchmarks.pairs import Spread
+from benchmarks.sites import Residents, check_site, environment
 
 BOUND, CHAIN_BOUND = 0.97, 0.98
 _MOST_PAIRS = 16
+_MOST_RESIDENT_PAIRS = 64
 _FEWEST_PAIRS = 4  # two of either order: on some machines the second run of a pair is slower, whichever it is
 _SURE_PAIRS = 10  # before a program is called slower: a few pairs may agree by chance on a machine in use
 _LEAST_SPREAD = 0.02
-#: Formats and levels of compression.
-FORMATS: dict[str, dict[str, Any]] = {
-    **{name: {"algorithm": name} for name in ("LZ4", "Snappy", "Zstd", "Cascaded")},
-    "Bitcomp": {"algorithm": "Bitcomp", "data_type": "<i4"},
-    **{f"LZ4 level {level}": {"algorithm": "LZ4", "level": level} for level in (3, 9)},
-    **{f"Zstd level {level}": {"algorithm": "Zstd", "level": level} for level in (1, 9)},
-    **{
-        f"{algorithm} {strength}": {"algorithm": algorithm, "algorithm_type": strength}
-        for algorithm in ("Deflate", "Gzip", "GDeflate")
-        for strength in range(6)
-    },
-}
-_FAST = ("LZ4", "Snappy", "Zstd", "Cascaded", "Bitcomp", "Zstd level 1", "Deflate 0", "Deflate 1", "Gzip 0", "Gzip 1")
 #: size, frames, encoder, preset.
 _ENCODES = (
     ("720p", 120, "libx264", "ultrafast"),
@@ -65,6 +57,8 @@ _TRANSCODE = ("720p", 120, "ultrafast")
 
 Values = dict[str, float]
 """By cell."""
+
+_residents = Residents()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,6 +132,7 @@ class Program:
     values: Callable[[dict[str, Any], float], Values]
     runs: list[tuple[Values, Values]] = dataclasses.field(default_factory=list)
     failure: str = ""
+    most_pairs: int = _MOST_PAIRS
 
     def _run(self, site: Path) -> Values:
         cores = cores_for(self.cores) if self.cores else sorted(os.sched_getaffinity(0))
@@ -180,33 +175,25 @@ class Program:
     @property
     def is_open(self) -> bool:
         """Whether more pairs are wanted: a ratio is not known to be above its bound or below it."""
-        if self.failure or len(self.runs) >= _MOST_PAIRS:
+        if self.failure or len(self.runs) >= self.most_pairs:
             return False
         if len(self.runs) < _FEWEST_PAIRS:
             return True
         return any(not row.decided or (not row.passed and row.pairs < _SURE_PAIRS) for row in self.rows())
 
 
-def environment(site: Path) -> dict[str, str]:
-    """In which a process finds the tricodec of a site."""
-    return {**os.environ, "PYTHONPATH": str(site)}
+class OnGpu(Program):
+    """Compression of one format on a GPU, by a process that stays."""
 
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        cells = {f"{name} {way} {shape}": "ms" for shape in programs.SHAPES for way in ("encode", "decode")}
+        super().__init__(list, 0, cells, lambda answer, _: {f"{name} {cell}": answer[cell] * 1e3 for cell in answer})
+        self.most_pairs = _MOST_RESIDENT_PAIRS
+        slow = options.get("algorithm_type", 0) >= SLOW_ON_GPU
+        self._request = {"program": "compress_gpu", "options": dict(options), "slow": slow}
 
-def check_site(site: Path) -> str:
-    """What the build of a site says of itself.
-
-    Raises:
-        Failed: if there is none.
-    """
-    program = (
-        "import json, tricodec; print(json.dumps({'file': tricodec.__file__, 'version': tricodec.__version__, "
-        "'build': ', '.join(tricodec.build_info().split(chr(10)))}))"
-    )
-    answer = answer_of([sys.executable, "-c", program], sorted(os.sched_getaffinity(0)), environment(site))
-    if not Path(answer["file"]).resolve().is_relative_to(site.resolve()):
-        message = f"{site} has no tricodec: Python finds {answer['file']}; install one (cmake --install BUILD --prefix)"
-        raise Failed(message)
-    return f"{answer['version']}, {answer['build']}"
+    def _run(self, site: Path) -> Values:
+        return self.values(_residents.answer(site, self._request), 0)
 
 
 def _own(
@@ -288,7 +275,7 @@ def cpu_programs(folder: Path | None, processor_time: bool = False) -> Iterator[
     yield from _decoding(folder)
     for name, options in FORMATS.items():
         cells = {f"{name} encode": "encode", f"{name} decode": "decode"}
-        request = {"family": name, "options": options, "slow": name not in _FAST}
+        request = {"family": name, "options": options, "slow": name not in FAST}
         yield _own("compress", cells, _in_ms(cells), functools.partial(dict, request))
     yield from _encoding(folder or clips.CACHE)
 
@@ -310,6 +297,7 @@ def gpu_programs(folder: Path) -> Iterator[Program]:
         yield _own("one_file", cells | parts, units, functools.partial(request, "gop30_long", 3000))
         cells = {f"{codec} {programs.FILES} files of 300 frames": "files"}
         yield _own("many_files", cells, _in_ms(cells), functools.partial(request, "gop30", 300))
+    yield from itertools.starmap(OnGpu, GPU_FORMATS.items())
 
 
 def compare(
@@ -387,6 +375,7 @@ def main() -> int:
             results.write(output, facts, [row for each in chosen for row in each.rows()])
 
     compare(chosen, sites["before"], sites["after"], options.budget * 60, done)
+    _residents.close()
     failed = [row for program in chosen for row in program.rows() if not row.passed]
     print(f"{len(failed)} cells are slower or were not measured", *(row.describe() for row in failed), sep="\n")
     return 1 if failed or not chosen else 0

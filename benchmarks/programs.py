@@ -2,6 +2,7 @@
 """User programs that compare_builds.py runs with two builds, each in a process of its own.
 
 python -m benchmarks.programs '{"program": "compress", "family": "LZ4"}'    prints seconds by cell as JSON
+python -m benchmarks.programs --resident    the same for each line of the standard input that is such a request
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ Seconds = dict[str, float]
 CHUNK_BYTES = 1 << 16
 _COMPRESS_BYTES = {False: 16 << 20, True: 2 << 20}  # of each array; of slow formats
 _REPEATS = 3  # of what is timed in a process; the median counts
+_MADE_BYTES = 16 << 20  # repeated for more
+_GPU_BYTES = {False: 1000 << 16, True: 1000 << 14}  # the same, on a GPU
+SHAPES = {"one array": 1, "1,000 arrays": 1000}  # that these bytes are
+_GPU_REPEATS = 5
 FILES = 64
 _WAIT_EVERY = 32
 _SIDE = 224
@@ -65,6 +70,49 @@ def compress(request: Request) -> Seconds:
             getattr(codec, way)()
 
     return {"encode": _median(lambda: each("compress")), "decode": _median(lambda: each("decompress"))}
+
+
+@functools.cache
+def _made() -> list[Any]:
+    from benchmarks.compress import inputs
+
+    return list(inputs.made(_MADE_BYTES).values())
+
+
+@functools.lru_cache(1)
+def _gpu_works(options: str, slow: bool) -> dict[str, list[Callable[[], object]]]:
+    """By cell what encodes or decodes each set of data, all of which has been done once."""
+    import numpy as np
+    import tricodec
+
+    from benchmarks.compress.gpu import touched
+
+    works: dict[str, list[Callable[[], object]]] = {}
+    for shape, count in SHAPES.items():
+        for data in _made():
+            parts = np.split(np.resize(data, _GPU_BYTES[slow]), count)
+            codec = tricodec.Codec(device="cuda:0", **json.loads(options))
+            arrays = [tricodec.as_array(part).cuda() for part in parts]
+            packed = codec.encode(arrays)
+            touched(packed)
+            assert bytes(codec.decode(packed)[-1].cpu()) == parts[-1].tobytes(), options
+            works.setdefault(f"encode {shape}", []).append(lambda c=codec, a=arrays: touched(c.encode(a)))
+            works.setdefault(f"decode {shape}", []).append(lambda c=codec, p=packed: touched(c.decode(p)))
+    return works
+
+
+def compress_gpu(request: Request) -> Seconds:
+    """The same on a GPU, arrays in its memory before and after; one call before those that are timed."""
+    seconds = {}
+    for cell, works in _gpu_works(json.dumps(request["options"]), request["slow"]).items():
+
+        def each(works: list[Callable[[], object]] = works) -> None:
+            for work in works:
+                work()
+
+        each()
+        seconds[cell] = _median(each, _GPU_REPEATS)
+    return seconds
 
 
 def _expect(frames: int, expected: int) -> None:
@@ -141,19 +189,23 @@ def many_files(request: Request) -> Seconds:
 PROGRAMS: dict[str, Callable[[Request], Seconds]] = {
     "start": start,
     "compress": compress,
+    "compress_gpu": compress_gpu,
     "one_file": one_file,
     "many_files": many_files,
 }
 
 
+def _answer(request: Request) -> dict[str, Any]:
+    try:
+        return dict(PROGRAMS[request["program"]](request))
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
+
+
 def main() -> None:
     """Prints the seconds, or {"failed": reason}."""
-    request = json.loads(sys.argv[1])
-    try:
-        answer: dict[str, Any] = dict(PROGRAMS[request["program"]](request))
-    except Exception as error:
-        answer = {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
-    print(json.dumps(answer), flush=True)
+    for request in sys.stdin if sys.argv[1] == "--resident" else sys.argv[1:]:
+        print(json.dumps(_answer(json.loads(request))), flush=True)
     os._exit(0)  # what ends a process is not timed
 
 

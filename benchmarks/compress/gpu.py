@@ -24,7 +24,7 @@ _MOST = 3  # times as many rounds as asked for, where the official package's spe
 Work = Callable[[], Any]
 
 
-def _touched(arrays: list[Any]) -> None:
+def touched(arrays: list[Any]) -> None:
     """Results are queued; their memory is looked at, and what is queued is waited for."""
     import torch
 
@@ -78,8 +78,8 @@ def _rows(packages: dict[str, Any], data_name: str, batch_name: str, batch: list
             assert bytes(codec.decode(packed)[-1].cpu()) == batch[-1].tobytes()
             ratios[name] = total / sum(array.buffer_size for array in packed)
             works[name] = {
-                "compress": lambda c=codec, a=arrays: _touched(c.encode(a)),
-                "decompress": lambda c=codec, p=packed: _touched(c.decode(p)),
+                "compress": lambda c=codec, a=arrays: touched(c.encode(a)),
+                "decompress": lambda c=codec, p=packed: touched(c.decode(p)),
             }
         for name, ways in _measure(works, rounds).items():
             for way, times in ways.items():

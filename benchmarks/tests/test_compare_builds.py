@@ -12,7 +12,9 @@ import pytest
 
 from benchmarks import compare_builds, programs, results
 from benchmarks.compare_builds import Compared, Program
+from benchmarks.decode.driver import Failed
 from benchmarks.environment import ROOT
+from benchmarks.sites import Residents
 
 
 def _program(monkeypatch: pytest.MonkeyPatch, times: dict[str, list[float]], unit: str = "ms") -> Program:
@@ -26,6 +28,12 @@ def _program(monkeypatch: pytest.MonkeyPatch, times: dict[str, list[float]], uni
 
     monkeypatch.setattr(compare_builds, "answer_of", answer_of)
     return program
+
+
+def _site() -> Path:
+    import tricodec
+
+    return Path(tricodec.__file__).parents[1]
 
 
 def _compared(program: Program, pairs: int) -> Compared:
@@ -86,6 +94,27 @@ def test_too_few_pairs_and_failures_are_not_passed(monkeypatch: pytest.MonkeyPat
     assert (none.passed, none.note) == (False, "the budget ended before")
 
 
+def test_a_process_that_stays_answers_until_it_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.sites._MOST_ANSWERS", 2)
+    request = {"program": "compress", "family": "Snappy", "options": {"algorithm": "Snappy"}, "slow": True}
+    kept = Residents()
+
+    first, second = (kept.answer(_site(), request) for _ in range(2))
+    with pytest.raises(Failed, match=r"KeyError"):
+        kept.answer(_site(), {"program": "nothing"})
+    kept.close()
+
+    assert first.keys() == second.keys() == {"encode", "decode"}
+    assert all(seconds > 0 for seconds in [*first.values(), *second.values()])
+
+
+def test_every_format_of_a_gpu_is_compared_in_both_shapes() -> None:
+    cells = {cell for program in compare_builds.gpu_programs(Path("clips")) for cell in program.units}
+
+    assert {"LZ4 encode one array", "ANS decode 1,000 arrays", "GDeflate 5 encode 1,000 arrays"} <= cells
+    assert not any("level" in cell for cell in cells)  # an option of the CPU's compressors
+
+
 def test_a_failing_program_says_why_and_is_not_asked_again(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.programs", '{"program": "start", "path": "/nowhere.mp4"}']
     program = Program(lambda: command, 0, {"cell": "ms"}, lambda answer, seconds: {"cell": seconds})
@@ -99,9 +128,7 @@ def test_a_failing_program_says_why_and_is_not_asked_again(tmp_path: Path) -> No
 
 
 def test_two_builds_are_compared_as_whole_processes(tmp_path: Path) -> None:
-    import tricodec
-
-    site = Path(tricodec.__file__).parents[1]
+    site = _site()
     output = tmp_path / "house.csv"
     command = [sys.executable, "-m", "benchmarks.compare_builds", "--before", site, "--after", site]
     command += ["--only", "Snappy *", "--budget", "0.4", "--output", output]
