@@ -21,6 +21,7 @@ from zarr.registry import register_codec
 
 from tricodec.compress._codec import Codec, DecompressConfig
 from tricodec.compress._enums import BitstreamKind
+from tricodec.compress._zarr_gpu import GPU_CONFIG, DecodesOnGpu, buffer_of
 from tricodec.errors import CorruptDataError
 
 #: A member of gzip: ten bytes at least, the deflated data, a CRC and the size of the data.
@@ -47,39 +48,44 @@ def _decoded(
         data = np.asarray(codec.decode(chunk.as_numpy_array(), decompression_config=config))
     except CorruptDataError:
         return as_numpy_array_wrapper(decode_otherwise, chunk, spec.prototype)
-    return spec.prototype.buffer.from_array_like(data)
+    return buffer_of(data, spec)
 
 
-class ZstdCodec(_ZstdCodec):  # type: ignore[misc]  # taken as untyped
+class ZstdCodec(DecodesOnGpu, _ZstdCodec):  # type: ignore[misc]  # taken as untyped
     """Zarr's ``zstd``, decoded by tricodec. Thread safety: safe."""
 
+    _stream = "Zstd", BitstreamKind.RAW
+
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        return _decoded("Zstd", BitstreamKind.RAW, chunk_bytes, chunk_spec, self._zstd_codec.decode)
+        return _decoded(*self._stream, chunk_bytes, chunk_spec, self._zstd_codec.decode)
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
 
-class GzipCodec(_GzipCodec):  # type: ignore[misc]  # taken as untyped
+class GzipCodec(DecodesOnGpu, _GzipCodec):  # type: ignore[misc]  # taken as untyped
     """Zarr's ``gzip``, decoded by tricodec. Thread safety: safe."""
+
+    _stream = "Gzip", BitstreamKind.RAW
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         data = chunk_bytes.as_numpy_array()
         config = None
         if data.size >= _GZIP_BYTES:  # the size at the end saves a first pass over the data
             config = DecompressConfig((int.from_bytes(data[-4:].tobytes(), "little"),))
-        return _decoded("Gzip", BitstreamKind.RAW, chunk_bytes, chunk_spec, self._gzip_codec.decode, config)
+        return _decoded(*self._stream, chunk_bytes, chunk_spec, self._gzip_codec.decode, config)
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
 
-class LZ4Codec(_LZ4Codec):  # type: ignore[misc]  # taken as untyped
+class LZ4Codec(DecodesOnGpu, _LZ4Codec):  # type: ignore[misc]  # taken as untyped
     """``numcodecs.lz4``, decoded by tricodec. Thread safety: safe."""
 
+    _stream = "LZ4", BitstreamKind.WITH_UNCOMPRESSED_SIZE
+
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        kind = BitstreamKind.WITH_UNCOMPRESSED_SIZE
-        return _decoded("LZ4", kind, chunk_bytes, chunk_spec, self._codec.decode)
+        return _decoded(*self._stream, chunk_bytes, chunk_spec, self._codec.decode)
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
@@ -88,7 +94,7 @@ class LZ4Codec(_LZ4Codec):  # type: ignore[misc]  # taken as untyped
 _STANDARD: dict[str, type] = {"zstd": ZstdCodec, "gzip": GzipCodec, "numcodecs.lz4": LZ4Codec}
 
 
-def use_for_standard_codecs() -> Any:
+def use_for_standard_codecs(device: str = "cpu") -> Any:
     """Let Zarr decode ``zstd``, ``gzip`` and ``numcodecs.lz4`` by tricodec, in this process.
 
         tricodec.compress.zarr.use_for_standard_codecs()
@@ -97,12 +103,22 @@ def use_for_standard_codecs() -> Any:
     Stores stay as they are, and so do their bytes: encoding is Zarr's own. Shards and reads of a part work as before,
     since a shard decodes its inner chunks by the same codecs. Arrays that are open keep their codecs.
 
+    Args:
+        device: "cpu"; or "cuda", where arrays are CuPy's. Zarr's buffers are then on the GPU
+            (``zarr.config.enable_gpu()``), which gets compressed bytes and decodes many chunks at once.
+
     Returns:
         What ``zarr.config.set`` returns: used in a ``with`` block, its end brings Zarr's own codecs back.
 
+    Raises:
+        ValueError: for another device.
+
     Thread safety: as ``zarr.config.set``.
     """
+    if device not in ("cpu", "cuda"):
+        raise ValueError(f"device is {device!r}; accepted are 'cpu', and 'cuda' for the GPU that CuPy uses")
     for name, cls in _STANDARD.items():
         register_codec(name, cls)
     names = {name: f"{cls.__module__}.{cls.__qualname__}" for name, cls in _STANDARD.items()}
-    return config.set({"codecs": {**config.get("codecs"), **names}})  # a name with a dot cannot be set alone
+    codecs = {**config.get("codecs"), **names}  # a name with a dot cannot be set alone
+    return config.set({"codecs": codecs, **(GPU_CONFIG if device == "cuda" else {})})

@@ -12,13 +12,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from zarr.abc.codec import BytesBytesCodec
 from zarr.core.array_spec import ArraySpec
 from zarr.core.buffer import Buffer
 from zarr.core.common import JSON, parse_named_configuration
 
+from tricodec.compress._enums import BitstreamKind
 from tricodec.compress._options import without_trust
 from tricodec.compress._whole import codec_of
+from tricodec.compress._zarr_gpu import DecodesOnGpu, buffer_of
 
 try:
     from tricodec.compress._zarr_standard import GzipCodec, LZ4Codec, ZstdCodec, use_for_standard_codecs
@@ -29,13 +30,16 @@ else:
 
 
 @dataclass(frozen=True)
-class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
+class TricodecCodec(DecodesOnGpu):
     """Compresses chunks in nvCOMP's container. The fields are those of `tricodec.compress.numcodecs.Tricodec`.
+
+    Chunks in the memory of a GPU (``zarr.config.enable_gpu()``) are decoded there, unless `trusted` is False.
 
     Thread safety: safe.
     """
 
     is_fixed_size = False
+    _stream = None, BitstreamKind.NVCOMP_NATIVE
 
     algorithm: str = "Zstd"
     chunk_bytes: int | None = None
@@ -63,14 +67,14 @@ class TricodecCodec(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
         def work() -> Any:
             return np.asarray(codec_of(self, 0, self.trusted).decode(chunk_bytes.as_numpy_array()))
 
-        return chunk_spec.prototype.buffer.from_array_like(await asyncio.to_thread(work))
+        return buffer_of(await asyncio.to_thread(work), chunk_spec)
 
     async def _encode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer | None:
         def work() -> Any:
             data = chunk_bytes.as_numpy_array()
             return np.asarray(codec_of(self, data.nbytes, self.trusted).encode(data))
 
-        return chunk_spec.prototype.buffer.from_array_like(await asyncio.to_thread(work))
+        return buffer_of(await asyncio.to_thread(work), chunk_spec)
 
     def compute_encoded_size(self, _input_byte_length: int, _chunk_spec: ArraySpec) -> int:
         """The size is not known beforehand."""

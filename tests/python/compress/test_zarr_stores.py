@@ -17,7 +17,7 @@ if sys.version_info < (3, 11):
 
 import zarr
 from tricodec.compress import zarr as ours
-from zarr.codecs import GzipCodec, ZstdCodec
+from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
 from zarr.codecs.numcodecs import LZ4
 
 # Zarr warns that numcodecs.lz4 is not in its specification.
@@ -76,6 +76,24 @@ def test_a_store_is_read_as_zarr_reads_it(codec: str, shards: Any, tmp_path: Pat
 
     np.testing.assert_array_equal(zarr.open_array(store, mode="r")[:], VALUES)
     assert len(decoded) == num_chunks + 1, "after the block Zarr decodes by itself"
+
+
+@pytest.mark.parametrize("inner", ["lz4", "lz4hc", "zstd", "zlib", "blosclz"])
+@pytest.mark.parametrize("shuffle", ["noshuffle", "shuffle", "bitshuffle"])
+def test_blosc_is_read_by_zarrs_own_codec(inner: str, shuffle: str, tmp_path: Path, decoded: list[str]) -> None:
+    blosc = BloscCodec(cname=inner, shuffle=shuffle)
+    stores = {}
+    for name, codecs in {"blosc": blosc, "both": [blosc, GzipCodec(level=1)]}.items():
+        stores[name] = tmp_path / name
+        zarr.create_array(
+            stores[name], shape=VALUES.shape, dtype="<i4", chunks=(32, 40, 12), compressors=codecs, shards=VALUES.shape
+        )[:] = VALUES
+    with ours.use_for_standard_codecs():
+        for store in stores.values():
+            array = zarr.open_array(store, mode="r")
+            np.testing.assert_array_equal(array[:], VALUES)
+            np.testing.assert_array_equal(array[40:50, 3:9, 5], VALUES[40:50, 3:9, 5])
+    assert decoded == ["Gzip"] * 7, "what gzip compressed again, tricodec decodes"
 
 
 @pytest.mark.parametrize("codec", ["zstd", "gzip", "lz4"])

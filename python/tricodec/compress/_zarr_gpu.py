@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Zarr's buffers on a GPU (``zarr.config.enable_gpu()``): all chunks of a batch are decoded there by one call."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from zarr.abc.codec import BytesBytesCodec
+from zarr.core.array_spec import ArraySpec
+from zarr.core.buffer import Buffer, gpu
+
+from tricodec.compress._codec import Codec
+from tricodec.compress._enums import BitstreamKind
+from tricodec.errors import CorruptDataError
+
+#: What lets Zarr read into the memory of a GPU. By itself it hands over one chunk at a time.
+GPU_CONFIG = {
+    "buffer": "zarr.buffer.gpu.Buffer",
+    "ndbuffer": "zarr.buffer.gpu.NDBuffer",
+    "codec_pipeline.batch_size": 128,
+}
+
+
+class DecodesOnGpu(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
+    """Decodes chunks in the memory of a GPU there. Other chunks, and damaged ones, go to the next class."""
+
+    #: The algorithm, None for that of the container.
+    _stream: ClassVar[tuple[str | None, BitstreamKind]]
+    trusted: bool | None = None
+
+    async def decode(self, chunks_and_specs: Iterable[tuple[Buffer | None, ArraySpec]]) -> Iterable[Buffer | None]:
+        """The bytes of chunks, in their order."""
+        chunks = list(chunks_and_specs)
+        there = [(chunk.as_array_like(), spec) for chunk, spec in chunks if chunk is not None and _is_on_gpu(spec)]
+        if there:
+            try:
+                decoded = iter(await asyncio.to_thread(_decoded, *self._stream, self.trusted, there))
+            except CorruptDataError:  # the next class finds out which
+                pass
+            else:
+                return [None if chunk is None else next(decoded) for chunk, _ in chunks]
+        otherwise: Iterable[Buffer | None] = await super().decode(chunks)
+        return otherwise
+
+
+def buffer_of(data: Any, spec: ArraySpec) -> Buffer:
+    """A buffer where Zarr wants it, of bytes in host memory."""
+    kind = spec.prototype.buffer
+    return kind.from_bytes(memoryview(data)) if _is_on_gpu(spec) else kind.from_array_like(data)
+
+
+def _is_on_gpu(spec: ArraySpec) -> bool:
+    return issubclass(spec.prototype.buffer, gpu.Buffer)
+
+
+@functools.cache
+def _codec(algorithm: str | None, kind: BitstreamKind, trusted: bool | None, device: int) -> Codec:
+    words = {} if algorithm is None else {"algorithm": algorithm}
+    return Codec(device=f"auto:{device}", bitstream_kind=kind, trusted=trusted, **words)
+
+
+def _decoded(
+    algorithm: str | None, kind: BitstreamKind, trusted: bool | None, chunks: list[tuple[Any, ArraySpec]]
+) -> list[Buffer]:
+    import cupy
+
+    codec = _codec(algorithm, kind, trusted, chunks[0][0].device.id)
+    decoded = codec.decode([array for array, _ in chunks])
+    return [
+        spec.prototype.buffer.from_array_like(cupy.asarray(data))
+        for data, (_, spec) in zip(decoded, chunks, strict=True)
+    ]
