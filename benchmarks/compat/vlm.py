@@ -25,14 +25,14 @@ LOADERS = ("tricodec", "torchcodec", "decord", "pyav", "opencv", "control")
 #: Figures of a run, their units, and how many of the latter are one.
 FIGURES = {
     "requests_per_s": "requests/s", "p50_s": "s", "p99_s": "s", "late_p99_ms": "ms", "late_max_ms": "ms",
-    "held_max_ms": "ms",
+    "held_max_ms": "ms", "gpu_memory_mb": "MB",
 }  # fmt: skip
 
 
-def measure(name: str, clip: Path, at_once: int, num_requests: int) -> dict[str, Any] | None:
+def measure(name: str, clip: Path, at_once: int, num_requests: int, device: str = "cpu") -> dict[str, Any] | None:
     """What the program prints; None if the loader is missing."""
     program = Path(__file__).with_name("vlm_program.py")
-    command = [sys.executable, str(program), name, str(clip), str(at_once), str(num_requests)]
+    command = [sys.executable, str(program), name, str(clip), str(at_once), str(num_requests), device]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         print(f"{name} is left out: {result.stderr.strip().splitlines()[-1]}", file=sys.stderr)
@@ -62,6 +62,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="runs of each loader (1)")
     parser.add_argument("--requests", type=int, default=1, help="requests for each of those at once (1)")
     parser.add_argument("--loaders", nargs="+", choices=LOADERS, default=list(LOADERS), help="all by default")
+    parser.add_argument("--device", default="cpu", help="cpu (default), or cuda for loaders that decode on a GPU")
     parser.add_argument("--output", type=Path, default=results.FOLDER / "vlm.csv", help="the CSV to write")
     options = parser.parse_args()
     begun = time.monotonic()
@@ -70,7 +71,7 @@ def main() -> None:
     for _, clip, at_once, name in itertools.product(
         range(options.rounds), options.clips, options.at_once, options.loaders
     ):
-        found = measure(name, clip, at_once, max(2, at_once * options.requests))
+        found = measure(name, clip, at_once, max(2, at_once * options.requests), options.device)
         if found is None:
             continue
         runs.setdefault((clip.name, at_once, name), []).append(found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One server of a vision-language model, without the model: python vlm_program.py LOADER CLIP AT_ONCE REQUESTS.
+"""One server of a vision-language model, without the model: python vlm_program.py LOADER CLIP AT_ONCE REQUESTS DEVICE.
 
 Requests for a clip's frames at 2 fps come AT_ONCE at a time. A thread loads each, as servers do, while the event loop
 ticks. The loaders are those of transformers and tricodec's adapter. `control` loads nothing: it keeps a core busy
@@ -11,10 +11,12 @@ wait only the processor time of the loader's thread counts, so other work on the
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import json
 import os
 import resource
+import subprocess
 import sys
 import threading
 import time
@@ -28,6 +30,7 @@ _FPS = 2
 _TICK = 0.001
 _BEAT = 0.0002
 _HELD_REQUESTS = 4
+ON_GPU = ("tricodec", "torchcodec")
 
 
 def indices(metadata: Any, **_: Any) -> list[int]:
@@ -83,6 +86,15 @@ def longest_hold(work: Callable[[], Any]) -> float | None:
     return max(holds, default=None)
 
 
+def _gpu_memory_mb() -> float | None:
+    """What all programs use of the first GPU now; None without one."""
+    command = ["nvidia-smi", "--id=0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    try:
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 async def _tick(late: list[float], done: asyncio.Event) -> None:
     while not done.is_set():
         started = time.perf_counter()
@@ -122,12 +134,14 @@ async def serve(load: Callable[..., Any], clip: str, at_once: int, num_requests:
         "late_max_ms": max(late) * 1000,
         "held_max_ms": None if held is None else held * 1000,
         "memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "gpu_memory_mb": _gpu_memory_mb(),
     }
 
 
 def main() -> None:
-    name, clip, at_once, num_requests = sys.argv[1:]
-    print(json.dumps(asyncio.run(serve(loader(name), clip, int(at_once), int(num_requests)))))
+    name, clip, at_once, num_requests, device = sys.argv[1:]
+    load = functools.partial(loader(name), device=device) if device != "cpu" and name in ON_GPU else loader(name)
+    print(json.dumps(asyncio.run(serve(load, clip, int(at_once), int(num_requests)))))
 
 
 if __name__ == "__main__":
