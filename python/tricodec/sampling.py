@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from tricodec._tricodec import FrameReader, select_frames
+from tricodec._turns import turn_to_decode
 from tricodec._video import decode_video
 from tricodec._words import Rule
 
@@ -105,6 +106,8 @@ def sample(
 ) -> SampledVideo:
     """Read the frames that a rule chooses.
 
+    Of threads that call it at once for files or bytes on the CPU, as many decode as there are cores; the others wait.
+
     Args:
         source: as `decode_video` takes it, or an open FrameReader.
         sampling: the rule. None takes the frames that the other words of `decode_video` select.
@@ -121,7 +124,7 @@ def sample(
         return _sampled(source, sampling, options)
     names = ("device", "stream_index", "num_workers", "ignore_edit_list", "context", "stream")
     of_reader = {name: options.pop(name) for name in names if name in options}
-    with FrameReader(source, **of_reader) as reader:
+    with FrameReader(source, **of_reader) as reader, turn_to_decode(source, reader.device):
         return _sampled(reader, sampling, options)
 
 

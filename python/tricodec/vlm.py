@@ -21,6 +21,7 @@ from typing import Any
 
 from tricodec import compat
 from tricodec._tricodec import FrameReader
+from tricodec._turns import turn_to_decode
 from tricodec.sampling import SampledVideo, sample
 
 PACKAGES = ("transformers", "qwen_vl_utils", "vllm", "sglang")
@@ -55,7 +56,7 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
         A numpy array [F, H, W, 3] of uint8, and the package's ``VideoMetadata``.
     """
     metadata_class = importlib.import_module("transformers.video_utils").VideoMetadata
-    with FrameReader(video, device=_device_name(kwargs.get("device"))) as reader:
+    with FrameReader(video, device=_device_name(kwargs.get("device"))) as reader, turn_to_decode(video, reader.device):
         metadata = metadata_class(
             total_num_frames=reader.num_frames,
             fps=reader.fps,
@@ -131,7 +132,7 @@ def decode_for_vllm(
         ValueError: if a frame has more pixels than vLLM's ``VLLM_MAX_IMAGE_PIXELS``.
     """
     base = importlib.import_module("vllm.multimodal.video_decoders.base")
-    with FrameReader(data, device=device) as reader:
+    with FrameReader(data, device=device) as reader, turn_to_decode(data, reader.device):
         base.check_frame_pixel_limit(reader.width, reader.height)
         source = loader_cls._prepare_source(base.VideoSourceMetadata(reader.num_frames, reader.fps, reader.duration))
         wanted = loader_cls.compute_frames_index_to_sample(source=source, target=target, **sampling_kwargs)

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import media
@@ -57,6 +61,49 @@ class TestTransformers:
         assert list(by_itself["video_metadata"][0].frames_indices) == video.indices.tolist()
         assert torch.equal(by_itself["pixel_values_videos"], by_us["pixel_values_videos"])
         assert by_us["video_metadata"][0].timestamps == pytest.approx(video.pts_seconds.tolist())
+
+    def test_as_many_requests_decode_at_once_as_there_are_cores(self, path: str) -> None:
+        cores = len(os.sched_getaffinity(0))
+        all_cores_taken = threading.Barrier(cores)
+        inside: set[int] = set()
+        most = 0
+
+        def choose(**_: Any) -> list[int]:
+            nonlocal most
+            inside.add(threading.get_ident())
+            most = max(most, len(inside))
+            all_cores_taken.wait(60)
+            inside.discard(threading.get_ident())
+            return [0, 10]
+
+        with ThreadPoolExecutor(3 * cores) as threads:
+            clips = list(threads.map(lambda _: vlm.read_for_transformers(path, choose)[0], range(3 * cores)))
+
+        assert most == cores
+        expected = tricodec.decode_video(path, indices=[0, 10]).frames
+        assert all(np.array_equal(clip, expected) for clip in clips)
+
+    def test_a_forked_process_decodes_while_its_parent_does_on_all_cores(self, path: str) -> None:
+        cores = len(os.sched_getaffinity(0))
+        all_cores_taken, done = threading.Barrier(cores + 1), threading.Event()
+
+        def choose(**_: Any) -> list[int]:
+            all_cores_taken.wait(60)
+            done.wait(60)
+            return [0]
+
+        with ThreadPoolExecutor(cores) as threads:
+            requests = [threads.submit(vlm.read_for_transformers, path, choose) for _ in range(cores)]
+            all_cores_taken.wait(60)
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)  # ends a child that waits for ever
+                os._exit(0 if len(sampling.sample(path, num_frames=2)) == 2 else 1)
+            _, status = os.waitpid(child, 0)
+            done.set()
+            assert all(len(request.result()[0]) == 1 for request in requests)
+
+        assert status == 0
 
 
 @pytest.mark.needs_vlm
