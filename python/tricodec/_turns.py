@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns of requests that many threads make at once, for servers of models.
 
-Decoders that run at once evict each other's pictures from the caches, and hold the memory of all their frames: 32
-requests at once take 1.4 times the processor time and 5 times the memory of two at a time (docs/notes/2026-11-compat.md).
-Requests whose data come from a network do not wait: the network is what they wait for.
+Decoders that run at once evict each other's pictures from the caches, and hold the memory of all their frames. On two
+cores, 32 requests at once take 1.4 times the processor time and 5 times the memory that they take two at a time
+(docs/notes/2026-11-compat.md). Requests of data from a network do not wait: a network has no such bound.
 """
 
 from __future__ import annotations
@@ -21,16 +21,9 @@ def _one_a_core() -> threading.Semaphore:
     return threading.Semaphore(len(os.sched_getaffinity(0)))
 
 
-_turns = _one_a_core()
-
-
-def _reset() -> None:
-    """Turns that the parent's threads had are free in a forked child: those threads do not exist there."""
-    global _turns
-    _turns = _one_a_core()
-
-
-os.register_at_fork(after_in_child=_reset)
+# The last one counts. In a forked child a new one does: the threads that had the parent's turns do not exist there.
+_turns = [_one_a_core()]
+os.register_at_fork(after_in_child=lambda: _turns.append(_one_a_core()))
 
 
 def turn_to_decode(source: Any, device: str) -> contextlib.AbstractContextManager[Any]:
@@ -38,5 +31,5 @@ def turn_to_decode(source: Any, device: str) -> contextlib.AbstractContextManage
 
     Requests of files and of bytes on the CPU begin in the order in which they ask; others begin at once. Thread safe.
     """
-    local = isinstance(source, _IN_MEMORY) or (isinstance(source, str | Path) and os.path.isfile(source))
-    return _turns if local and device == "cpu" else contextlib.nullcontext()
+    local = isinstance(source, _IN_MEMORY) or (isinstance(source, str | Path) and Path(source).is_file())
+    return _turns[-1] if local and device == "cpu" else contextlib.nullcontext()

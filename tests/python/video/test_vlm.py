@@ -97,7 +97,7 @@ class TestTransformers:
             all_cores_taken.wait(60)
             child = os.fork()
             if child == 0:
-                signal.alarm(60)  # ends a child that waits for ever
+                signal.alarm(60)  # ends a child that waits without end
                 os._exit(0 if len(sampling.sample(path, num_frames=2)) == 2 else 1)
             _, status = os.waitpid(child, 0)
             done.set()
