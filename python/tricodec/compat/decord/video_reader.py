@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tricodec._tricodec import FrameReader, SwscaleRgb
+from tricodec.compat._cores import share_of_cores
 from tricodec.compat.decord.base import DECORDError, DECORDLimitReachedError
 from tricodec.compat.decord.bridge import bridge_out
 from tricodec.compat.decord.ndarray import DECORDContext, NDArray, cpu
@@ -44,7 +45,7 @@ class VideoReader:
         ctx: cpu() or gpu().
         width: of the result; below 1 the video's.
         height: of the result; below 1 the video's.
-        num_threads: workers; 0 is all cores.
+        num_threads: workers; 0 is all cores, in a worker of a DataLoader its share.
         fault_tol: how many damaged packets are tolerated: below 0 all, below 1 a part of the frames, else a number.
 
     Raises:
@@ -70,7 +71,8 @@ class VideoReader:
         source = source_of(uri)
         name = uri if isinstance(uri, str) else f"{len(source)} bytes"
         try:
-            self._reader = FrameReader(source, device=ctx.device, num_workers=max(num_threads, 0))
+            workers = num_threads if num_threads > 0 else share_of_cores()
+            self._reader = FrameReader(source, device=ctx.device, num_workers=workers)
         except UnsupportedError as error:
             raise DECORDError(f"cannot find a video stream in {name}: {error}") from error
         except (Error, ValueError) as error:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from tricodec._tricodec import FrameReader, StreamInfo, SwscaleRgb, probe
 from tricodec._words import DTypeName
+from tricodec.compat._cores import share_of_cores
 from tricodec.compat.torchcodec._frame_table import FrameTable
 from tricodec.compat.torchcodec._metadata import VideoStreamMetadata, described_by_content, described_by_header
 from tricodec.compat.torchcodec._results import Frame, FrameBatch
@@ -42,7 +43,7 @@ class VideoDecoder:
         stream_index: among all streams of the file; None is the best video stream.
         dimension_order: "NCHW" (a view of NHWC memory) or "NHWC".
         num_ffmpeg_threads: 1 decodes single frames that are asked for one after another on one core; calls for several
-            frames use all cores (one in a worker of a DataLoader). 0 uses all cores for both, and a larger number is
+            frames use all cores, in a worker of a DataLoader its share. 0 uses them for both, and a larger number is
             the number of workers. It changes no pixel.
         device: where frames are decoded and returned; None is torch's default device.
         seek_mode: "exact" scans the packets once. "approximate" takes the metadata from the header; the frames are
@@ -366,9 +367,7 @@ class VideoDecoder:
 
 def _open(source: Any, stream_index: int | None, device: str, num_threads: int) -> FrameReader:
     """The reader of a stream; None is the one that FFmpeg picks."""
-    workers = num_threads if num_threads > 1 else 0
-    if workers == 0 and torch.utils.data.get_worker_info() is not None:
-        workers = 1
+    workers = num_threads if num_threads > 1 else share_of_cores()
     if stream_index is not None:
         streams = probe(source).streams
         _expect_video(streams, stream_index)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cores that a process of a DataLoader may use, for readers that are not told a number."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def share_of_cores() -> int:
+    """Number of workers of a reader: in a process of torch's DataLoader its share of the cores; elsewhere 0, all cores.
+
+    Ranks of one machine share the cores too, as ``LOCAL_WORLD_SIZE`` of torchrun tells.
+    """
+    data = sys.modules.get("torch.utils.data")
+    worker = data.get_worker_info() if data else None
+    if worker is None:
+        return 0
+    processes: int = worker.num_workers * int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return max(1, len(os.sched_getaffinity(0)) // processes)
