@@ -40,6 +40,7 @@ def run(command: list[str], *, brief: bool = False, **environment: str) -> int:
     print("==", " ".join(command), flush=True)
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     variables = os.environ | {"PATH": path} | environment
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # each of pytest's workers would compile all tests by itself
     if not brief:
         return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
     result = subprocess.run(

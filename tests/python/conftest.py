@@ -8,6 +8,8 @@ and onnxruntime, and requires them.
 
 from __future__ import annotations
 
+import functools
+import gc
 import importlib.util
 import os
 from collections.abc import Callable, Generator, Iterator
@@ -19,6 +21,7 @@ import tricodec
 from gpu_helpers import has_cuda
 
 
+@functools.cache
 def _has_module(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
@@ -100,6 +103,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((rank for rank, first in enumerate(_FIRST) if name.startswith(first)), len(_FIRST))
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """The thousands of tests stay until the end: what collects garbage need not go through them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 NOT_FOR_THIS_GPU = "not for this GPU: "

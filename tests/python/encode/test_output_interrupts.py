@@ -202,13 +202,13 @@ def test_ctrl_c_ends_the_command_with_its_status(old: Path, capsys: pytest.Captu
     def interrupt() -> None:
         ready = begun(old)
         while not ready():
-            pass
+            time.sleep(0.001)
         os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     source = str(generated("h264_bframes.mp4"))
-    status = main(["transcode", source, str(old), "--size", "720x1280", "--preset", "placebo"])
+    status = main(["transcode", source, str(old), "--size", "360x640", "--preset", "placebo"])
     thread.join()
 
     assert status == 130

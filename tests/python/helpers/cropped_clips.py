@@ -16,7 +16,8 @@ WIDTH, HEIGHT = 256, 224
 NUM_FRAMES = 6
 
 # Left, right, top, bottom, in pixels. All formats can have the first ones: by 2 across, by 4 down for coded fields.
-OF_ALL = [(2, 0, 0, 0), (0, 2, 0, 0), (0, 0, 4, 0), (0, 0, 0, 4), (26, 14, 20, 12), (62, 34, 8, 44)]
+OF_ONE_SIDE = [(2, 0, 0, 0), (0, 2, 0, 0), (0, 0, 4, 0), (0, 0, 0, 4)]
+OF_ALL = [(26, 14, 20, 12), (62, 34, 8, 44)]
 BY_TWO_LINES = [(4, 2, 2, 6)]
 OF_422 = [(6, 4, 3, 5), (0, 0, 1, 0)]
 OF_444 = [(1, 0, 0, 0), (13, 7, 5, 3)]
@@ -37,9 +38,11 @@ class Kind:
 
     @property
     def crops(self) -> list[tuple[int, int, int, int]]:
-        """Those that the format can have."""
+        """Those that the format can have; one side alone where how it is coded decides, not how a sample is stored."""
         if self.interlaced:
-            return OF_ALL
+            return OF_ONE_SIDE + OF_ALL
+        if self.pix_fmt == "yuv420p":
+            return OF_ONE_SIDE + OF_ALL + BY_TWO_LINES
         if "444" in self.pix_fmt or self.pix_fmt == "gray":
             return OF_ALL + OF_444
         return OF_ALL + (OF_422 if "422" in self.pix_fmt else BY_TWO_LINES)

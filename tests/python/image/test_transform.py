@@ -105,7 +105,7 @@ def random_case(rng: np.random.Generator, name: str) -> dict[str, Any]:
 def test_transform_equals_the_document_for_random_geometry_and_options(name: str) -> None:
     rng = np.random.default_rng(list(name.encode()))
 
-    for _ in range(60):
+    for _ in range(30):
         expect_equal(**random_case(rng, name))
 
 
@@ -114,7 +114,9 @@ def test_transform_equals_the_document_for_every_color_dtype_layout_and_filter(n
     planes = oracle.random_planes(np.random.default_rng(3), name, 23, 17)
     layouts, filters = ("HWC", "CHW", "NCHW2", "NHWC8"), ("nearest", "bilinear", "bicubic")
 
-    for color, dtype, layout, resize in itertools.product(colors_of(name), DTYPES, layouts, filters):
+    # Each layout meets each color, each dtype and each filter.
+    for (i, color), (j, dtype), (k, resize) in itertools.product(*map(enumerate, (colors_of(name), DTYPES, filters))):
+        layout = layouts[(i + j + k) % len(layouts)]
         options = {"color": color, "dtype": dtype, "layout": layout, "resize": resize, "size": (9, 31)}
         expect_equal(planes, name, options)
 
@@ -169,8 +171,10 @@ def test_nearest_chroma_changes_nothing_where_chroma_is_whole_or_absent(name: st
         np.testing.assert_array_equal(tricodec.Transform(chroma="nearest", **options)(frame), expected)
 
 
-@pytest.mark.parametrize("resize", ["nearest", "bilinear", "bicubic"])
-@pytest.mark.parametrize("name", ["yuv420p", "nv12", "p010le", "gbrp"])
+@pytest.mark.parametrize(("name", "resize"), [
+    ("yuv420p", "nearest"), ("yuv420p", "bilinear"), ("yuv420p", "bicubic"),
+    ("nv12", "bilinear"), ("p010le", "bicubic"), ("gbrp", "nearest"), ("gbrp", "bilinear"),
+])  # fmt: skip
 def test_transform_equals_the_document_for_a_720_line_picture_prepared_for_a_model(name: str, resize: str) -> None:
     planes = oracle.random_planes(np.random.default_rng(4), name, 1280, 720)
     options = {

@@ -203,6 +203,7 @@ def test_tensors_and_dtypes_of_torch_are_taken() -> None:
 
 # A line with a comment is wrong; the comment is what mypy says of it.
 CHECKED = """
+import io
 import numpy as np
 import tricodec
 from tricodec import sampling
@@ -233,15 +234,33 @@ tricodec.AudioReader("a", seek_mode="exakt")  # "seek_mode"
 sampling.sample("a", sampling="quen")  # "sampling"
 VideoDecoder("a", dimension_order="NHWC")
 VideoDecoder("a", dimension_order="CHW")  # "dimension_order"
+reader = tricodec.FrameReader(io.BytesIO(b""), device="cpu")
+frame: tricodec.Frame = reader[np.int64(3)]
+frames: list[tricodec.Frame] = reader[1:3] + reader[[1, 2]] + reader[np.arange(3)]
+for f in reader: f.width + 1
+array = np.asarray(frame.planes[0])
+view = memoryview(frame)
+video = tricodec.decode_video(b"", size=(2, 2))
+video.pts_seconds.mean()
+tricodec.set_limits(max_width=3)
+try:
+    tricodec.probe("x")
+except tricodec.MediaNotFoundError as error:
+    error.errno
+reader["a"]  # Invalid index type
+frame.pts + 1  # Unsupported operand
 """
 
 
-def test_a_type_checker_finds_wrong_words(tmp_path: Path) -> None:
+def test_a_type_checker_finds_wrong_words_and_types_alone(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"
     program.write_text(CHECKED)
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--no-error-summary", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # mypy finds what is installed by itself, and refuses to be told where that is.
+    folder = Path(tricodec.__file__).parents[1]
+    search = {} if folder.name == "site-packages" else {"MYPYPATH": str(folder)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "", **search})
     found = dict(re.findall(r"program\.py:(\d+): error: (.*)", done.stdout))
     wrong = {
         str(number): line.partition("  # ")[2] for number, line in enumerate(CHECKED.splitlines(), 1) if "  # " in line

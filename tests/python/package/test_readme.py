@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import media
 import pytest
+from preloaded import Preloaded
 
 DOCUMENTS = [media.REPOSITORY / "README.md", *sorted((media.REPOSITORY / "docs").rglob("*.md"))]
 # The check `pages` of make lint compares the code of translations with that of their originals.
@@ -39,19 +40,39 @@ def _needs(code: str) -> list[pytest.MarkDecorator]:
     return marks
 
 
+@pytest.fixture(scope="module")
+def with_packages() -> Iterator[Callable[[str], Preloaded]]:
+    """Where programs run that import a package: it takes longer than most of them."""
+    started: list[Preloaded] = []
+
+    @functools.cache
+    def start(package: str) -> Preloaded:
+        started.append(Preloaded(["numpy", package]))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def _heaviest_of(code: str) -> str:
+    """A package that the code imports."""
+    return next((package for package in ("torch", "nvidia.dali") if package in code), "tricodec")
+
+
 @pytest.mark.parametrize("code", [pytest.param(code, id=name, marks=_needs(code)) for name, code in _blocks()])
-def test_code_block_runs_as_it_stands(code: str, tmp_path: Path) -> None:
+def test_code_block_runs_as_it_stands(code: str, tmp_path: Path, with_packages: Callable[[str], Preloaded]) -> None:
     """In a folder with the files that the examples name: the demo clip under the names they use."""
     for name in set(re.findall(r"[\"']([\w-]+\.mp4)[\"']", code)):
         (tmp_path / name).symlink_to(media.bigbuckbunny())
     script = tmp_path / "example.py"
     script.write_text(code)
 
-    result = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    status, printed = with_packages(_heaviest_of(code)).run(script)
 
-    assert result.returncode == 0, f"{code}\n{result.stdout}{result.stderr}"
+    assert status == 0, f"{code}\n{printed}"
     for promised in re.findall(r"^ *print\(.*\)  # (\S.*)$", code, re.MULTILINE):
-        assert promised in result.stdout
+        assert promised in printed
 
 
 def _anchors(document: Path) -> set[str]:

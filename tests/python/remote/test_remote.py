@@ -34,8 +34,8 @@ def server() -> Iterator[RangeServer]:
 def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """600 frames of noise in twenty GOPs, about 12 MB, the table in front."""
     path = tmp_path_factory.mktemp("remote") / "long.mp4"
-    noise = "nullsrc=size=160x120:rate=30,geq=random(1)*255:128:128"
-    options = "-c:v libx264 -preset ultrafast -bf 2 -qp 14 -g 30 -keyint_min 30 -sc_threshold 0 -movflags +faststart"
+    noise = "color=gray:size=160x120:rate=30,noise=c0s=100:c0f=t+u:all_seed=5"
+    options = "-c:v libx264 -preset ultrafast -bf 2 -qp 9 -g 30 -keyint_min 30 -sc_threshold 0 -movflags +faststart"
     ffmpeg("-f", "lavfi", "-i", noise, "-frames:v", "600", *options.split(), path)
     return path
 

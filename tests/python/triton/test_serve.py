@@ -155,7 +155,7 @@ def test_examples_beside_the_models_run_as_they_stand_on_a_server_of_all_models(
     (tmp_path / "a.mp4").symlink_to(generated("h264_bframes.mp4"))
     monkeypatch.chdir(tmp_path)
 
-    with Server() as server, InferenceServerClient(server.grpc_url) as client:
+    with Server(parameters={"*": {"workers": "1"}}) as server, InferenceServerClient(server.grpc_url) as client:
         served = {name for name in names if client.is_model_ready(name)}
         for name in names:
             (code,) = _CODE.findall((installed_repository() / name / "README.md").read_text())

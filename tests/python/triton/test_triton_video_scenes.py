@@ -65,8 +65,9 @@ def colors(frames: Any) -> list[dict[tuple[int, ...], int]]:
     """How often each range of colors is met in each frame, counted one by one."""
     counted = []
     for frame in frames:
-        ranges, counts = np.unique(frame.reshape(-1, 3) // 32, axis=0, return_counts=True)
-        counted.append(dict(zip(map(tuple, ranges.tolist()), counts.tolist(), strict=True)))
+        numbers, counts = np.unique(frame.reshape(-1, 3) // 32 @ np.array([64, 8, 1]), return_counts=True)
+        ranges = [(number // 64, number // 8 % 8, number % 8) for number in numbers.tolist()]
+        counted.append(dict(zip(ranges, counts.tolist(), strict=True)))
     return counted
 
 

@@ -17,7 +17,7 @@ RATE = 30
 def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """600 frames of noise in ten GOPs, with sound in between, more than 16 MiB, the table in front."""
     path = tmp_path_factory.mktemp("container") / "long.mp4"
-    noise = "nullsrc=size=320x240:rate=30,geq=random(1)*255:128:128"
+    noise = "color=gray:size=320x240:rate=30,noise=c0s=100:c0f=t+u:all_seed=5"
     ffmpeg(
         *("-f", "lavfi", "-i", noise, "-f", "lavfi", "-i", "sine=sample_rate=48000", "-frames:v", "600", "-shortest"),
         *("-c:v", "libx264", "-preset", "ultrafast", "-bf", "2", "-qp", "14", "-g", "60", "-keyint_min", "60"),
@@ -66,7 +66,7 @@ def test_eight_frames_take_the_bytes_of_their_gops(long_clip: Path) -> None:
 )
 def test_open_groups_are_read_once(encoder: str, tmp_path: Path) -> None:
     path = tmp_path / "open.mp4"
-    noise = "nullsrc=size=320x240:rate=30,geq=random(1)*255:128:128"
+    noise = "color=gray:size=320x240:rate=30,noise=c0s=100:c0f=t+u:all_seed=5"
     ffmpeg("-f", "lavfi", "-i", noise, "-frames:v", "120", "-c:v", *encoder.split(), "-preset", "ultrafast", path)
     leading = [28, 30, 31, 58, 61, 119]
 
