@@ -210,7 +210,7 @@ class DecodeTask:
         """Opens a video for as long as the context lasts.
 
         Args:
-            data: the encoded file, bytes-like.
+            data: the encoded file, bytes-like or a path.
             settings: max_frames, max_output_bytes and device are read; the other limits are the process's.
             num_threads: decoders at work.
 
@@ -232,7 +232,7 @@ class DecodeTask:
                 expect_output_room(frame_bytes + job.sound.nbytes, settings, "with COUNT", "the frames and their sound")
             if self.frames_file is not None:
                 num_bytes = math.prod(job.shape) * job.element.itemsize
-                job.file = ClientFile(**self.frames_file).map_for_writing(num_bytes)
+                job.file = ClientFile(**self.frames_file).map(num_bytes, writable=True)
                 if job.file is None:
                     yield [ShapeJob(job.shape)]
                     return

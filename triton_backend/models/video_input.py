@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
-from tricodec.triton_backend.runtime.client_files import ClientFile, ClientVideo, text_of
-from tricodec.triton_backend.runtime.remote import Url, expect_allowed
+from tricodec.triton_backend.runtime.client_files import ClientVideo, text_of
 from tricodec.triton_backend.runtime.rows import check_size
 from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.sources import Url, expect_allowed
 
 VIDEO_INPUTS = ("VIDEO", "URL")
 VIDEO_FILE = "VIDEO_FILE"
-"""In place of VIDEO, in models that take it: the memory file of a client on this machine."""
+"""In place of VIDEO, in models that take it: the file of a client on this machine."""
 
 _MAX_URL = 8192
 
@@ -24,7 +24,6 @@ def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> 
 
     Raises:
         ValueError: if several inputs are there, or none; if one is empty, or larger than the model accepts.
-        MemoryFileError: if a file cannot be opened here.
         tricodec.RefusedError: for URLs, if the model reads none.
     """
     if sum(name in tensors for name in (*VIDEO_INPUTS, VIDEO_FILE)) != 1:
@@ -32,7 +31,7 @@ def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> 
     if "URL" in tensors:
         return [_url_of(element, settings) for element in tensors["URL"].reshape(-1)]
     if VIDEO_FILE in tensors:
-        return [_mapped(element, settings) for element in tensors[VIDEO_FILE].reshape(-1)]
+        return [_client_video(element, settings) for element in tensors[VIDEO_FILE].reshape(-1)]
     files = []
     for element in tensors["VIDEO"].reshape(-1):
         data = text_of(element)
@@ -51,9 +50,9 @@ def read_video(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> A
     return files[0]
 
 
-def _mapped(element: Any, settings: Settings) -> ClientVideo:
-    video = ClientVideo.open(ClientFile.parse(text_of(element), VIDEO_FILE))
-    check_size(len(video), VIDEO_FILE, settings)
+def _client_video(element: Any, settings: Settings) -> ClientVideo:
+    video = ClientVideo.parse(text_of(element), VIDEO_FILE)
+    check_size(video.size, VIDEO_FILE, settings)
     return video
 
 

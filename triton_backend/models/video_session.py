@@ -27,10 +27,10 @@ from tricodec.triton_backend.models.video_decode import (
 from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_video
 from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Item
-from tricodec.triton_backend.runtime.remote import CACHE_BYTES, Url
 from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
 from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.sources import CACHE_BYTES, Url
 from tricodec.triton_backend.runtime.task import Work
 
 _CODEC: Table = {"CODEC": ("codec", word)}

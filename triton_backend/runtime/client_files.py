@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory files of a client on the same machine: it hands over a video in one, and gets frames in another.
+"""Files of a client on the same machine: it hands over a video in one, and gets frames in another.
 
-A request names the client's process, its descriptor and the random name of the file. The file opens through /proc, and
-only if that name is right, so a request cannot name anything else. No copy is made between the client and a worker:
-Triton carries the names alone. tricodec.client makes the files.
+A request names the client's process, and the descriptor and random name of a memory file. That opens through /proc, and
+only if the name is right, so a request cannot name anything else. A memory file may hold the number of another
+descriptor: then the video is the file on disk which the client has open there. No copy is made between the client and a
+worker: Triton carries the names alone. tricodec.client makes the files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fcntl
 import json
 import mmap
 import os
 import re
-import weakref
-from pathlib import Path
+import stat
+from collections.abc import Iterator
 from typing import Any
 
 from tricodec.triton_backend.runtime.errors import MemoryFileError
+from tricodec.triton_backend.runtime.rows import check_size
+from tricodec.triton_backend.runtime.settings import Settings
 
 _FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 _FIXED_DATA = _FIXED_SIZE | fcntl.F_SEAL_WRITE
@@ -48,16 +52,7 @@ class ClientFile:
         Raises:
             ValueError: it describes none.
         """
-        try:
-            found = json.loads(text[:_MOST_BYTES])
-            file = cls(int(found["pid"]), int(found["descriptor"]), str(found["name"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{named} is {bytes(text[:_MOST_BYTES])!r}; expected a JSON object with pid, descriptor and name"
-            ) from error
-        if min(file.pid, file.descriptor) < 0 or not _NAME.fullmatch(file.name):
-            raise ValueError(f"{named} names {file}; expected numbers from 0 and a name of 32 hexadecimal digits")
-        return file
+        return _parsed(text, named)[0]
 
     def _open(self, access: int, seals: int) -> int:
         """A descriptor of the file, which the caller closes.
@@ -65,12 +60,9 @@ class ClientFile:
         Raises:
             MemoryFileError: it cannot be opened here, or its owner could still change what must not change.
         """
+        descriptor = _open(self.pid, self.descriptor, access)
         try:
-            descriptor = os.open(f"/proc/{self.pid}/fd/{self.descriptor}", access | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError as error:
-            raise MemoryFileError(f"the file of the process {self.pid} cannot be opened: {error.strerror}") from error
-        try:
-            link = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+            link = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115  # each request does this
             if link != f"/memfd:tricodec-client-{self.name} (deleted)":
                 raise MemoryFileError(f"the process {self.pid} has no file of this name")
             if fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) & seals != seals:
@@ -80,24 +72,44 @@ class ClientFile:
             raise
         return descriptor
 
-    def map_for_writing(self, num_bytes: int) -> mmap.mmap | None:
+    def map(self, num_bytes: int, *, writable: bool) -> mmap.mmap | None:
         """The file, or None if it has fewer bytes. In a worker it stays mapped for the next request that names it.
 
         Raises:
             MemoryFileError: as above.
         """
-        memory = _kept.files.pop(self, None) or self._map()
-        _kept.add(self, memory)
+        memory = _kept.files.pop((self, writable), None) or self._map(writable)
+        _kept.add(self, writable, memory)
         return memory if len(memory) >= num_bytes else None
 
-    def _map(self) -> mmap.mmap:
-        descriptor = self._open(os.O_RDWR, _FIXED_SIZE)
+    def _map(self, writable: bool) -> mmap.mmap:
+        descriptor = self._open(os.O_RDWR if writable else os.O_RDONLY, _FIXED_SIZE)
         try:
             if not os.fstat(descriptor).st_size:
                 raise MemoryFileError("the file is empty")
-            return mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+            access = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
+            return mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED | mmap.MAP_POPULATE, prot=access)
         finally:
             os.close(descriptor)
+
+    def open_on_disk(self) -> int:
+        """A descriptor, which the caller closes, of the file on disk that this one permits to read.
+
+        Raises:
+            MemoryFileError: as above, or there is no such file.
+        """
+        descriptor = self._open(os.O_RDONLY, _FIXED_DATA)
+        try:
+            number = int(os.read(descriptor, 16))
+        except ValueError as error:
+            raise MemoryFileError("the file does not hold the number of a descriptor") from error
+        finally:
+            os.close(descriptor)
+        opened = _open(self.pid, number, os.O_RDONLY)
+        if not stat.S_ISREG(os.fstat(opened).st_mode):
+            os.close(opened)
+            raise MemoryFileError(f"the descriptor {number} of the process {self.pid} is no file on disk")
+        return opened
 
 
 class _KeptFiles:
@@ -108,13 +120,13 @@ class _KeptFiles:
 
     def __init__(self) -> None:
         self.most_bytes = 0
-        self.files: dict[ClientFile, mmap.mmap] = {}
+        self.files: dict[tuple[ClientFile, bool], mmap.mmap] = {}
 
-    def add(self, file: ClientFile, memory: mmap.mmap) -> None:
+    def add(self, file: ClientFile, writable: bool, memory: mmap.mmap) -> None:
         """Keeps a file if its size allows that, and as many of the others as fit beside it."""
         if len(memory) > self.most_bytes:
             return
-        self.files[file] = memory
+        self.files[file, writable] = memory
         while sum(map(len, self.files.values())) > self.most_bytes:
             self.files.pop(next(iter(self.files)))
 
@@ -132,33 +144,79 @@ def forget_files() -> None:
     _kept.files.clear()
 
 
-class ClientVideo(mmap.mmap):
-    """The bytes of a client's file, for reading. They cannot change.
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClientVideo:
+    """A video that a client hands over.
 
     Attributes:
-        descriptor: of the file, valid as long as this object.
+        file: where it is.
+        size: in bytes, as the client says.
+        on_disk: `file` only permits to read it.
     """
 
-    descriptor: int
+    file: ClientFile
+    size: int
+    on_disk: bool = False
 
     @classmethod
-    def open(cls, file: ClientFile) -> ClientVideo:
-        """Maps the file.
+    def parse(cls, text: bytes, named: str) -> ClientVideo:
+        """As ClientFile.parse().
 
         Raises:
-            MemoryFileError: as ClientFile.
+            ValueError: it describes none.
         """
-        descriptor = file._open(os.O_RDONLY, _FIXED_DATA)
+        file, facts = _parsed(text, named)
+        size, on_disk = facts.get("size"), facts.get("on_disk", False)
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1 or not isinstance(on_disk, bool):
+            raise ValueError(f"{named} has the size {size!r}; expected that of a media file in bytes, 1 or more")
+        return cls(file, size, on_disk)
+
+    @contextlib.contextmanager
+    def opened(self, settings: Settings) -> Iterator[Any]:
+        """The bytes of a video in memory, or the path of one on disk, which may be cut short while it is read.
+
+        Raises:
+            MemoryFileError: as ClientFile, or it has fewer bytes than the client says.
+            ValueError: it is larger than the model accepts.
+        """
+        if not self.on_disk:
+            memory = self.file.map(self.size, writable=False)
+            if memory is None:
+                raise MemoryFileError(f"the file has fewer bytes than the {self.size} of the video")
+            yield memoryview(memory)[: self.size]
+            return
+        descriptor = self.file.open_on_disk()
+        path = f"/proc/self/fd/{descriptor}"
         try:
-            if not os.fstat(descriptor).st_size:
-                raise ValueError("VIDEO_FILE is empty; it must have the bytes of a media file")
-            video = cls(descriptor, 0, prot=mmap.PROT_READ)
-        except BaseException:
-            os.close(descriptor)
+            check_size(os.fstat(descriptor).st_size, "VIDEO_FILE", settings)
+            yield path
+        except Exception as error:
+            texts = [each.replace(path, "VIDEO_FILE") if isinstance(each, str) else each for each in error.args]
+            error.args = tuple(texts)
             raise
-        video.descriptor = descriptor
-        weakref.finalize(video, os.close, descriptor).atexit = False
-        return video
+        finally:
+            os.close(descriptor)
+
+
+def _open(pid: int, descriptor: int, access: int) -> int:
+    try:
+        return os.open(f"/proc/{pid}/fd/{descriptor}", access | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise MemoryFileError(f"the file of the process {pid} cannot be opened: {error.strerror}") from error
+
+
+def _parsed(text: bytes, named: str) -> tuple[ClientFile, dict[str, Any]]:
+    """The file that a JSON object describes, and the object."""
+    try:
+        found = json.loads(text[:_MOST_BYTES])
+        file = ClientFile(int(found["pid"]), int(found["descriptor"]), str(found["name"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{named} is {bytes(text[:_MOST_BYTES])!r}; expected a JSON object with pid, descriptor and name"
+        ) from error
+    if min(file.pid, file.descriptor) < 0 or not _NAME.fullmatch(file.name):
+        raise ValueError(f"{named} names {file}; expected numbers from 0 and a name of 32 hexadecimal digits")
+    return file, found
 
 
 def text_of(element: Any) -> bytes:

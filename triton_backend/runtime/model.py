@@ -17,6 +17,7 @@ from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.triton_backend.runtime.client_files import ClientVideo
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
 from tricodec.triton_backend.runtime.guard import check_stub
@@ -221,17 +222,16 @@ class _Exchange:
                 self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
                 return
             self._expect_room()
-            tensors = {}
-            for name in self._model.INPUTS:
-                tensor = pb_utils.get_input_tensor_by_name(self._request, name)
-                if tensor is not None:
-                    tensors[name] = tensor.as_numpy()
+            given = {tensor.name(): tensor for tensor in self._request.inputs()}
+            tensors = {name: given[name].as_numpy() for name in self._model.INPUTS if name in given}
             self._requested = frozenset(self._request.requested_output_names())
             items = self._model.items(self._request, tensors, self._requested)
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
-        self._bytes_in = sum(memoryview(data).nbytes for data, _ in items)
+        self._bytes_in = sum(
+            data.size if isinstance(data, ClientVideo) else memoryview(data).nbytes for data, _ in items
+        )
         self._outcomes = [None] * len(items)
         give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
@@ -358,3 +358,7 @@ class _Exchange:
     def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began
         self._model.metrics.answered(outcome, seconds, self._num_frames, self._bytes_in, self._bytes_out)
+
+
+def _num_bytes(data: Any) -> int:
+    return data.size if isinstance(data, ClientVideo) else memoryview(data).nbytes

@@ -17,7 +17,7 @@ _REMEDY = "request less, or give the server more shared memory (--shm-size of it
 
 def expect_room(num_bytes: int) -> None:
     """Raises MemoryError for an answer that does not fit, even if the pool had nothing else in it."""
-    pool = _pool_bytes()
+    pool = _pool_bytes() if num_bytes else None
     if pool is None:
         return
     system = os.statvfs(_FOLDER)

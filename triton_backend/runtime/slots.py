@@ -23,8 +23,8 @@ from tricodec.triton_backend.runtime.client_files import ClientVideo
 from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
-from tricodec.triton_backend.runtime.remote import Url, source_of
 from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.sources import Url, source_of
 from tricodec.triton_backend.runtime.task import Work, describe, marked
 
 _START_TIMEOUT_SECONDS = 60.0
@@ -32,14 +32,13 @@ _STOP_TIMEOUT_SECONDS = 2.0
 _CRASH_SECONDS = 0.05
 # So the C library ends a process that has no memory for the variables of a new thread.
 _NO_MEMORY_FOR_THREAD = "ended with status 127"
-# How often a waiting slot looks whether the client has gone away.
-_POLL_SECONDS = 0.02
+# How often a waiting slot looks whether the client has gone away: each look costs stub and server 0.2 ms.
+_POLL_SECONDS = 0.05
 
 # The worker imports from exactly where the stub does, whatever PYTHONPATH and the working directory are.
 _BOOTSTRAP = """
 import json, socket, sys
 sys.path[:] = json.loads(sys.argv[1])
-from tricodec.triton_backend.runtime.remote import Url, source_of
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.worker import run_worker
 run_worker(socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3]), Settings(**json.loads(sys.argv[4])))
@@ -68,8 +67,10 @@ class InlineSlot:
         try:
             if work.cancelled():
                 return cancelled()
-            source = source_of(work.data, is_url=isinstance(work.data, Url), settings=self._settings)
-            with work.task.open(source, self._settings, num_threads) as jobs:
+            with (
+                source_of(work.data, self._settings) as source,
+                work.task.open(source, self._settings, num_threads) as jobs,
+            ):
                 for job, is_last in marked(jobs):
                     outcome = job.outcome()
                     if is_last:
@@ -133,11 +134,12 @@ class ProcessSlot:
                 self._restart("crash")  # it died between two requests
             if self._process is None:
                 self.open()
-            file = _file_of(work.data)
+            file = None if isinstance(work.data, ClientVideo) else channel.memory_file_of(work.data)
             try:
                 return self._exchange(work, file, num_threads)
             finally:
-                os.close(file)
+                if file is not None:
+                    os.close(file)
         except Exception as error:  # such as no memory for the bytes, or no process for the worker
             return failure_of(error)
 
@@ -157,13 +159,14 @@ class ProcessSlot:
                 self._process.wait(_STOP_TIMEOUT_SECONDS)
         self._kill()
 
-    def _exchange(self, work: Work, data_file: int, num_threads: int) -> Any:
+    def _exchange(self, work: Work, data_file: int | None, num_threads: int) -> Any:
         assert self._connection is not None
         task, give = work.task, work.give
         try:
             released = self._mappings.released()
-            is_url = isinstance(work.data, Url)
-            request = {"task": describe(task), "num_threads": num_threads, "released": released, "is_url": is_url}
+            request = {"task": describe(task), "num_threads": num_threads, "released": released}
+            request["is_url"] = isinstance(work.data, Url)
+            request["client_video"] = dataclasses.asdict(work.data) if isinstance(work.data, ClientVideo) else None
             channel.send(self._connection, request, data_file)
             # Each part has at least one frame, so a worker that misbehaves comes to an end too.
             for _ in range(self._settings.max_frames if give else 1):
@@ -176,7 +179,7 @@ class ProcessSlot:
                     return outcome
                 if give is not None:
                     try:
-                        end = give(outcome)
+                        end = give(outcome) or (cancelled() if work.cancelled() and not work.keeps_state else None)
                     except Exception as error:  # such as no shared memory left for the outputs
                         end = failure_of(error)
                     if isinstance(end, Suspended):
@@ -226,12 +229,10 @@ class ProcessSlot:
         """Waits for the next part, or stops the child if it is not wanted any more, or late."""
         assert self._connection is not None
         deadline = time.monotonic() + self._settings.timeout_ms / 1000
-        while True:
+        while not _readable(self._connection, _POLL_SECONDS):
             if not work.keeps_state and work.cancelled():
                 self._restart("cancel")
                 return cancelled()
-            if _readable(self._connection, _POLL_SECONDS):
-                return None
             if time.monotonic() > deadline:
                 self._restart("timeout")
                 return Failure(
@@ -239,6 +240,7 @@ class ProcessSlot:
                     f"{work.task.DOING} took longer than {self._settings.timeout_ms} ms (parameter timeout_ms of the "
                     f"model) and was stopped; {work.task.SHORTEN}",
                 )
+        return None
 
     def _receive(self) -> tuple[Any, bool]:
         """The next part, and whether it is the last one."""
@@ -281,11 +283,6 @@ class ProcessSlot:
 
 
 Slot = InlineSlot | ProcessSlot
-
-
-def _file_of(data: Any) -> int:
-    """A file with the bytes of an item, which the caller closes."""
-    return os.dup(data.descriptor) if isinstance(data, ClientVideo) else channel.memory_file_of(data)
 
 
 def _readable(connection: socket.socket, timeout_seconds: float) -> bool:

@@ -50,7 +50,7 @@ class Task(Protocol):
         """Begins the task: its jobs, each to be done before the next one is taken.
 
         Args:
-            data: the item's bytes, bytes-like, or a tricodec.RemoteSource.
+            data: the item's bytes, bytes-like, a path, or a tricodec.RemoteSource.
             settings: of the model.
             num_threads: this task's share; 0 leaves it to the library.
         """
@@ -75,7 +75,7 @@ class Work:
 
     Attributes:
         task: the request.
-        data: its bytes, bytes-like; a Url if they are elsewhere.
+        data: its bytes, bytes-like; a ClientVideo or a Url if they are elsewhere.
         cancelled: whether the answer is no longer wanted.
         give: takes each part of an outcome but the last, and returns None, or with what the task ends; None for tasks
             of one part.
@@ -92,7 +92,8 @@ class Work:
 def describe(task: Task) -> dict[str, Any]:
     """A task as JSON values, for a worker."""
     kind = type(task)
-    values = dataclasses.asdict(task)  # type: ignore[call-overload]  # every Task is a dataclass
+    names = [field.name for field in dataclasses.fields(task)]  # type: ignore[arg-type]  # every Task is a dataclass
+    values = {name: getattr(task, name) for name in names}
     return {"module": kind.__module__, "class": kind.__name__, "values": values}
 
 

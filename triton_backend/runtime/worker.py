@@ -18,11 +18,11 @@ from typing import Any
 
 import tricodec
 from tricodec.triton_backend.runtime import channel
-from tricodec.triton_backend.runtime.client_files import forget_files, keep_files
+from tricodec.triton_backend.runtime.client_files import ClientFile, ClientVideo, forget_files, keep_files
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.frame_files import FrameFile, FrameFiles
-from tricodec.triton_backend.runtime.remote import source_of
 from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.sources import Url, source_of
 from tricodec.triton_backend.runtime.task import described_task, marked
 
 _PR_SET_PDEATHSIG = 1
@@ -55,10 +55,8 @@ def run_worker(connection: socket.socket, parent: int, settings: Settings) -> No
 
 def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles) -> None:
     request, data_file = channel.receive(connection)
-    if data_file is None:
-        raise ValueError("a task came without its bytes")
     files.accept(request["released"])
-    parts = _work(request, data_file, settings, files)
+    parts = _work(request, _data_of(request, data_file), settings, files)
     num_unread = 0
     is_last = False
     while not is_last:
@@ -93,18 +91,25 @@ def _is_stopped(connection: socket.socket, files: FrameFiles) -> bool:
     return bool(report.get("stop"))
 
 
-def _work(
-    request: dict[str, Any], data_file: int, settings: Settings, files: FrameFiles
-) -> Generator[tuple[FrameFile, Any, bool], None, None]:
-    """Does a task: the file of each part of its outcome, where in it that lies, and whether it is the last one."""
+def _data_of(request: dict[str, Any], data_file: int | None) -> Any:
+    """What `source_of` takes: the file of a client, a Url, or the bytes that came with a task."""
+    if data_file is None:
+        video = request["client_video"]
+        return ClientVideo(ClientFile(**video["file"]), video["size"], video["on_disk"])
     try:
         # An empty file cannot be mapped.
         data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ) if os.fstat(data_file).st_size else b""
     finally:
         os.close(data_file)
+    return Url(data) if request["is_url"] else data
+
+
+def _work(
+    request: dict[str, Any], data: Any, settings: Settings, files: FrameFiles
+) -> Generator[tuple[FrameFile, Any, bool], None, None]:
+    """Does a task: the file of each part of its outcome, where in it that lies, and whether it is the last one."""
     task = described_task(request["task"])
-    source = source_of(data, is_url=request["is_url"], settings=settings)
-    with task.open(source, settings, request["num_threads"]) as jobs:
+    with source_of(data, settings) as source, task.open(source, settings, request["num_threads"]) as jobs:
         for job, is_last in marked(jobs):
             file = files.take(job.block.total_bytes)
             try:

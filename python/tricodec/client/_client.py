@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
+import stat
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +17,7 @@ from tritonclient.utils import np_to_triton_dtype
 
 import tricodec
 from tricodec.client._connection import Connection, FilesRefusedError, answers, input_tensor
+from tricodec.client._files import Permit
 from tricodec.client._memory import CudaOutput, numpy_dtype, predict_size
 from tricodec.client._requests import (
     CODEC_OPTIONS,
@@ -34,9 +37,9 @@ from tricodec.client._requests import (
     frames_output,
     frames_tensor,
     most_compressed,
+    opened,
     option_tensors,
     read,
-    video_file,
     video_tensor,
 )
 from tricodec.client._session import Opening, Transport, VideoSession
@@ -111,6 +114,8 @@ class Client(Connection):
         inputs = option_tensors(asked, DECODE_OPTIONS, "decode_video", ["dtype"])
         others = [triton_grpc.InferRequestedOutput(name) for name in ("PTS", "NUM_DAMAGED_PACKETS")]
         is_url = isinstance(source, str) and tricodec.is_remote_url(source)
+        if not isinstance(source, (str, os.PathLike)):
+            source = read(source)  # once, whatever happens to the request
         if self._cuda_device is None and self._try_files:
             try:
                 return self._decode_into_file(source, inputs, dtype_name(dtype), others)
@@ -142,24 +147,42 @@ class Client(Connection):
         Raises:
             FilesRefusedError: the server cannot use them.
         """
-        video = None if isinstance(source, str) and tricodec.is_remote_url(source) else video_file(source)
-        given = [*inputs, video_tensor(source) if video is None else bytes_tensor("VIDEO_FILE", video.reference)]
-        given.append(bytes_tensor("FRAMES_DTYPE", dtype.encode()))
         outputs = [triton_grpc.InferRequestedOutput("FRAMES_SHAPE"), *others]
         element = numpy_dtype(dtype)
 
-        def send(size: int | None = None) -> tuple[Any, Any]:
-            file = self._files.take(size)
-            with self._files.borrowed(file):
-                result = self._call(self._model, [*given, bytes_tensor("FRAMES_FILE", file.reference)], outputs)
+        def send(given: list[Any], size: int | None = None) -> tuple[Any, Any]:
+            file = self._frames.take(size)
+            with self._frames.borrowed(file):
+                result = self._call(self._model, [*given, bytes_tensor("FRAMES_FILE", file.reference())], outputs)
             shape = tuple(result.as_numpy("FRAMES_SHAPE")[0].tolist())
             needed = math.prod(shape) * element.itemsize
             if needed <= file.size:
-                return self._files.lend(file, shape, element), result
-            self._files.give_back(file)
-            return send(needed)
+                return self._frames.lend(file, shape, element), result
+            self._frames.give_back(file)
+            return send(given, needed)
 
-        return _decoded(*self._repeated(self._model, send))
+        with self._handed_over(source) as video:
+            given = [*inputs, video, bytes_tensor("FRAMES_DTYPE", dtype.encode())]
+            return _decoded(*self._repeated(self._model, lambda: send(given)))
+
+    @contextlib.contextmanager
+    def _handed_over(self, source: Any) -> Iterator[Any]:
+        """The input with a source, for a server on this machine: the file on disk, or a copy of it in memory."""
+        if isinstance(source, str) and tricodec.is_remote_url(source):
+            yield video_tensor(source)
+            return
+        with contextlib.ExitStack() as stack:
+            if isinstance(source, (str, os.PathLike)):
+                source = stack.enter_context(opened(source))
+                if stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+                    permit = Permit(source)  # valid as long as it lives
+                    yield bytes_tensor("VIDEO_FILE", permit.video)
+                    return
+            data = read(source)
+        memory = self._videos.take(len(data))
+        with self._videos.borrowed(memory):
+            yield bytes_tensor("VIDEO_FILE", memory.put(data))
+        self._videos.give_back(memory)
 
     def stream_video(
         self,

@@ -20,7 +20,7 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
 import tricodec
-from tricodec.client._files import FramesFile
+from tricodec.client._files import SharedFile
 from tricodec.client._memory import SharedOutput, leave_shared_memory, unanswered
 from tricodec.client._ring import Ring
 
@@ -67,7 +67,8 @@ class Connection:
             timeout_seconds: the longest time in seconds that a request may take; None waits without a limit.
             shared_memory: whether frames return through shared memory, which is many times faster than gRPC for large
                 answers. True requires it. "auto" uses it if the server is on this machine and can map it.
-                `decode_video` keeps up to 256 MiB of it for its next answers.
+                `decode_video` keeps up to 256 MiB of it for its next answers, and as much for videos that are no
+                files.
             cuda_device: number of a GPU; frames then return in its memory, through CUDA shared memory. This needs a
                 server on this machine and ``tritonclient[cuda]``. None returns them in host memory.
             retries: how often a request is sent again that failed with ConnectionError, for instance because the
@@ -96,7 +97,7 @@ class Connection:
         self._cuda_device = cuda_device
         self._try_shared_memory = shared_memory is True or (shared_memory == "auto" and _is_local(url))
         self._try_files = self._try_shared_memory
-        self._files = Ring(FramesFile)
+        self._frames, self._videos = Ring(SharedFile), Ring(SharedFile)
 
     def is_ready(self) -> bool:
         """Whether the server answers and has the model of decode_video() ready."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory files that a client hands to a server on the same machine: the video in one, the frames in another.
+"""Files that a client hands to a server on the same machine: the video in one, memory for the frames in another.
 
-The worker that decodes reads and writes them itself, so Triton copies nothing. They have no name in a file system and
-end with their last user: no region is registered, and nothing is left behind if a process is killed.
+The worker that decodes reads and writes them itself, so Triton copies nothing. A memory file has no name in a file
+system and ends with its last user: no region is registered, and nothing is left behind if a process is killed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import json
 import mmap
 import os
 import secrets
-import shutil
 import weakref
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 _ROUND_BYTES = 1 << 20
+_FIXED_SIZE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 
 
 class _MemoryFile:
@@ -24,7 +24,6 @@ class _MemoryFile:
 
     Attributes:
         descriptor: its number, valid as long as this object.
-        size: in bytes.
     """
 
     def __init__(self) -> None:
@@ -32,36 +31,17 @@ class _MemoryFile:
         flags = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
         self.descriptor = os.memfd_create(f"tricodec-client-{self._name}", flags)
         weakref.finalize(self, os.close, self.descriptor).atexit = False
-        self.size = 0
 
-    @property
-    def reference(self) -> bytes:
+    def reference(self, **facts: Any) -> bytes:
         """What a request says of this file."""
-        return json.dumps({"pid": os.getpid(), "descriptor": self.descriptor, "name": self._name}).encode()
+        return json.dumps({"pid": os.getpid(), "descriptor": self.descriptor, "name": self._name, **facts}).encode()
 
 
-class VideoFile(_MemoryFile):
-    """The bytes of a video, which cannot change any more."""
-
-    def __init__(self, source: bytes | BinaryIO) -> None:
-        """Copy bytes, or a file from its position on."""
-        super().__init__()
-        with open(os.dup(self.descriptor), "wb", buffering=0) as output:  # noqa: PTH123
-            if isinstance(source, bytes):
-                rest = memoryview(source)
-                while rest:
-                    rest = rest[output.write(rest) :]
-            else:
-                shutil.copyfileobj(source, output, _ROUND_BYTES)
-        self.size = os.fstat(self.descriptor).st_size
-        sealed = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
-        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, sealed)
-
-
-class FramesFile(_MemoryFile):
-    """Memory for the frames of one answer at a time.
+class SharedFile(_MemoryFile):
+    """Memory for one video or the frames of one answer at a time.
 
     Attributes:
+        size: in bytes.
         memory: the file, mapped.
     """
 
@@ -69,5 +49,25 @@ class FramesFile(_MemoryFile):
         super().__init__()
         self.size = -(-size // _ROUND_BYTES) * _ROUND_BYTES
         os.ftruncate(self.descriptor, self.size)
-        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _FIXED_SIZE)
         self.memory = mmap.mmap(self.descriptor, self.size)
+
+    def put(self, video: bytes) -> bytes:
+        """Copies a video into the file: what a request says of it."""
+        self.memory[: len(video)] = video
+        return self.reference(size=len(video))
+
+
+class Permit(_MemoryFile):
+    """Lets a server read a file on disk that this process has open. It holds the number of that file's descriptor."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file  # stays open
+        os.write(self.descriptor, str(file.fileno()).encode())
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _FIXED_SIZE | fcntl.F_SEAL_WRITE)
+
+    @property
+    def video(self) -> bytes:
+        """What a request says of the file on disk."""
+        return self.reference(size=os.fstat(self._file.fileno()).st_size, on_disk=True)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 import tricodec
 from tricodec.client._connection import input_tensor
-from tricodec.client._files import VideoFile
 from tricodec.client._memory import numpy_dtype
 from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy
 from tricodec.selection import SELECTION_WORDS
@@ -156,15 +155,8 @@ def read(source: Any) -> bytes:
         with opened(source) as file:
             return file.read()
     reader: Callable[[], bytes] | None = getattr(source, "read", None)
-    return bytes(reader() if reader is not None else memoryview(source))
-
-
-def video_file(source: Any) -> VideoFile:
-    """All bytes of a source, as for read(), in a memory file."""
-    if isinstance(source, (str, os.PathLike)):
-        with opened(source) as file:
-            return VideoFile(file)
-    return VideoFile(read(source))
+    data = source if reader is None else reader()
+    return data if isinstance(data, bytes) else bytes(memoryview(data))
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:

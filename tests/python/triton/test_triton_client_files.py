@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client on the server's machine hands over a video in a memory file, and gets frames in another one."""
+"""A client on the server's machine hands over a video on disk or in memory, and gets frames in a memory file."""
 
 from __future__ import annotations
 
@@ -61,10 +61,11 @@ class File:
         os.pwrite(self.descriptor, data, 0)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, seals)
 
+    def words(self) -> dict[str, Any]:
+        return {"pid": os.getpid(), "descriptor": self.descriptor, "name": self.name}
+
     def tensor(self, **replaced: Any) -> Any:
-        return videos(
-            json.dumps({"pid": os.getpid(), "descriptor": self.descriptor, "name": self.name} | replaced).encode()
-        )
+        return videos(json.dumps(self.words() | replaced).encode())
 
     def bytes(self) -> bytes:
         return os.pread(self.descriptor, 1 << 24, 0)
@@ -144,13 +145,46 @@ with Client({server.grpc_url!r}, model="processes") as client:
     assert result.stdout == "same\n", result.stderr
 
 
-def test_a_plain_request_writes_to_the_file_that_it_names(server: Any, model: str) -> None:
-    video = File(clip().stat().st_size, FIXED | fcntl.F_SEAL_WRITE, clip().read_bytes())
-    frames = File(NUM_BYTES)
+@pytest.mark.parametrize("is_path", [True, False])
+def test_a_video_in_memory_and_one_on_disk_give_the_same_frames(
+    server: Any, model: str, tmp_path: Path, is_path: bool
+) -> None:
+    from tricodec.client import Client
 
-    answer = infer(
-        server.grpc_url, {"VIDEO_FILE": video.tensor(), "FRAMES_FILE": frames.tensor(), **SIZE}, OUTPUTS, model=model
-    )
+    with Client(server.grpc_url, model=model) as client:
+        for name in ("hevc.mp4", "h264_bframes.mp4", "mpeg2.ts"):  # the memory of one is used for the next
+            source = clip(name) if is_path else clip(name).read_bytes()
+            frames = client.decode_video(source, size=(40, 60)).frames
+            np.testing.assert_array_equal(frames, tricodec.decode_video(clip(name), size=(40, 60)).frames)
+        (tmp_path / "bad.mp4").write_bytes(b"no video" * 100)
+        bad = tmp_path / "bad.mp4"
+        with pytest.raises(tricodec.CorruptDataError) as error:
+            client.decode_video(bad if is_path else bad.read_bytes())
+
+        assert "/proc/" not in str(error.value)
+        assert client._try_files
+
+
+def test_a_pipe_with_a_name_is_read_to_its_end(server: Any, tmp_path: Path) -> None:
+    from tricodec.client import Client
+
+    os.mkfifo(tmp_path / "pipe.mp4")
+    with (
+        subprocess.Popen(["sh", "-c", 'exec cat "$1" > "$2"', "sh", clip(), tmp_path / "pipe.mp4"]),
+        Client(server.grpc_url, model="processes") as client,
+    ):
+        frames = client.decode_video(tmp_path / "pipe.mp4", size=(40, 60), count=5).frames
+
+    np.testing.assert_array_equal(frames, expected(size=(40, 60), count=5))
+
+
+def test_a_plain_request_writes_to_the_file_that_it_names(server: Any, model: str) -> None:
+    data = clip().read_bytes()
+    video = File(len(data) + 100, FIXED, data)
+    frames = File(NUM_BYTES)
+    given = {"VIDEO_FILE": video.tensor(size=len(data)), "FRAMES_FILE": frames.tensor(), **SIZE}
+
+    answer = infer(server.grpc_url, given, OUTPUTS, model=model)
 
     assert answer["FRAMES_SHAPE"].tolist() == [[5, 40, 60, 3]]
     assert answer["PTS"].shape == (1, 5)
@@ -171,12 +205,12 @@ def test_a_file_that_is_too_small_stays_as_it_is_and_the_answer_says_the_shape(s
 
 
 NO_FILES: dict[str, tuple[Any, str]] = {
-    "another_name": (lambda file: file.tensor(name="0" * 32), "has no file of this name"),
-    "another_descriptor": (lambda file: file.tensor(descriptor=1), "has no file of this name|cannot be opened"),
-    "no_descriptor": (lambda file: file.tensor(descriptor=999_999), "cannot be opened"),
-    "no_process": (lambda file: file.tensor(pid=2**22 + 1), "cannot be opened"),
-    "not_sealed": (lambda _: File(NUM_BYTES, 0).tensor(), "is not sealed"),
-    "a_path": (lambda file: file.tensor(name="../../etc/passwd"), "32 hexadecimal digits"),
+    "another_name": (lambda tensor: tensor(name="0" * 32), "has no file of this name"),
+    "another_descriptor": (lambda tensor: tensor(descriptor=1), "has no file of this name|cannot be opened"),
+    "no_descriptor": (lambda tensor: tensor(descriptor=999_999), "cannot be opened"),
+    "no_process": (lambda tensor: tensor(pid=2**22 + 1), "cannot be opened"),
+    "not_sealed": (lambda tensor: tensor(**File(NUM_BYTES, 0).words()), "is not sealed"),
+    "a_path": (lambda tensor: tensor(name="../../etc/passwd"), "32 hexadecimal digits"),
     "no_object": (lambda _: videos(b"[]"), "expected a JSON object"),
     "no_json": (lambda _: videos(b"\xff"), "expected a JSON object"),
 }
@@ -188,11 +222,47 @@ def test_a_file_that_is_not_the_clients_is_refused(server: Any, model: str, name
 
     make, text = NO_FILES[name]
     file = File(NUM_BYTES)
-    for tensors in ({"VIDEO_FILE": make(file)}, {"VIDEO": videos(clip().read_bytes()), "FRAMES_FILE": make(file)}):
+    named = make(lambda **words: file.tensor(size=9, **words))
+    for tensors in ({"VIDEO_FILE": named}, {"VIDEO": videos(clip().read_bytes()), "FRAMES_FILE": named}):
         with pytest.raises(InferenceServerException, match=text):
             infer(server.grpc_url, {"FRAMES_FILE": file.tensor(), **tensors, **SIZE}, OUTPUTS, model=model)
 
     assert not any(file.bytes())
+
+
+def on_disk(descriptor: object, seals: int = FIXED | fcntl.F_SEAL_WRITE, size: int = 9) -> Any:
+    text = str(descriptor).encode()
+    return File(len(text), seals, text).tensor(size=size, on_disk=True)
+
+
+def test_a_descriptor_of_a_file_on_disk_needs_a_permit(server: Any, model: str, tmp_path: Path) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    (tmp_path / "huge.mp4").touch()
+    os.truncate(tmp_path / "huge.mp4", 300_000_000)
+    frames = File(NUM_BYTES)
+    pipe, _ = os.pipe()
+    with clip().open("rb") as video, (tmp_path / "huge.mp4").open("rb") as huge:
+        number = video.fileno()
+        refused = {
+            "no file of this name|cannot be opened": File(9).tensor(size=9, on_disk=True, descriptor=number),
+            "is not sealed": on_disk(number, FIXED),
+            "does not hold the number": on_disk("../../etc/passwd"),
+            "is no file on disk": on_disk(pipe),
+            "cannot be opened": on_disk(999_999),
+            "VIDEO_FILE has 300000000 bytes, and this model accepts at most": on_disk(huge.fileno()),
+            "VIDEO_FILE has the size 0": on_disk(number, size=0),
+            "VIDEO_FILE has 268435457 bytes": on_disk(number, size=268435457),
+        }
+        for text, tensor in refused.items():
+            given = {"VIDEO_FILE": tensor, "FRAMES_FILE": frames.tensor(), **SIZE}
+            with pytest.raises(InferenceServerException, match=text):
+                infer(server.grpc_url, given, OUTPUTS, model=model)
+        assert not any(frames.bytes())
+
+        given = {"VIDEO_FILE": on_disk(number), "FRAMES_FILE": frames.tensor(), **SIZE}
+        infer(server.grpc_url, given, OUTPUTS, model=model)
+    assert frames.bytes() == expected(size=(40, 60), count=5).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -221,7 +291,7 @@ def test_a_client_that_the_server_cannot_see_gets_its_frames_in_another_way(serv
 import sys, tricodec
 from tricodec.client import Client
 with Client({server.grpc_url!r}, model="processes") as client:
-    frames = client.decode_video(sys.argv[1], size=(200, 300)).frames
+    frames = client.decode_video(open(sys.argv[1], "rb"), size=(200, 300)).frames
     assert not client._try_files
 assert frames.tobytes() == tricodec.decode_video(sys.argv[1], size=(200, 300)).frames.tobytes()
 """
