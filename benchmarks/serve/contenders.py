@@ -25,6 +25,7 @@ from tricodec import bench
 from benchmarks.serve.names import (
     CLIENT_GRPC,
     CLIENT_SHARED_MEMORY,
+    EMPTY,
     ENSEMBLE,
     GRPC,
     IN_PROCESS,
@@ -42,12 +43,16 @@ class Request:
         name: of the cells.
         options: of `tricodec.decode_video`.
         analyzed: a model looks at the frames, and the answer is small.
+        in_memory: the caller has the bytes of the video, else its path.
+        others: what is compared with decoding in the process of the caller.
         device: where they are decoded; they end in host memory.
     """
 
     name: str
     options: dict[str, Any]
     analyzed: bool = False
+    in_memory: bool = False
+    others: tuple[str, ...] = (SHARED_MEMORY, GRPC, EMPTY)
     device: str = "cpu"
 
     @property
@@ -59,6 +64,13 @@ class Request:
 REQUESTS = (
     Request("64 tensors of 224x224", {"count": 64, "size": (224, 224)}),
     Request("16 pictures of 1280x720", {"count": 16, "size": (720, 1280)}),
+    Request(
+        "16 pictures of 1280x720, video in memory",
+        {"count": 16, "size": (720, 1280)},
+        in_memory=True,
+        others=(SHARED_MEMORY,),
+    ),
+    Request("240 tensors of 224x224", {"count": 240, "size": (224, 224)}, others=(SHARED_MEMORY,)),
     Request("a model over 64 frames of 224x224", {"count": 64, "size": (224, 224)}, analyzed=True),
 )
 
@@ -77,9 +89,9 @@ Count = Callable[[], int]
 
 
 @contextlib.contextmanager
-def open_work(name: str, request: Request, data: bytes, url: str) -> Iterator[Work]:
+def open_work(name: str, request: Request, clip: Path, url: str) -> Iterator[Work]:
     """Yields a function that does one request in the calling thread."""
-    with _OPENED[name](request, data, url) as count:
+    with _OPENED[name](request, clip.read_bytes() if request.in_memory else clip, url) as count:
 
         def work() -> None:
             found = count()
@@ -89,32 +101,49 @@ def open_work(name: str, request: Request, data: bytes, url: str) -> Iterator[Wo
         yield work
 
 
-def _decode(request: Request, data: bytes) -> Any:
+def _decode(request: Request, source: Path | bytes) -> Any:
     wanted = {key: value for key, value in request.options.items() if key != "count"}
     workers = {"num_workers": 1} if request.device == "cpu" else {}
-    with tricodec.FrameReader(data, device=request.device, **workers) as reader:
+    with tricodec.FrameReader(source, device=request.device, **workers) as reader:
         frames = reader.batch(range(request.num_frames), **wanted)
         return frames.numpy() if isinstance(frames, tricodec.DeviceArray) else frames
 
 
 @contextlib.contextmanager
-def _in_process(request: Request, data: bytes, _: str) -> Iterator[Count]:
-    yield lambda: len(_decode(request, data))
+def _in_process(request: Request, source: Path | bytes, _: str) -> Iterator[Count]:
+    yield lambda: len(_decode(request, source))
 
 
 @contextlib.contextmanager
-def _in_server(request: Request, data: bytes, url: str, *, shared_memory: bool) -> Iterator[Count]:
+def _and_an_empty_model(request: Request, source: Path | bytes, url: str) -> Iterator[Count]:
+    """What Triton's way costs beside decoding, with the tensors that memory files need, and no work of ours."""
+    import tritonclient.grpc as triton
+
+    tensor = triton.InferInput("WORDS", [1, 1], "BYTES").set_data_from_numpy(np.array([[b" " * 100]], np.object_))
+    with triton.InferenceServerClient(url) as client:
+
+        def count() -> int:
+            frames = _decode(request, source)
+            assert client.infer(EMPTY_MODEL, [tensor]).as_numpy("PTS").size
+            return len(frames)
+
+        yield count
+
+
+@contextlib.contextmanager
+def _in_server(request: Request, source: Path | bytes, url: str, *, shared_memory: bool) -> Iterator[Count]:
     from tricodec.client import Client
 
     with Client(url, shared_memory=shared_memory) as client:
-        yield lambda: len(client.decode_video(data, **request.options).frames)
+        yield lambda: len(client.decode_video(source, **request.options).frames)
 
 
 @contextlib.contextmanager
-def _ensemble(request: Request, data: bytes, url: str) -> Iterator[Count]:
+def _ensemble(request: Request, source: Path | bytes, url: str) -> Iterator[Count]:
     """The server decodes, and its ensemble ends in a model."""
     import tritonclient.grpc as triton
 
+    data = source if isinstance(source, bytes) else source.read_bytes()
     arrays = {
         "VIDEO": (np.array([[data]], np.object_), "BYTES"),
         "COUNT": (np.array([[request.num_frames]]), "INT64"),
@@ -129,7 +158,7 @@ def _ensemble(request: Request, data: bytes, url: str) -> Iterator[Count]:
 
 
 @contextlib.contextmanager
-def _in_client(request: Request, data: bytes, url: str, *, shared_memory: bool) -> Iterator[Count]:
+def _in_client(request: Request, source: Path | bytes, url: str, *, shared_memory: bool) -> Iterator[Count]:
     """The client decodes, and sends the frames to the same model."""
     import tritonclient.grpc as triton
     import tritonclient.utils.shared_memory as memory
@@ -148,7 +177,7 @@ def _in_client(request: Request, data: bytes, url: str, *, shared_memory: bool) 
             tensor.set_shared_memory(name, size)
 
         def count() -> int:
-            frames = np.asarray(_decode(request, data)).reshape(shape)
+            frames = np.asarray(_decode(request, source)).reshape(shape)
             if region is None:
                 tensor.set_data_from_numpy(frames)
             else:
@@ -175,6 +204,7 @@ def _scores(client: Any, model: str, inputs: list[Any]) -> int:
 
 _OPENED: dict[str, Callable[..., contextlib.AbstractContextManager[Count]]] = {
     IN_PROCESS: _in_process,
+    EMPTY: _and_an_empty_model,
     SHARED_MEMORY: functools.partial(_in_server, shared_memory=True),
     GRPC: functools.partial(_in_server, shared_memory=False),
     ENSEMBLE: _ensemble,
@@ -183,12 +213,12 @@ _OPENED: dict[str, Callable[..., contextlib.AbstractContextManager[Count]]] = {
 }
 
 
-def measure(name: str, request: Request, data: bytes, url: str, seconds: float) -> Run:
+def measure(name: str, request: Request, clip: Path, url: str, seconds: float) -> Run:
     """One run: as many requests in flight as there are cores, for so long."""
 
     @contextlib.contextmanager
     def opened() -> Iterator[bench.Work]:
-        with open_work(name, request, data, url) as work:
+        with open_work(name, request, clip, url) as work:
 
             def done() -> bench.Done:
                 work()
@@ -216,6 +246,32 @@ def add_required_model(repository: Path) -> None:
     )
     config = path.read_text().replace('"video_decode"', f'"{REQUIRED}"')
     path.write_text(re.sub(r"^input \[.*?^\]", f"input [ {inputs} ]", config, flags=re.MULTILINE | re.DOTALL))
+
+
+EMPTY_MODEL = "empty"
+_EMPTY_CONFIG = f"""
+name: "{EMPTY_MODEL}"
+backend: "python"
+max_batch_size: 16
+input [ {{ name: "WORDS" data_type: TYPE_STRING dims: [ 1 ] }} ]
+output [ {{ name: "PTS" data_type: TYPE_FP64 dims: [ -1 ] }} ]
+"""
+_EMPTY_CODE = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("PTS", np.zeros((1, 16)))]) for _ in requests]
+"""
+
+
+def add_empty_model(repository: Path) -> None:
+    """Adds the model `EMPTY_MODEL`, which answers without work."""
+    folder = repository / EMPTY_MODEL
+    (folder / "1").mkdir(parents=True)
+    (folder / "config.pbtxt").write_text(_EMPTY_CONFIG)
+    (folder / "1" / "model.py").write_text(_EMPTY_CODE)
 
 
 def perf_command(name: str, request: Request, video: Path, url: str, folder: Path) -> list[str]:

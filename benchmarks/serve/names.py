@@ -6,6 +6,7 @@ from __future__ import annotations
 IN_PROCESS = "in process"
 SHARED_MEMORY = "server, shared memory"
 GRPC = "server, gRPC"
+EMPTY = "in process, then a request to an empty model"
 ENSEMBLE = "decoding in the server"
 CLIENT_GRPC = "decoding in the client, gRPC"
 CLIENT_SHARED_MEMORY = "decoding in the client, shared memory"

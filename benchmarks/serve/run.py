@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to `tricodec serve` on this machine, beside decoding in the process of the caller.
 
-    python -m benchmarks.serve.run --perf-analyzer PATH    writes benchmarks/results/serve.csv; 4 minutes
+    python -m benchmarks.serve.run --perf-analyzer PATH    writes benchmarks/results/serve.csv; 5 minutes
     python -m benchmarks.serve.run --gpu --output FILE     the same with a GPU, frames in host memory
     python -m benchmarks.serve.run --smoke                 a tiny clip: only proves that everything starts
 
@@ -97,8 +97,10 @@ def compared(request: ways.Request, perf_analyzer: str | None) -> tuple[Cell, li
     if request.analyzed:
         others = [(names.CLIENT_GRPC, names.BENCH), (names.CLIENT_SHARED_MEMORY, names.BENCH)]
         return (names.ENSEMBLE, names.BENCH), others
-    tools = [names.BENCH, *([names.PERF_ANALYZER] if perf_analyzer else [])]
-    return (names.IN_PROCESS, names.BENCH), [(way, tool) for way in (names.SHARED_MEMORY, names.GRPC) for tool in tools]
+    cells = [(way, names.BENCH) for way in request.others]
+    if perf_analyzer and names.GRPC in request.others:
+        cells += [(way, names.PERF_ANALYZER) for way in (names.SHARED_MEMORY, names.GRPC)]
+    return (names.IN_PROCESS, names.BENCH), cells
 
 
 class Bench:
@@ -106,7 +108,6 @@ class Bench:
 
     def __init__(self, url: str, clip: Path, folder: Path, perf_analyzer: str | None, seconds: float) -> None:
         self._url, self._clip, self._folder = url, clip, folder
-        self._data = clip.read_bytes()
         self._perf_analyzer = perf_analyzer
         self._seconds = seconds
 
@@ -120,7 +121,7 @@ class Bench:
             for percentile, value in percentiles.items():
                 cells.percentiles[cell].setdefault(percentile, []).append(value)
         else:
-            run = ways.measure(name, request, self._data, self._url, self._seconds)
+            run = ways.measure(name, request, self._clip, self._url, self._seconds)
             cells.latencies[cell] += run.latencies
         cells.speeds[cell].append(run.frames_per_second)
         return run.frames_per_second
@@ -149,7 +150,7 @@ class Bench:
         """Bytes on the wire of one request, on a connection that is open already."""
         base, others = compared(request, None)
         for name, _ in (base, *others):
-            with Relay(self._url) as relay, ways.open_work(name, request, self._data, relay.url) as work:
+            with Relay(self._url) as relay, ways.open_work(name, request, self._clip, relay.url) as work:
                 work()
                 before = relay.num_bytes
                 work()
@@ -166,6 +167,7 @@ def measure(options: argparse.Namespace, requests: Sequence[ways.Request], clip:
         repository = Path(name) / "models"
         write_repository(installed_repository(), MODELS, repository, None, {}, [0] if options.gpu else [])
         ways.add_required_model(repository)
+        ways.add_empty_model(repository)
         with Server(repository, None) as server:
             runner = Bench(server.grpc_url, clip, Path(name), options.perf_analyzer, options.seconds)
             _measure(runner, options.rounds, requests, found)

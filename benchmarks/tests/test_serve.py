@@ -26,7 +26,7 @@ FACTS = {
     "requests_at_a_time": "2",
     "load_average": "2.1",
 }
-DECODED = ways.Request("frames", {"count": 4, "size": (32, 32)})
+DECODED = ways.Request("frames", {"count": 4, "size": (32, 32)}, others=(names.SHARED_MEMORY, names.GRPC))
 ANALYZED = ways.Request("scenes", {"count": 4, "size": (32, 32)}, analyzed=True)
 
 
