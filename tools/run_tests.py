@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -114,6 +115,9 @@ def main() -> int:
         folders = (str(BIN), str(ROOT / "build/libraries/bin"), os.environ["PATH"])
         required["PATH"] = os.pathsep.join(folders)
     # A file's tests stay together: servers and compiled plugins are shared within one. conftest.py orders them.
+    if not slow and not any((ROOT / "tests/python").rglob("*.pyc")):
+        # Once, as pytest's workers would compile all tests at the same time.
+        run([sys.executable, "-m", "pytest", "--collect-only", "--quiet"], brief=True)
     selection = ["-m", "slow", "-s"] if slow else ["-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder"]
     status = run([*pytest, *selection], **required) or status
     status = (cpp.result() if cpp else 0) or status
@@ -127,6 +131,8 @@ def main() -> int:
         passed, failed, skipped = count(report)
         status = status or int(failed > 0 or passed == 0)
         parts.append(f"{name}: {passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"processor time: {used.ru_utime + used.ru_stime:.0f} s")
     print(("ok: " if status == 0 else "FAILED: ") + "; ".join(parts))
     return int(status != 0)
 

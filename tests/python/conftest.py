@@ -79,8 +79,18 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 }
 
 
+_CPU = pytest.StashKey[float]()
+_WORTH_TELLING_SECONDS = 0.1
+
+
+def _cpu_seconds() -> float:
+    """Processor time of this process and of its children that ended."""
+    return sum(os.times()[:4])
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skips, or fails where it is required, a test with needs that this machine does not meet."""
+    item.stash[_CPU] = _cpu_seconds()
     for marker, (present, reason) in _NEEDS.items():
         if item.get_closest_marker(marker) is None or present():
             continue
@@ -122,7 +132,12 @@ def pytest_runtest_makereport(
     """With TRICODEC_NO_SKIPS=1 a skip is a failure: on a machine that has everything, nothing may be left out.
 
     TRICODEC_MAY_SKIP names the packages that it need not have: skips for want of them are no failures.
+    The JUnit file has the processor time of tests that take some, as the property `cpu_seconds`.
     """
+    if call.when == "teardown" and _CPU in item.stash:
+        seconds = _cpu_seconds() - item.stash[_CPU]
+        if seconds >= _WORTH_TELLING_SECONDS:
+            item.user_properties.append(("cpu_seconds", f"{seconds:.2f}"))
     report = yield
     if os.environ.get("TRICODEC_NO_SKIPS", "") in ("", "0") or not report.skipped or hasattr(report, "wasxfail"):
         return report

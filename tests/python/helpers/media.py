@@ -203,15 +203,22 @@ def _kept(path: Path | str, words: Sequence[str], ask: Callable[[], Any]) -> Any
     return said
 
 
+_TO_RAW = ("-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale")
+
+
+def _as_they_are(path: Path | str, input_options: tuple[str, ...]) -> list[str]:
+    return ["-noautorotate", "-flags", "unaligned", *input_options, "-i", str(path)]
+
+
 def _decode(
     path: Path | str, pix_fmt: str | None, input_options: tuple[str, ...], output_options: tuple[str, ...] = ()
 ) -> tuple[bytes, list[int], list[str]]:
     """All packed frames in one string, and the size in bytes and the MD5 of each."""
     convert = ["-pix_fmt", pix_fmt] if pix_fmt else []
-    output = ["-map", "0:v:0", "-fps_mode", "passthrough", "-noautoscale", *convert, *output_options]
+    output = [*_TO_RAW, *convert, *output_options]
     with tempfile.NamedTemporaryFile(suffix=".framemd5") as sums:
         result = _run(
-            [*_FFMPEG, "-noautorotate", "-flags", "unaligned", *input_options, "-i", str(path),
+            [*_FFMPEG, *_as_they_are(path, input_options),
              *output, "-f", "rawvideo", "pipe:1", *output, "-f", "framemd5", sums.name]
         )  # fmt: skip
         lines = [line for line in Path(sums.name).read_text().splitlines() if not line.startswith("#")]
@@ -257,8 +264,13 @@ def ffmpeg_framemd5(
     path: Path | str, *, input_options: tuple[str, ...] = (), output_options: tuple[str, ...] = ()
 ) -> list[str]:
     """The MD5 of each frame, in presentation order."""
-    words = ("framemd5", *input_options, "", *output_options)
-    return list(_kept(path, words, lambda: _decode(path, None, input_options, output_options)[2]))
+
+    def ask() -> list[str]:
+        command = [*_FFMPEG, *_as_they_are(path, input_options), *_TO_RAW, *output_options, "-f", "framemd5", "-"]
+        lines = _run(command).stdout.decode().splitlines()
+        return [line.rsplit(",", 1)[1].strip() for line in lines if not line.startswith("#")]
+
+    return list(_kept(path, ("framemd5", *input_options, "", *output_options), ask))
 
 
 @functools.cache

@@ -8,6 +8,7 @@ in the wrong place.
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import numpy.typing as npt
@@ -54,14 +55,8 @@ class Bits:
         """The bytes, with a byte of 3 wherever they would look like a start code."""
         text = "".join(self.parts)
         assert len(text) % 8 == 0
-        escaped, zeros = bytearray(), 0
-        for byte in int("1" + text, 2).to_bytes(len(text) // 8 + 1, "big")[1:]:
-            if zeros >= 2 and byte <= 3:
-                escaped.append(3)
-                zeros = 0
-            escaped.append(byte)
-            zeros = zeros + 1 if byte == 0 else 0
-        return bytes(escaped)
+        plain = int("1" + text, 2).to_bytes(len(text) // 8 + 1, "big")[1:]
+        return re.sub(rb"\0\0(?=[\0-\3])", b"\0\0\3", plain)
 
 
 @dataclasses.dataclass

@@ -6,25 +6,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# Reads a line of JSON for each program: its path, its folder, and the file of what it prints. Writes its exit status.
+# Reads a line of JSON for each program: its path and arguments, its folder, and the files of what it prints and of its
+# errors. Writes its exit status.
 _LOOP = """
 import importlib, json, os, runpy, sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
 for line in sys.stdin:
-    script, folder, output = json.loads(line)
+    words, folder, output, errors = json.loads(line)
     pid = os.fork()
     if pid == 0:
-        os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
-        os.dup2(1, 2)
+        for number, path in ((1, output), (2, errors)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.chdir(folder)
-        sys.argv = [script]
-        sys.path[0] = folder
-        kept = runpy.run_path(script, run_name="__main__")
+        sys.argv = words
+        sys.path[0] = os.path.dirname(words[0])
+        kept = runpy.run_path(words[0], run_name="__main__")
         break
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
@@ -36,25 +38,29 @@ class Preloaded:
     Thread safety: one thread at a time.
     """
 
-    def __init__(self, modules: Sequence[str]) -> None:
+    def __init__(self, modules: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """Starts the process.
 
         Args:
             modules: which it imports. They must not start threads.
+            environment: of the programs; None is this process's.
         """
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _LOOP, *modules], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+            [sys.executable, "-c", _LOOP, *modules],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+        )  # fmt: skip
 
-    def run(self, script: Path) -> tuple[int, str]:
-        """Runs a program in its folder; gives its exit status, and what it prints, with its errors."""
+    def run(self, script: Path, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+        """Runs a program in a folder."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        output = script.with_suffix(".output")
-        self._process.stdin.write(json.dumps([str(script), str(script.parent), str(output)]) + "\n")
-        self._process.stdin.flush()
-        status = int(self._process.stdout.readline())
-        return status, output.read_text()
+        words = [str(script), *map(str, arguments)]
+        with tempfile.TemporaryDirectory() as folder:
+            output, errors = Path(folder) / "output", Path(folder) / "errors"
+            self._process.stdin.write(json.dumps([words, str(cwd), str(output), str(errors)]) + "\n")
+            self._process.stdin.flush()
+            status = int(self._process.stdout.readline())
+            return subprocess.CompletedProcess(words, status, output.read_text(), errors.read_text())
 
     def close(self) -> None:
         """Ends the process."""

@@ -68,11 +68,11 @@ def test_code_block_runs_as_it_stands(code: str, tmp_path: Path, with_packages: 
     script = tmp_path / "example.py"
     script.write_text(code)
 
-    status, printed = with_packages(_heaviest_of(code)).run(script)
+    result = with_packages(_heaviest_of(code)).run(script, cwd=tmp_path)
 
-    assert status == 0, f"{code}\n{printed}"
+    assert result.returncode == 0, f"{code}\n{result.stdout}{result.stderr}"
     for promised in re.findall(r"^ *print\(.*\)  # (\S.*)$", code, re.MULTILINE):
-        assert promised in printed
+        assert promised in result.stdout
 
 
 def _anchors(document: Path) -> set[str]:

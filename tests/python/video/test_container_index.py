@@ -73,6 +73,7 @@ def test_open_groups_are_read_once(encoder: str, tmp_path: Path) -> None:
     with tricodec.FrameReader(path, device="cpu", index="packets") as reader:
         expected = [frame.md5() for frame in reader]
         few = [frame.md5() for frame in reader.frames(leading)]
+    most = 1.3 * path.stat().st_size
     taken = []
     for num_workers in (1, 2, 2, 2, 2, 2, 2):
         with tricodec.FrameReader(path, device="cpu", index="container", num_workers=num_workers) as reader:
@@ -81,8 +82,10 @@ def test_open_groups_are_read_once(encoder: str, tmp_path: Path) -> None:
             taken += [reader.stats.bytes_read] * (num_workers == 2)
         with tricodec.FrameReader(path, device="cpu", index="container", num_workers=num_workers) as reader:
             assert [frame.md5() for frame in reader.frames(leading)] == few
-    # A decoder that takes a group which is not the next one for it reads some of it again.
-    assert min(taken) < 1.3 * path.stat().st_size
+        # A decoder that takes a group which is not the next one for it reads some of it again.
+        if taken and taken[-1] < most:
+            break
+    assert min(taken) < most
 
 
 def test_a_small_file_has_the_index_of_its_packets() -> None:

@@ -66,7 +66,7 @@ def test_iteration_gives_ffmpegs_frames(name: str) -> None:
 def test_random_access_gives_ffmpegs_frames(name: str) -> None:
     expected = oracle(name)
     with tricodec.FrameReader(media.generated(name)) as reader:
-        for i in shuffled(len(expected), 25):
+        for i in shuffled(len(expected), 12):
             assert reader[i].md5() == expected[i], i
 
         assert len(reader) == len(expected)
@@ -75,7 +75,8 @@ def test_random_access_gives_ffmpegs_frames(name: str) -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_a_list_of_frames_in_any_order_gives_ffmpegs_frames(name: str) -> None:
     expected = oracle(name)
-    order = shuffled(len(expected), len(expected)) * 2
+    order = shuffled(len(expected), len(expected))
+    order += order[:9]
     with tricodec.FrameReader(media.generated(name), num_workers=3) as reader:
         frames = reader.frames(order)
 
@@ -136,12 +137,10 @@ def test_the_transform_stands_pictures_upright_as_ffmpeg_does(name: str) -> None
 @pytest.mark.parametrize("clip", media.manifest(), ids=lambda clip: clip.name)
 def test_real_clips_have_their_published_frames(clip: media.Clip) -> None:
     total = hashlib.md5(usedforsecurity=False)
-    expected = clip.frame_md5s()
     with tricodec.FrameReader(clip.path) as reader:
-        for i, frame in enumerate(reader):
+        for frame in reader:
             assert (frame.width, frame.height) == (clip.width, clip.height)
             total.update(frame.pack())
-            assert frame.md5() == expected[i], i
         assert len(reader) == clip.num_frames
     assert total.hexdigest() == clip.md5
 
