@@ -98,18 +98,26 @@ class ClientFile:
         Raises:
             MemoryFileError: as above, or there is no such file.
         """
-        descriptor = self._open(os.O_RDONLY, _FIXED_DATA)
+        permit = self._open(os.O_RDONLY, _FIXED_DATA)
         try:
-            number = int(os.read(descriptor, 16))
+            number = int(os.read(permit, 16))
+            client = os.fstat(permit).st_uid  # the user that made it, whatever the process is now
         except ValueError as error:
             raise MemoryFileError("the file does not hold the number of a descriptor") from error
         finally:
-            os.close(descriptor)
+            os.close(permit)
         opened = _open(self.pid, number, os.O_RDONLY)
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            os.close(opened)
-            raise MemoryFileError(f"the descriptor {number} of the process {self.pid} is no file on disk")
-        return opened
+        found = os.fstat(opened)
+        if stat.S_ISREG(found.st_mode) and _may_read(client, found):
+            return opened
+        os.close(opened)
+        raise MemoryFileError(f"the descriptor {number} of the process {self.pid} is no file on disk that it may read")
+
+
+def _may_read(user: int, file: os.stat_result) -> bool:
+    """Whether a user may read a file that the server opened: a client can hold a descriptor without that right."""
+    is_owner = user == file.st_uid and file.st_mode & stat.S_IRUSR
+    return bool(user == os.geteuid() or is_owner or file.st_mode & stat.S_IROTH)
 
 
 class _KeptFiles:

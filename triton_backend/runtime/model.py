@@ -358,7 +358,3 @@ class _Exchange:
     def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began
         self._model.metrics.answered(outcome, seconds, self._num_frames, self._bytes_in, self._bytes_out)
-
-
-def _num_bytes(data: Any) -> int:
-    return data.size if isinstance(data, ClientVideo) else memoryview(data).nbytes

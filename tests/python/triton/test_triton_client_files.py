@@ -248,7 +248,7 @@ def test_a_descriptor_of_a_file_on_disk_needs_a_permit(server: Any, model: str, 
             "no file of this name|cannot be opened": File(9).tensor(size=9, on_disk=True, descriptor=number),
             "is not sealed": on_disk(number, FIXED),
             "does not hold the number": on_disk("../../etc/passwd"),
-            "is no file on disk": on_disk(pipe),
+            "is no file on disk that it may read": on_disk(pipe),
             "cannot be opened": on_disk(999_999),
             "VIDEO_FILE has 300000000 bytes, and this model accepts at most": on_disk(huge.fileno()),
             "VIDEO_FILE has the size 0": on_disk(number, size=0),
@@ -262,6 +262,46 @@ def test_a_descriptor_of_a_file_on_disk_needs_a_permit(server: Any, model: str, 
 
         given = {"VIDEO_FILE": on_disk(number), "FRAMES_FILE": frames.tensor(), **SIZE}
         infer(server.grpc_url, given, OUTPUTS, model=model)
+    assert frames.bytes() == expected(size=(40, 60), count=5).tobytes()
+
+
+def test_a_client_of_another_user_hands_over_only_what_it_may_read(server: Any, model: str, tmp_path: Path) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    if os.geteuid() != 0:
+        pytest.skip("only root can be two users")
+    program = """
+import ctypes, fcntl, json, os, sys
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+ctypes.CDLL(None).prctl(4, 1)  # PR_SET_DUMPABLE, as for a program that this user has started
+for path in sys.argv[1:]:
+    name = os.urandom(16).hex()
+    memory = os.memfd_create(f"tricodec-client-{name}", os.MFD_ALLOW_SEALING)
+    os.write(memory, str(os.open(path, os.O_PATH)).encode())
+    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, 14)
+    words = {"pid": os.getpid(), "descriptor": memory, "name": name, "size": os.stat(path).st_size, "on_disk": True}
+    print(json.dumps(words), flush=True)
+sys.stdin.read()
+"""
+    secret, open_to_all = tmp_path / "secret.mp4", tmp_path / "open.mp4"
+    for path, rights in ((secret, 0o600), (open_to_all, 0o644)):
+        path.write_bytes(clip().read_bytes())
+        path.chmod(rights)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    frames = File(NUM_BYTES)
+    command = [sys.executable, "-c", program, str(secret), str(open_to_all)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+        assert client.stdout is not None
+        forbidden, permitted = (client.stdout.readline() for _ in range(2))
+        words = {"FRAMES_FILE": frames.tensor(), **SIZE}
+        with pytest.raises(InferenceServerException, match="that it may read"):
+            infer(server.grpc_url, {"VIDEO_FILE": videos(forbidden), **words}, OUTPUTS, model=model)
+        assert not any(frames.bytes())
+        infer(server.grpc_url, {"VIDEO_FILE": videos(permitted), **words}, OUTPUTS, model=model)
+        assert client.stdin is not None
+        client.stdin.close()
+
     assert frames.bytes() == expected(size=(40, 60), count=5).tobytes()
 
 
