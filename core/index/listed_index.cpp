@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "media/sps.h"
 #include "media/stream_info.h"
@@ -40,38 +41,72 @@ int top_layer_of(const StreamInfo& stream) {
     return static_cast<int>(byte_at(extradata, kNumLayersAt) >> 3 & 7) - 1;
 }
 
+/// Nothing if the packet cannot be one of the stream.
+std::optional<IndexedPacket> indexed(const ListedPacket& packet, const Demuxer& demuxer) {
+    const auto size_bytes = demuxer.info().size_bytes;
+    const auto smallest = demuxer.stream().codec == CodecId::mpeg4 ? kSmallestMpeg4Packet : 1;
+    const auto largest = std::min(limits().max_packet_bytes, size_bytes);
+    const bool fits = packet.size_bytes >= smallest && packet.size_bytes <= largest && packet.pos >= 0 &&
+                      packet.pos <= size_bytes - packet.size_bytes;
+    if ((!fits && !packet.predicted) || packet.pts == kNoTimestamp) return std::nullopt;
+    return IndexedPacket{.pts = packet.pts,
+                         .dts = packet.dts,
+                         .pos = packet.pos,
+                         .duration = packet.duration,
+                         .size_bytes = packet.size_bytes,
+                         .entry = packet.key,
+                         .shows_frame = !packet.discard,
+                         .inspected = false,
+                         .predicted = packet.predicted};
+}
+
+std::optional<StreamIndex> numbered(StreamIndex::Contents contents) {
+    auto index = StreamIndex::from_contents(std::move(contents));
+    if (!index.numbered()) return std::nullopt;
+    return index;
+}
+
 }  // namespace
 
-std::optional<StreamIndex> listed_index(Demuxer& demuxer) {
-    const auto& stream = demuxer.stream();
-    if (!numbered_by_times(stream)) return std::nullopt;
-    const auto listed = demuxer.listed_packets();
-    const auto limit = limits();
-    if (listed.empty() || static_cast<std::int64_t>(listed.size()) > limit.max_packets) return std::nullopt;
-    const auto smallest = stream.codec == CodecId::mpeg4 ? kSmallestMpeg4Packet : 1;
-    const auto largest = std::min(limit.max_packet_bytes, demuxer.info().size_bytes);
+std::optional<StreamIndex> listed_index(Demuxer& demuxer, bool predicts) {
+    if (!numbered_by_times(demuxer.stream())) return std::nullopt;
+    const auto listed = demuxer.listed_packets(predicts);
+    if (listed.empty() || static_cast<std::int64_t>(listed.size()) > limits().max_packets) return std::nullopt;
     std::int64_t latest = kNoTimestamp;
     StreamIndex::Contents contents;
     contents.packets.reserve(listed.size());
     for (const auto& packet : listed) {
-        const bool fits = packet.size_bytes >= smallest && packet.size_bytes <= largest && packet.pos >= 0 &&
-                          packet.pos <= demuxer.info().size_bytes - packet.size_bytes;
+        const auto known = indexed(packet, demuxer);
         // No codec shows a frame from before a key frame after it.
         const bool goes_back = packet.key && latest != kNoTimestamp && packet.pts <= latest;
-        if (!fits || goes_back || packet.pts == kNoTimestamp) return std::nullopt;
+        if (!known || goes_back) return std::nullopt;
         latest = std::max(latest, packet.pts);
-        contents.packets.push_back({.pts = packet.pts,
-                                    .dts = packet.dts,
-                                    .pos = packet.pos,
-                                    .duration = packet.duration,
-                                    .size_bytes = packet.size_bytes,
-                                    .entry = packet.key,
-                                    .shows_frame = !packet.discard,
-                                    .inspected = false});
+        contents.packets.push_back(*known);
     }
-    auto index = StreamIndex::from_contents(std::move(contents));
-    if (!index.numbered()) return std::nullopt;
-    return index;
+    return numbered(std::move(contents));
+}
+
+std::optional<StreamIndex> placed_index(Demuxer& demuxer, const StreamIndex& index,
+                                        std::span<const std::int64_t> entries) {
+    std::vector<ByteRange> gops;
+    for (const auto k : entries) gops.push_back({index.packet(k).pos, index.packet(k).size_bytes});
+    const auto packets = demuxer.packets_of(gops);
+    auto contents = index.contents();
+    auto next = packets.begin();
+    for (const auto first : entries) {
+        const auto end = index.next_entry(first);
+        const auto begins = index.packet(first).pts;
+        for (auto k = first; k < end; ++k, ++next) {
+            const auto known = next == packets.end() ? std::nullopt : indexed(*next, demuxer);
+            // Frames from before its key frame belong to an open GOP, where the one before has fewer.
+            const bool is_first = known && known->entry && known->pts == begins;
+            const bool fits = known && known->pts >= begins && known->pts < index.packet(end).pts;
+            if (!fits || (k == first && !is_first)) return std::nullopt;
+            contents.packets[static_cast<std::size_t>(k)] = *known;
+        }
+    }
+    if (next != packets.end()) return std::nullopt;
+    return numbered(std::move(contents));
 }
 
 ListedPacketReader::ListedPacketReader(const StreamInfo& stream)

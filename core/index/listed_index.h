@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "index/stream_index.h"
 #include "media/packet_inspector.h"
@@ -19,7 +20,11 @@ namespace tricodec {
 /// a GOP that no read touches stays unknown until then.
 ///
 /// Field pictures, tiny MPEG-4 packets and samples outside of the file leave doubt.
-[[nodiscard]] std::optional<StreamIndex> listed_index(Demuxer& demuxer);
+[[nodiscard]] std::optional<StreamIndex> listed_index(Demuxer& demuxer, bool predicts);
+/// The same with the real packets of some GOPs, which begin at the predicted packets `entries`; nothing if they are not
+/// as many as were predicted, or not at their times.
+[[nodiscard]] std::optional<StreamIndex> placed_index(Demuxer& demuxer, const StreamIndex& index,
+                                                      std::span<const std::int64_t> entries);
 
 /// Reads the headers of packets that an index has from the container's table.
 /// Thread safety: one thread at a time. Packets of a GOP come in order, from its random access point on.

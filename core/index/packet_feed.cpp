@@ -59,10 +59,16 @@ StreamIndex PacketFeed::build_index() {
     return index;
 }
 
-std::optional<StreamIndex> PacketFeed::listed_index() {
+std::optional<StreamIndex> PacketFeed::listed_index(bool predicts) {
     std::lock_guard lock(mutex_);
     if (demuxer_ == nullptr) return std::nullopt;
-    return tricodec::listed_index(*demuxer_);
+    return tricodec::listed_index(*demuxer_, predicts);
+}
+
+std::optional<StreamIndex> PacketFeed::placed_index(const StreamIndex& index, std::span<const std::int64_t> entries) {
+    std::lock_guard lock(mutex_);
+    if (demuxer_ == nullptr) return std::nullopt;
+    return tricodec::placed_index(*demuxer_, index, entries);
 }
 
 bool PacketFeed::inspect(std::int64_t first, std::int64_t last, StreamIndex& index) {

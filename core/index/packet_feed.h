@@ -31,7 +31,10 @@ public:
     /// Reads the whole file's packets. Later reads find their place again.
     [[nodiscard]] StreamIndex build_index();
     /// The index of the packets that the container's table lists. Note [Listed packets]
-    [[nodiscard]] std::optional<StreamIndex> listed_index();
+    [[nodiscard]] std::optional<StreamIndex> listed_index(bool predicts);
+    /// See placed_index().
+    [[nodiscard]] std::optional<StreamIndex> placed_index(const StreamIndex& index,
+                                                          std::span<const std::int64_t> entries);
     /// Reads packets [first, last] of a listed index, and completes it by their headers. The packets are kept for the
     /// next reads, up to a bound. False if they contradict the index.
     [[nodiscard]] bool inspect(std::int64_t first, std::int64_t last, StreamIndex& index);

@@ -32,6 +32,7 @@ struct IndexedPacket {
     std::optional<SlotUse> slots{};  ///< of AV1, where its headers tell
     /// False while only the container's table is known; then the five facts above are missing. Note [Listed packets]
     bool inspected = true;
+    bool predicted = false;  ///< Note [Predicted packets]
 };
 
 struct IndexedFrame {

@@ -6,7 +6,7 @@
 namespace tricodec {
 
 std::span<const std::uint8_t> ByteWindow::at(std::int64_t position, std::size_t count) {
-    if (position < 0 || position >= size_) return {};
+    if (position < 0 || position >= end_) return {};
     const auto begin = static_cast<std::size_t>(position - start_);
     if (position < start_ || begin + count > filled_) fill(position, count);
     const auto first = static_cast<std::size_t>(position - start_);
@@ -14,7 +14,8 @@ std::span<const std::uint8_t> ByteWindow::at(std::int64_t position, std::size_t 
 }
 
 void ByteWindow::fill(std::int64_t position, std::size_t count) {
-    window_.resize(std::max(count, window_bytes_));
+    const auto left = static_cast<std::size_t>(end_ - position);
+    window_.resize(std::min(std::max(count, window_bytes_), left));
     start_ = position;
     filled_ = 0;
     reader_.seek(position);

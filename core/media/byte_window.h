@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -19,6 +20,8 @@ public:
         : reader_(reader), size_(reader.size_bytes().value_or(0)), window_bytes_(window_bytes) {}
 
     [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+    /// Reads nothing from `position` on, as if the source ended there.
+    void end_at(std::int64_t position) noexcept { end_ = std::min(size_, position); }
 
     /// `count` bytes at `position`; fewer at the end. Valid until the next call.
     std::span<const std::uint8_t> at(std::int64_t position, std::size_t count);
@@ -41,6 +44,7 @@ private:
 
     ByteReader& reader_;
     std::int64_t size_;
+    std::int64_t end_ = size_;
     std::size_t window_bytes_;
     std::vector<std::uint8_t> window_;
     std::int64_t start_ = 0;

@@ -84,9 +84,12 @@ public:
     bool fetches_ahead() const override { return input_.reader()->fetches_ahead(); }
     void will_read(std::span<const ByteRange> ranges) override { input_.reader()->will_read(ranges); }
 
-    std::vector<ListedPacket> listed_packets() override {
+    std::vector<ListedPacket> listed_packets(bool predicts) override {
         if (filter_ || options_.all_streams) return {};
-        return list_packets(input_, *input_.streams()[stream_]);
+        return list_packets(input_, *input_.streams()[stream_], predicts);
+    }
+    std::vector<ListedPacket> packets_of(std::span<const ByteRange> gops) override {
+        return list_clusters(input_, *input_.streams()[stream_], gops);
     }
 
 private:

@@ -6,6 +6,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -14,6 +15,7 @@ extern "C" {
 #include "media/matroska_blocks.h"
 #include "media/mp4_fragments.h"
 #include "media/mp4_table.h"
+#include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {
@@ -92,16 +94,24 @@ std::vector<ListedPacket> list_mp4(InputContext& input, AVStream& stream) {
     return packets;
 }
 
-std::vector<ListedPacket> list_matroska(InputContext& input, AVStream& stream) {
-    std::size_t video_stream = 0;
+/// Its number among the video streams.
+std::size_t video_number(const InputContext& input, const AVStream& stream) {
+    std::size_t number = 0;
     for (const AVStream* each : input.streams()) {
-        if (each->index < stream.index && each->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) ++video_stream;
+        if (each->index < stream.index && each->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) ++number;
     }
-    auto found = input.look([&](ByteReader& reader) { return read_matroska_blocks(reader, video_stream); });
+    return number;
+}
+
+bool has_ticks(const AVStream& stream, Rational tick) {
+    return tick.num * stream.time_base.den == tick.den * stream.time_base.num;
+}
+
+std::vector<ListedPacket> list_blocks(AVStream& stream, const std::optional<MatroskaBlocks>& found) {
     if (!found || found->blocks.empty()) return {};
-    const bool same_ticks = found->tick.num * stream.time_base.den == found->tick.den * stream.time_base.num;
     const auto last = std::ranges::max_element(found->blocks, {}, &MatroskaBlock::pts);
-    if (!same_ticks || last->duration == 0) return {};  // libavformat would guess how long the last frame is shown
+    // libavformat would guess how long the last frame is shown
+    if (!has_ticks(stream, found->tick) || last->duration == 0) return {};
     std::vector<ListedPacket> packets;
     packets.reserve(found->blocks.size());
     const bool is_vp8 = stream.codecpar->codec_id == AV_CODEC_ID_VP8;
@@ -115,6 +125,45 @@ std::vector<ListedPacket> list_matroska(InputContext& input, AVStream& stream) {
                            .size_bytes = block.size_bytes,
                            .key = block.key,
                            .discard = hidden});
+    }
+    return packets;
+}
+
+std::vector<ListedPacket> list_matroska(InputContext& input, AVStream& stream) {
+    const auto number = video_number(input, stream);
+    return list_blocks(stream, input.look([&](ByteReader& reader) { return read_matroska_blocks(reader, number); }));
+}
+
+/// Note [Predicted packets]
+std::vector<ListedPacket> list_cued(InputContext& input, AVStream& stream) {
+    const auto number = video_number(input, stream);
+    const auto cues = input.look([&](ByteReader& reader) { return read_matroska_cues(reader, number); });
+    if (!cues || cues->frame_ticks < 1 || !has_ticks(stream, cues->tick)) return {};
+    std::vector<ListedPacket> packets;
+    for (std::size_t g = 0; g < cues->gops.size(); ++g) {
+        const auto& gop = cues->gops[g];
+        av_add_index_entry(&stream, gop.clusters.offset, gop.pts, 0, 0, AVINDEX_KEYFRAME);
+        if (g + 1 == cues->gops.size()) {
+            const auto last = list_clusters(input, stream, {&gop.clusters, 1});
+            const auto first = std::ranges::min_element(last, {}, &ListedPacket::pts);
+            if (last.empty() || first != last.begin() || first->pts != gop.pts || !first->key) return {};
+            packets.insert(packets.end(), last.begin(), last.end());
+            break;
+        }
+        const auto ticks = static_cast<double>(cues->gops[g + 1].pts - gop.pts);
+        const auto count = std::round(ticks / cues->frame_ticks);
+        constexpr double kRounded = 2;  // times are whole ticks
+        const bool is_whole = count >= 1 && std::abs(count * cues->frame_ticks - ticks) <= kRounded;
+        if (!is_whole || count + static_cast<double>(packets.size()) > static_cast<double>(limits().max_packets))
+            return {};
+        packets.push_back({.pts = gop.pts,
+                           .pos = gop.clusters.offset,
+                           .size_bytes = gop.clusters.size_bytes,
+                           .key = true,
+                           .predicted = true});
+        for (double k = 1; k < count; ++k) {
+            packets.push_back({.pts = gop.pts + std::llround(k * cues->frame_ticks), .predicted = true});
+        }
     }
     return packets;
 }
@@ -167,13 +216,23 @@ std::vector<ListedPacket> list_avi(InputContext& input, AVStream& stream) {
 
 }  // namespace
 
-std::vector<ListedPacket> list_packets(InputContext& input, AVStream& stream) {
+std::vector<ListedPacket> list_clusters(InputContext& input, AVStream& stream, std::span<const ByteRange> ranges) {
+    const auto number = video_number(input, stream);
+    return list_blocks(stream, input.look([&](ByteReader& reader) {
+        reader.will_read(ranges);
+        return read_matroska_blocks(reader, number, ranges);
+    }));
+}
+
+std::vector<ListedPacket> list_packets(InputContext& input, AVStream& stream, bool predicts) {
     const std::string_view format(input.context().iformat->name);
     if (input.reader() == nullptr || !input.seekable()) return {};
     if (format.starts_with("mov,"))
         return avformat_index_get_entries_count(&stream) < 1 ? std::vector<ListedPacket>{} : list_mp4(input, stream);
-    if (format.starts_with("matroska"))
-        return input.reader()->fetches_ahead() ? std::vector<ListedPacket>{} : list_matroska(input, stream);
+    if (format.starts_with("matroska")) {
+        if (!input.reader()->fetches_ahead()) return list_matroska(input, stream);
+        return predicts ? list_cued(input, stream) : std::vector<ListedPacket>{};
+    }
     if (format == "avi") return list_avi(input, stream);
     return {};
 }

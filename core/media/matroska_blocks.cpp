@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/matroska_blocks.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <span>
@@ -15,14 +16,15 @@
 // Note [Walking blocks]: Matroska has no table of its frames: Cues lists key frames, without how many frames lie
 // between them. But each block begins with its track, time and key flag, and its length leads to the next one. So the
 // frames are listed by reading some bytes a block. That is sound, because it is what a demuxer does, without the
-// frames. A source that fetches ahead is read whole instead: each length is known only when the header before it has
-// come.
+// frames. Of a source that fetches ahead no block can be found before the one before it has come: its GOPs are found by
+// Cues, and each is fetched whole. Note [Predicted packets]
 namespace tricodec {
 namespace {
 
 constexpr std::size_t kWindowBytes = 512;  // a block of sound and the next header
 constexpr std::int64_t kLargestHeaders = std::int64_t{16} << 20;
 constexpr std::int64_t kUnknown = -1;
+constexpr std::uint64_t kFarthest = std::uint64_t{1} << 62;
 constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
 
 // RFC 9559, 5.1
@@ -51,6 +53,14 @@ enum Id : std::uint32_t {
     kBlock = 0xA1,
     kBlockDuration = 0x9B,
     kReferenceBlock = 0xFB,
+    kSeek = 0x4DBB,
+    kSeekId = 0x53AB,
+    kSeekPosition = 0x53AC,
+    kCuePoint = 0xBB,
+    kCueTime = 0xB3,
+    kCueTrackPositions = 0xB7,
+    kCueTrack = 0xF7,
+    kCueClusterPosition = 0xF1,
     kEncryptedBlock = 0xAF,
 };
 
@@ -162,22 +172,79 @@ public:
     Walk(ByteReader& reader, std::size_t video_stream) : bytes_(reader, kWindowBytes), video_stream_(video_stream) {}
 
     std::optional<MatroskaBlocks> run() {
-        const auto head = element_at(0);
-        if (!head || head->id != kEbml || head->size == kUnknown) return std::nullopt;
-        const auto place = after(0, *head);
-        const auto segment = place ? element_at(*place) : std::nullopt;
-        if (!segment || segment->id != kSegment) return std::nullopt;
-        const auto begin = *place + static_cast<std::int64_t>(segment->header_bytes);
-        const auto end = segment->size == kUnknown ? bytes_.size() : begin + segment->size;
-        // What follows would be another segment, or what was appended.
-        if (segment->size > bytes_.size() || end != bytes_.size() || !walk_segment(begin, end) || !track_) {
-            return std::nullopt;
-        }
-        found_.tick = {static_cast<std::int64_t>(scale_), static_cast<std::int64_t>(kTicksPerSecond)};
+        if (!find_segment() || !walk_segment(begin_, bytes_.size()) || !track_) return std::nullopt;
+        found_.tick = tick();
         return std::move(found_);
     }
 
+    std::optional<MatroskaBlocks> run(std::span<const ByteRange> clusters) {
+        if (!walk_head()) return std::nullopt;
+        for (const auto& each : clusters) {
+            const auto end = each.offset + each.size_bytes;
+            bytes_.end_at(end);  // what follows may not have come
+            if (!walk_segment(each.offset, end)) return std::nullopt;
+        }
+        found_.tick = tick();
+        return std::move(found_);
+    }
+
+    std::optional<MatroskaCues> cues() {
+        if (!walk_head() || cues_at_ < begin_) return std::nullopt;
+        const auto element = element_at(cues_at_);
+        if (!element || element->id != kCues || !after(cues_at_, *element) || element->size > kLargestHeaders)
+            return std::nullopt;
+        const auto size = static_cast<std::uint64_t>(bytes_.size());
+        MatroskaCues found{tick(), static_cast<double>(track_->default_duration) / static_cast<double>(scale_), {}};
+        const auto payload = bytes_.at(cues_at_ + static_cast<std::int64_t>(element->header_bytes),
+                                       static_cast<std::size_t>(element->size));
+        const bool whole = for_each_element(payload, [&](std::uint32_t id, Bytes point) {
+            std::uint64_t time = 0;
+            if (id != kCuePoint) return;
+            for_each_element(point, [&](std::uint32_t part, Bytes value) {
+                std::uint64_t track = 0;
+                std::uint64_t cluster = 0;
+                if (part == kCueTime) time = std::min(number_of(value), kFarthest);
+                if (part != kCueTrackPositions) return;
+                for_each_element(value, [&](std::uint32_t inner, Bytes number) {
+                    if (inner == kCueTrack) track = number_of(number);
+                    if (inner == kCueClusterPosition) cluster = std::min(number_of(number), size);
+                });
+                if (track != track_->number) return;
+                found.gops.push_back(
+                    {static_cast<std::int64_t>(time), {begin_ + static_cast<std::int64_t>(cluster), 0}});
+            });
+        });
+        auto& gops = found.gops;
+        if (!whole || gops.empty() || gops.front().clusters.offset != cluster_) return std::nullopt;
+        for (std::size_t g = 0; g < gops.size(); ++g) {
+            const bool is_last = g + 1 == gops.size();
+            auto& clusters = gops[g].clusters;
+            clusters.size_bytes = (is_last ? bytes_.size() : gops[g + 1].clusters.offset) - clusters.offset;
+            const bool in_order = is_last || gops[g].pts < gops[g + 1].pts;
+            if (clusters.size_bytes <= 0 || !in_order) return std::nullopt;
+        }
+        return found;
+    }
+
 private:
+    [[nodiscard]] Rational tick() const {
+        return {static_cast<std::int64_t>(scale_), static_cast<std::int64_t>(kTicksPerSecond)};
+    }
+
+    /// False if the file is not one segment from its head to its end.
+    bool find_segment() {
+        const auto head = element_at(0);
+        if (!head || head->id != kEbml || head->size == kUnknown) return false;
+        const auto place = after(0, *head);
+        const auto segment = place ? element_at(*place) : std::nullopt;
+        if (!segment || segment->id != kSegment) return false;
+        begin_ = *place + static_cast<std::int64_t>(segment->header_bytes);
+        // What follows would be another segment, or what was appended.
+        return segment->size == kUnknown || segment->size == bytes_.size() - begin_;
+    }
+    /// Up to the first cluster, which is cluster_.
+    bool walk_head() { return find_segment() && walk_segment(begin_, bytes_.size(), true) && track_; }
+
     std::optional<Element> element_at(std::int64_t position) {
         constexpr std::size_t kLongest = 12;
         return element_of(bytes_.at(position, kLongest));
@@ -189,7 +256,7 @@ private:
         return begin + element.size;
     }
 
-    bool walk_segment(std::int64_t position, std::int64_t end) {
+    bool walk_segment(std::int64_t position, std::int64_t end, bool head_only = false) {
         while (position < end) {
             check_interrupt();
             const auto element = element_at(position);
@@ -198,6 +265,7 @@ private:
             const auto next = after(position, *element);
             if (element->id == kCluster) {
                 cluster_ = position;
+                if (head_only) return true;
                 const auto stop = element->size == kUnknown ? std::optional(end) : next;
                 const auto reached = stop ? walk_cluster(begin, *stop, element->size == kUnknown) : std::nullopt;
                 if (!reached) return false;
@@ -205,14 +273,33 @@ private:
                 continue;
             }
             if (!next || element->id == kSegment) return false;
-            if (element->id == kInfo || element->id == kTracks) {
+            const bool is_seek_head = head_only && element->id == kSeekHead;
+            if (element->id == kInfo || element->id == kTracks || is_seek_head) {
                 if (element->size > kLargestHeaders || !found_.blocks.empty()) return false;
                 const auto payload = bytes_.at(begin, static_cast<std::size_t>(element->size));
-                if (!(element->id == kInfo ? take_info(payload) : take_tracks(payload))) return false;
+                if (is_seek_head) {
+                    take_seek_head(payload);
+                } else if (!(element->id == kInfo ? take_info(payload) : take_tracks(payload))) {
+                    return false;
+                }
             }
             position = *next;
         }
-        return true;
+        return !head_only;
+    }
+
+    void take_seek_head(Bytes payload) {
+        for_each_element(payload, [&](std::uint32_t id, Bytes seek) {
+            std::uint64_t wanted = 0;
+            std::uint64_t place = 0;
+            if (id != kSeek) return;
+            for_each_element(seek, [&](std::uint32_t inner, Bytes value) {
+                if (inner == kSeekId) wanted = number_of(value);
+                if (inner == kSeekPosition) place = number_of(value);
+            });
+            if (wanted == kCues && place < static_cast<std::uint64_t>(bytes_.size()))
+                cues_at_ = begin_ + static_cast<std::int64_t>(place);
+        });
     }
 
     bool take_info(Bytes payload) {
@@ -231,7 +318,6 @@ private:
 
     /// Where the cluster ends; nothing if something leaves doubt.
     std::optional<std::int64_t> walk_cluster(std::int64_t position, std::int64_t end, bool is_open) {
-        constexpr std::uint64_t kFarthest = std::uint64_t{1} << 62;
         if (!track_) return std::nullopt;
         time_.reset();
         while (position < end) {
@@ -298,8 +384,7 @@ private:
         const auto flags = rest[2];
         const auto num_bytes = size - static_cast<std::int64_t>(number->num_bytes + 3);
         constexpr int kLacing = 0x06;
-        constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
-        if (!time_ || *time_ + offset < 0 || num_bytes < 1 || (flags & kLacing) != 0 || duration > kLongest)
+        if (!time_ || *time_ + offset < 0 || num_bytes < 1 || (flags & kLacing) != 0 || duration > kFarthest)
             return false;
         if (static_cast<std::int64_t>(found_.blocks.size()) >= limits().max_packets) return false;
         if (duration == 0) duration = track_->default_duration / scale_;
@@ -317,6 +402,8 @@ private:
     std::size_t video_stream_;
     std::uint64_t scale_ = 1'000'000;
     std::optional<Track> track_;
+    std::int64_t begin_ = 0;            // of what is in the segment
+    std::int64_t cues_at_ = -1;         // as SeekHead says
     std::int64_t cluster_ = 0;          // its position
     std::optional<std::int64_t> time_;  // and time
     MatroskaBlocks found_;
@@ -326,6 +413,15 @@ private:
 
 std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream) {
     return Walk(reader, video_stream).run();
+}
+
+std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream,
+                                                   std::span<const ByteRange> clusters) {
+    return Walk(reader, video_stream).run(clusters);
+}
+
+std::optional<MatroskaCues> read_matroska_cues(ByteReader& reader, std::size_t video_stream) {
+    return Walk(reader, video_stream).cues();
 }
 
 }  // namespace tricodec

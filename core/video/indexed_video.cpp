@@ -132,7 +132,9 @@ std::shared_ptr<const StreamIndex> IndexedVideo::index() {
         index_origin_ == IndexOrigin::container || (index_origin_ == IndexOrigin::automatic && index_path_.empty() &&
                                                     (info().size_bytes >= kListedFromBytes || feed_.fetches_ahead()));
     if (believes_table) {
-        if (auto listed = feed_.listed_index()) return index_ = std::make_shared<const StreamIndex>(std::move(*listed));
+        const bool predicts = index_origin_ == IndexOrigin::container;
+        if (auto listed = feed_.listed_index(predicts))
+            return index_ = std::make_shared<const StreamIndex>(std::move(*listed));
     }
     build_index();
     return index_;
@@ -154,12 +156,15 @@ std::shared_ptr<const StreamIndex> IndexedVideo::index_for(std::span<const std::
     const auto known = index();
     const bool announces = feed_.fetches_ahead();
     if (numbers.empty() || (!known->listed() && !announces)) return known;
+    if (place(numbers)) return index_;
     const auto ranges = plan_ranges(*known, numbers);
+    // Else what is on its way is decoded as it comes. Of AV1 much is left out by what all headers of a GOP say.
+    const bool inspects = known->listed() && (!announces || stream().codec == CodecId::av1);
     std::vector<std::pair<std::int64_t, std::int64_t>> read;       // first and last packets
     std::vector<std::pair<std::int64_t, std::int64_t>> inspected;  // GOPs, whole
     for (const auto& range : ranges) {
         read.emplace_back(range.entry, range.last);
-        if (!known->listed() || !leaves_out(*known, range)) continue;  // RangeDecoder compares packets with the table
+        if (!inspects || !leaves_out(*known, range)) continue;  // RangeDecoder compares packets with the table
         for (auto first = range.entry; first <= range.last;) {
             const auto next = known->next_entry(first);
             const bool twice = !inspected.empty() && inspected.back().first >= first;
@@ -178,6 +183,24 @@ std::shared_ptr<const StreamIndex> IndexedVideo::index_for(std::span<const std::
         return index_;
     }
     return index_ = std::move(completed);
+}
+
+bool IndexedVideo::place(std::span<const std::int64_t> numbers) {
+    const auto known = index_;
+    std::vector<std::int64_t> entries;
+    for (const auto& range : plan_ranges(*known, numbers)) {
+        for (auto k = range.entry; k <= range.last; k = known->next_entry(k)) {
+            if (known->packet(k).predicted && (entries.empty() || entries.back() < k)) entries.push_back(k);
+        }
+    }
+    if (entries.empty()) return false;
+    auto placed = feed_.placed_index(*known, entries);
+    if (placed) {
+        index_ = std::make_shared<const StreamIndex>(std::move(*placed));
+    } else {
+        renumber(*known);
+    }
+    return true;
 }
 
 void IndexedVideo::renumber(const StreamIndex& stale) {
@@ -226,6 +249,7 @@ void IndexedVideo::save_index(const std::filesystem::path& path) {
 }
 
 std::shared_ptr<const FrameIndex> IndexedVideo::frame_index() {
+    if (std::ranges::any_of(index()->packets(), &IndexedPacket::predicted)) build_index();
     const auto known = index();
     if (!frame_index_ || !frame_index_->index()->numbers_as(*known))
         frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());

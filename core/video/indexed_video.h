@@ -84,6 +84,8 @@ public:
 private:
     /// Reads all packets.
     void build_index();
+    /// False if all packets of these frames have places; else another index_ has them. Note [Predicted packets]
+    [[nodiscard]] bool place(std::span<const std::int64_t> numbers);
     /// `counted`: frames are told apart by counting, whatever the scan finds.
     void scan(bool counted);
     [[nodiscard]] bool is_without_frames() const;  // as far as is known by now

@@ -170,7 +170,7 @@ bool RangeDecoder::have_packet() {
         return packet.has_value();
     }
     const auto end = options_.goes_on ? index_->num_packets() - 1 : range_.last;
-    if (cursor_.next_packet > end) return false;
+    if (cursor_.next_packet > end || index_->packet(cursor_.next_packet).predicted) return false;
     // Past the range one by one: how many it takes is up to the codec.
     const auto last = cursor_.next_packet <= range_.last ? range_.last : cursor_.next_packet;
     cursor_.read_ahead = feed_.read_range(

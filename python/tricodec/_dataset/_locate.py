@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tricodec._dataset._lance import LanceValue, list_lance, version_of
 from tricodec._dataset._parts import Member, ParquetValue, TarPart, list_parquet, list_tar
 from tricodec._remote._listing import list_objects
 from tricodec._remote._source import remote
@@ -61,6 +62,8 @@ class Located:
         """What ``FrameReader`` takes."""
         if self.member is not None:
             name, offset, size = f"{self.place}/{self.member.name}", self.member.offset, self.member.size_bytes
+            if is_lance(self.place):
+                return LanceValue(self.place, offset, size, name, self.etag)
             if is_parquet(self.place):
                 return ParquetValue(self.place, offset, size, name)
             return TarPart(self.place, offset, size, name, remote_options)
@@ -70,7 +73,7 @@ class Located:
 def common_root(sources: Iterable[str]) -> str:
     """The folder that all local sources lie in, or "" without any."""
     folders = [
-        absolute(each) if Path(each).is_dir() else absolute(Path(each).parent)
+        absolute(each) if Path(each).is_dir() and not is_lance(each) else absolute(Path(each).parent)
         for each in sources
         if not is_remote_url(each)
     ]
@@ -104,6 +107,8 @@ def locate(
     for source in sources:
         if is_remote_url(source):
             yield from _objects(source, remote_options, accept)
+        elif is_lance(source) and Path(source).is_dir():
+            yield dataclasses.replace(stat_of(absolute(source), root), size_bytes=None, mtime_ns=None)
         elif Path(source).is_dir():
             for path in _files(absolute(source), accept):
                 yield stat_of(path, root)
@@ -114,7 +119,7 @@ def locate(
 
 
 def locate_videos(sources: Iterable[str], root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
-    """The videos that sources mean, also those in tar archives, and in Parquet files that are named themselves.
+    """The videos that sources mean, also those in tar archives, and in tables (Parquet, Lance) that are named themselves.
 
     An archive that cannot be read is a row with the reason.
 
@@ -125,20 +130,29 @@ def locate_videos(sources: Iterable[str], root: str, remote_options: Mapping[str
         MediaNotFoundError: there is no such file or folder.
     """
     for found in locate(sources, root, remote_options, lambda name: is_video(name) or is_tar(name)):
-        if found.error or not (is_tar(found.place) or is_parquet(found.place)):
+        if found.error or not (is_tar(found.place) or is_parquet(found.place) or is_lance(found.place)):
             yield found
             continue
         try:
-            listed = (
-                list_tar(found.place, is_video, remote_options) if is_tar(found.place) else list_parquet(found.place)
-            )
-            for member in listed:
+            etag = version_of(found.place) if is_lance(found.place) else found.etag
+            for member in _members(found.place, etag, remote_options):
                 name = f"{found.path}/{member.name}"
                 yield dataclasses.replace(
-                    found, path=name, size_bytes=member.size_bytes, file=found.path, member=member
+                    found, path=name, size_bytes=member.size_bytes, etag=etag, file=found.path, member=member
                 )
         except (CorruptDataError, OSError) as error:
             yield dataclasses.replace(found, error=" ".join(str(error).split()))
+
+
+def _members(place: str, version: str | None, remote_options: Mapping[str, Any]) -> Iterator[Member]:
+    if is_tar(place):
+        return list_tar(place, is_video, remote_options)
+    return list_lance(place, version or "") if is_lance(place) else list_parquet(place)
+
+
+def is_lance(place: str) -> bool:
+    """Whether a folder is a Lance data set."""
+    return not is_remote_url(place) and place.rstrip("/").lower().endswith(".lance")
 
 
 def is_tar(place: str) -> bool:

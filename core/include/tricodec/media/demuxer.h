@@ -41,6 +41,10 @@ struct ListedPacket {
     std::int64_t size_bytes = 0;
     bool key = false;
     bool discard = false;
+    /// Note [Predicted packets]: Cues of Matroska lists key frames: times, and the clusters that they begin. How many
+    /// frames lie between two of them is predicted by how long the track says that a frame is shown. Such a packet has
+    /// no place yet, and its time may be off by rounding. The key frame has the place of its GOP in the file.
+    bool predicted = false;
 };
 
 /// A container, or a bare elementary stream, to packets.
@@ -73,7 +77,10 @@ public:
 
     /// All packets of stream() in the order in which read() gives them, as the container lists them: no packet is read.
     /// Empty if the container has no such list, or if it lacks a fact; `dts` may be kNoTimestamp.
-    [[nodiscard]] virtual std::vector<ListedPacket> listed_packets() = 0;
+    /// `predicts`: also by prediction, where that saves a source that fetches ahead from being read whole.
+    [[nodiscard]] virtual std::vector<ListedPacket> listed_packets(bool predicts) = 0;
+    /// The packets of GOPs that were predicted, as they are; empty if something leaves doubt.
+    [[nodiscard]] virtual std::vector<ListedPacket> packets_of(std::span<const ByteRange> gops) = 0;
     /// Bytes that were read from the source so far.
     [[nodiscard]] virtual std::int64_t num_bytes_read() const noexcept = 0;
     /// As the ByteReader's of the source.
