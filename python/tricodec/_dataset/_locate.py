@@ -119,7 +119,7 @@ def locate(
 
 
 def locate_videos(sources: Iterable[str], root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
-    """The videos that sources mean, also those in tar archives, and in tables (Parquet, Lance) that are named themselves.
+    """The videos that sources mean, also those in tar archives, and in Parquet and Lance tables that are named.
 
     An archive that cannot be read is a row with the reason.
 
