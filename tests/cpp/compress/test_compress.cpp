@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "compress/checksums.h"
+#include "guarded_memory.h"
 #include "tricodec/base/error.h"
 #include "tricodec/compress/compress.h"
 
@@ -104,7 +106,9 @@ TEST_P(EveryAlgorithm, gives_the_bytes_back) {
     }
 }
 
-TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes) {
+/// The page after the stream and the one after the output may not be touched, by a library that no sanitizer sees
+/// either.
+TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes_inside_of_their_memory) {
     std::mt19937 random(17);
     for (const BitstreamKind kind : kKinds) {
         const Codec codec(options(kind));
@@ -117,12 +121,15 @@ TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes) {
                 damaged[random() % damaged.size()] = static_cast<std::byte>(random());
             }
             if (random() % 4 == 0) damaged.resize(random() % damaged.size() + 1);
-            damaged.shrink_to_fit();  // so that reading past the end is seen
+            const Guarded input(damaged.size());
+            std::ranges::copy(damaged, input.bytes().begin());
             try {
-                const ByteView view = damaged;
+                const ByteView view = input.bytes();
                 const auto sizes = codec.decompressed_sizes({&view, 1});
                 if (sizes[0] > 1 << 20) continue;
-                static_cast<void>(decompressed(codec, view));
+                const Guarded output(sizes[0]);
+                const auto bytes = output.bytes();
+                codec.decompress({&view, 1}, {&bytes, 1});
             } catch (const Error&) {
                 ++refused;
             }

@@ -2,8 +2,6 @@
 // Random frames, options and outputs, with which engines are held to the oracle.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "guarded_memory.h"
 #include "image/plan.h"
 #include "image/target.h"
 #include "tricodec/image/transform.h"
@@ -31,33 +30,6 @@ public:
 
 private:
     std::mt19937 engine_;
-};
-
-/// Memory with a page after its end that may not be touched.
-class Guarded {
-public:
-    explicit Guarded(const std::vector<std::uint8_t>& bytes) {
-        constexpr std::size_t kPage = 65536;  // a multiple of every page size in use
-        const std::size_t size = (bytes.size() + kPage - 1) / kPage * kPage;
-        size_ = size + kPage;
-        base_ = static_cast<std::uint8_t*>(
-            mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        if (base_ == MAP_FAILED || mprotect(base_ + size, kPage, PROT_NONE) != 0) std::abort();
-        data_ = base_ + size - bytes.size();
-        std::copy(bytes.begin(), bytes.end(), data_);
-    }
-    Guarded(Guarded&& other) noexcept
-        : base_(std::exchange(other.base_, nullptr)), data_(other.data_), size_(other.size_) {}
-    Guarded& operator=(Guarded&&) = delete;
-    ~Guarded() {
-        if (base_ != nullptr) munmap(base_, size_);
-    }
-    [[nodiscard]] std::uint8_t* data() const { return data_; }
-
-private:
-    std::uint8_t* base_ = nullptr;
-    std::uint8_t* data_ = nullptr;
-    std::size_t size_ = 0;
 };
 
 /// A frame with padding in the rows. Its planes end where their memory ends.
