@@ -71,7 +71,8 @@ std::optional<std::int64_t> AvioReader::size_bytes() const {
 }
 
 void AvioReader::set_format(const AVInputFormat& format) {
-    claims_.set_format(format.name);
+    auto* reader = keeps_bytes_ ? reader_.get() : nullptr;
+    if (claims_.set_format(reader, format.name)) reader_->seek(position_);
 }
 
 void AvioReader::opened(bool goes_back) {

@@ -78,10 +78,12 @@ bool is_box(SampleClaims::Bytes bytes) {
 
 }  // namespace
 
-void SampleClaims::set_format(std::string_view demuxer_name) {
+bool SampleClaims::set_format(ByteReader* reader, std::string_view demuxer_name) {
     format_ = demuxer_name.starts_with("mov,") ? Format::mov : demuxer_name == "mxf" ? Format::mxf : Format::other;
-    if (format_ != Format::other) look(nullptr, 0, kept_);
+    moved_ = false;
+    if (format_ != Format::other) look(reader, 0, kept_);
     kept_ = {};
+    return moved_;
 }
 
 bool SampleClaims::see(ByteReader* reader, std::int64_t position, Bytes bytes) {

@@ -32,8 +32,9 @@ public:
     SampleClaims(std::string name, std::function<std::optional<std::int64_t>()> size)
         : name_(std::move(name)), size_(std::move(size)) {}
 
-    /// Says what the bytes are. Until then they are kept, because libavformat looks at them to find that out.
-    void set_format(std::string_view demuxer_name);
+    /// Says what the bytes are. Until then they are kept, because libavformat looks at them to find that out, and may
+    /// not ask for them again. `reader` and the result are as those of see(), which throws the same.
+    bool set_format(ByteReader* reader, std::string_view demuxer_name);
     /// Bytes that libavformat is about to get. `reader`: null if the source can only be read in order. True if its
     /// position is another now. Throws Error(refused, corrupt_data).
     bool see(ByteReader* reader, std::int64_t position, Bytes bytes);

@@ -76,18 +76,40 @@ def of_one_size(data: bytes, num_samples: int) -> bytes:
     return replaced(replaced(data, "stsz", numbers(0, 1, num_samples)), "stsc", numbers(0, 1, 1, num_samples, 1))
 
 
+def grown(data: bytes, boxes: bytes, at: int, replaced_bytes: int, parents: tuple[str, ...]) -> bytes:
+    """The clip, which ends with `moov`, with boxes at a place of the last of the first boxes of those names."""
+    data = data[:at] + boxes + data[at + replaced_bytes :]
+    for parent in parents:
+        place = data.index(parent.encode()) - 4
+        length = struct.unpack(">I", data[place : place + 4])[0] + len(boxes) - replaced_bytes
+        data = data[:place] + numbers(length) + data[place + 4 :]
+    return data
+
+
 def with_edits(data: bytes, num_edits: int) -> bytes:
     """The clip with a track of a million samples of one size and that many edits, at its end."""
     at = data.index(b"elst") - 4
     size = struct.unpack(">I", data[at : at + 4])[0]
     edits = box("elst", numbers(0, num_edits), numbers(0x7FFFFFFF, 0, 0x10000) * num_edits)
-    grown = of_one_size(data, 1 << 20)
-    grown = grown[:at] + edits + grown[at + size :]
-    for parent in ("edts", "trak", "moov"):
-        place = grown.index(parent.encode()) - 4
-        length = struct.unpack(">I", grown[place : place + 4])[0] + len(edits) - size
-        grown = grown[:place] + numbers(length) + grown[place + 4 :]
-    return grown
+    return grown(of_one_size(data, 1 << 20), edits, at, size, ("edts", "trak", "moov"))
+
+
+def with_counted_sound(samples_in_chunk: int) -> bytes:
+    """A clip with sound that its header counts in ticks, that many samples in each chunk."""
+    sound = "-f lavfi -i sine -t 1.2 -c:a pcm_s16le "
+    data = plain("sound.mov", sound + damaged_clips.SMALL["h264.mp4"])
+    at = data.index(b"sowt")
+    return data[:at] + replaced(data[at:], "stsc", numbers(0, 1, 1, samples_in_chunk, 1))
+
+
+def with_open_groups(num_samples: int, offsets: int | None = None) -> bytes:
+    """A clip of HEVC with so many samples marked as open groups, and one time for so many samples."""
+    data = plain("hevc_open.mp4", damaged_clips.SMALL["hevc_open.mp4"])
+    is_open = bytes([21])  # the NAL unit of a CRA picture
+    groups = box("sgpd", numbers(1 << 24), b"sync", numbers(1, 1), is_open)
+    groups += box("sbgp", numbers(0), b"sync", numbers(1, num_samples, 1))
+    data = grown(data, groups, data.index(b"stts") - 4, 0, ("stbl", "minf", "mdia", "trak", "moov"))
+    return data if offsets is None else replaced(data, "ctts", numbers(0, 1, offsets, 0))
 
 
 def led_into_media(data: bytes) -> bytes:
@@ -130,6 +152,9 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "a run in media data": lambda: led_into_media(fragments()),
     "one size": lambda: of_one_size(plain(), MANY),
     "edits": lambda: with_edits(plain(), 1000),
+    "chunks of sound": lambda: with_counted_sound(0x7FFFFFFF),
+    "groups of samples": lambda: with_open_groups(MANY),
+    "times of grouped samples": lambda: with_open_groups(30, MANY),
     "an index of MXF": lambda: mxf(MANY),
     "a compressed index": lambda: (
         plain()[: plain().index(b"moov") - 4] + box("moov", box("cmov", box("dcom", b"zlib"), box("cmvd", bytes(100))))
@@ -171,6 +196,32 @@ def test_a_false_claim_takes_neither_memory_nor_time(hostile: Path) -> None:
     assert not wrong
     assert {name: size for name, _, size, _ in lines if int(size) > 150} == {}  # MB, of a million samples and a decoder
     assert {name: seconds for name, _, _, seconds in lines if float(seconds) > 5} == {}
+
+
+def monkeys_audio(num_frames: int, *, old: bool) -> bytes:
+    """A header of Monkey's Audio of that many frames, with a table of places that is as long."""
+    if old:
+        head = (b"MAC ", 3950, 2000, 0x20, 2, 44100, 0, 0, num_frames, 1, 4 * num_frames, 0)
+        return struct.pack("<4s4H7I", *head) + bytes(4000)
+    head = (b"MAC ", 3990, 0, 52, 24, 4 * num_frames, 0, 1000, 0, 0, bytes(16))
+    return struct.pack("<4s2H7I16s", *head) + struct.pack("<2H3I2HI", 2000, 32, 73728, 1, num_frames, 16, 2, 44100)
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_false_claim_of_sound_takes_no_memory(old: bool, tmp_path: Path) -> None:
+    path = tmp_path / "sound.ape"
+    path.write_bytes(monkeys_audio(MANY, old=old))
+    code = """
+        import resource, sys
+        import tricodec
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            tricodec.AudioReader(sys.argv[1])
+        except tricodec.CorruptDataError:
+            print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+
+    assert int(printed_by(code, path)) < 100 << 10  # KiB
 
 
 class _InOrder(io.RawIOBase):

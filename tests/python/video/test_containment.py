@@ -21,6 +21,7 @@ import media
 import pytest
 import tricodec
 import tricodec.io
+from range_server import range_server
 
 IN_OPEN = 0x20
 IN_NONBLOCK = 0o4000
@@ -157,6 +158,22 @@ def test_what_a_file_names_is_not_opened(content: str, canary: Canary, tmp_path:
                     read(source)
 
                 assert canary.noticed() == [], (name, target)
+
+
+def test_what_a_file_on_a_server_names_is_not_opened(canary: Canary, tmp_path: Path) -> None:
+    pytest.importorskip("obstore")
+    with range_server() as server:
+        beside = server.put("canary.mp4", canary.path.read_bytes())
+        canary.noticed()
+        for content, make in CONTENTS.items():
+            url = server.put(content, b"")
+            for target in (str(canary.path), beside, "canary.mp4"):
+                server.put(content, make(target, tmp_path))
+                with contextlib.suppress(tricodec.Error):
+                    frames_of(tricodec.remote(url))
+
+                assert canary.noticed() == [], (content, target)
+        assert set(server.paths) == {f"/{content}" for content in CONTENTS}
 
 
 @pytest.mark.parametrize("reader", READERS)
