@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tricodec.serve.control import ControlError, ModelControl
+from tricodec.serve.left_memory import LeftMemory
 
 _STUB = "triton_python_backend_stub"
 _MODEL_FILE = re.compile(r"/([^/]+)/\d+/[^/]+$")
@@ -89,6 +90,8 @@ class StubWatcher:
         self._reloader = Reloader(control, report, self._ended)
         self._poll = select.poll()
         self._stubs: dict[int, tuple[int, str]] = {}  # by the descriptor of the process
+        self._regions: dict[int, str] = {}  # of shared memory, by pid
+        self._left = LeftMemory()
         self._known: set[int] = set()  # pids that are watched, or belong to models that were unloaded
         self._wanted: dict[str, int] = {}  # how many stubs a model has, one for each instance
         self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC)
@@ -143,6 +146,10 @@ class StubWatcher:
                     self._stubs[descriptor] = (pid, model)
                     self._poll.register(descriptor, select.POLLIN)
         self._known = set(running)
+        for pid in [pid for pid in self._regions if pid not in running]:
+            self._left.add(self._regions.pop(pid))
+        self._regions |= {pid: _region_of(pid) for pid in running if pid not in self._regions}
+        self._left.release(self._regions.values())
         for model, count in self._count().items():
             self._wanted.setdefault(model, count)
 
@@ -164,6 +171,13 @@ def find_stubs(server_pid: int) -> Iterator[tuple[int, str]]:
             arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
             if Path(arguments[0]).name == _STUB and (named := _MODEL_FILE.search(arguments[1])):
                 yield pid, named[1]
+
+
+def _region_of(stub: int) -> str:
+    """The name of the memory that a stub shares with its server, or nothing if it has ended."""
+    with contextlib.suppress(OSError, IndexError):
+        return Path(f"/proc/{stub}/cmdline").read_bytes().decode(errors="replace").split("\0")[2]
+    return ""
 
 
 def _children(pid: int) -> Iterator[int]:

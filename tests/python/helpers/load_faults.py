@@ -11,6 +11,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -145,7 +146,16 @@ def cancelling_client(site: Site) -> None:
 
 def full_shared_memory(_: Site) -> None:
     """Fills /dev/shm for a while."""
-    filler = Path("/dev/shm/filler")
+    _fill(Path("/dev/shm"))
+
+
+def full_disk(_: Site) -> None:
+    """Fills the disk of temporary files for a while, where the server keeps its folder."""
+    _fill(Path(tempfile.gettempdir()))
+
+
+def _fill(folder: Path) -> None:
+    filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(1 << 16)):
             pass
@@ -175,5 +185,6 @@ FAULTS: dict[str, tuple[Callable[[Site], None], int]] = {
     "client slow": (slow_client, 0),
     "client cancels": (cancelling_client, 0),
     "/dev/shm full": (full_shared_memory, 0),
+    "disk full": (full_disk, 0),
 }
 """By name: the fault, and how many requests of others may be lost by it."""

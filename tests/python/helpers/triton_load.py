@@ -2,7 +2,7 @@
 """A server under load: good and hostile requests at four times what it can do, while processes die and memory fills.
 
 python triton_load.py MINUTES SECONDS   prints a report in JSON; SECONDS is the time between two faults. It wants a
-mount namespace of its own, because it replaces /dev/shm:
+mount namespace of its own, because it replaces /dev/shm and takes a small disk for temporary files:
     unshare --map-root-user --mount python triton_load.py 10 2
 """
 
@@ -25,15 +25,17 @@ from typing import Any
 
 from load_faults import FAULTS, Site, many_pictures
 from load_requests import Request, good_requests, hostile_requests
-from triton_testing import descendants, running
+from triton_testing import descendants
 
 SATURATION = 4
 """Requests at a time for each worker."""
 SHARED_MEMORY = "1g"
+DISK = "64m"
 MODELS = ("video_decode", "video_stream", "compress", "decompress")
 TIMEOUT_MS = 6000
 _SAMPLE_SECONDS = 1.0
 _HANG_SECONDS = 15.0
+_END_SECONDS = 10.0
 _REQUEST_SECONDS = 120.0
 """A good request without an answer for so long counts as lost."""
 
@@ -120,6 +122,27 @@ class Memory:
         return statistics.median(values[number * length : (number + 1) * length] or values[-length:])
 
 
+def _started(pid: int) -> str:
+    """When a process started: the system gives the numbers of processes again. Empty for one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _processes(server: Any) -> set[tuple[int, str]]:
+    pid = server.pid
+    return set() if pid is None else {(each, _started(each)) for each in (pid, *descendants(pid))}
+
+
+def _wait_until_ended(family: set[tuple[int, str]]) -> None:
+    """Waits as long as processes may take to end that were told to."""
+    deadline = time.monotonic() + _END_SECONDS
+    while time.monotonic() < deadline and any(start and _started(pid) == start for pid, start in family):
+        time.sleep(0.1)
+
+
 def _private_kb(pid: int) -> int:
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
@@ -182,7 +205,7 @@ def run(minutes: float, fault_seconds: float) -> dict[str, Any]:
     lean = {**limits, "max_worker_bytes": str(240 + 16 * (os.cpu_count() or 1) << 20)}
     server = Server(models=MODELS, parameters={"video_decode": lean, "video_stream": limits}, stop_timeout_seconds=5)
     faults: collections.Counter[str] = collections.Counter()
-    family: set[int] = set()
+    family: set[tuple[int, str]] = set()
 
     def client(shared_memory: Any = "auto") -> Any:
         return Client(server.grpc_url, retries=20, timeout_seconds=_REQUEST_SECONDS, shared_memory=shared_memory)
@@ -199,10 +222,11 @@ def run(minutes: float, fault_seconds: float) -> dict[str, Any]:
                 print(f"{time.monotonic() - began:7.1f} s: {name}", file=sys.stderr, flush=True)
                 FAULTS[name][0](Site(server, client))
                 faults[name] += 1
-                family |= {server.pid, *descendants(server.pid)}
+                family |= _processes(server)
             time.sleep(fault_seconds)
         seconds = time.monotonic() - began
-        family |= {server.pid, *descendants(server.pid)}
+        family |= _processes(server)
+    _wait_until_ended(family)
     latencies = sorted(load.seconds)
     return {
         "seconds": seconds,
@@ -217,7 +241,7 @@ def run(minutes: float, fault_seconds: float) -> dict[str, Any]:
         "p99_ms": 1000 * latencies[len(latencies) * 99 // 100],
         "memory": {name: [memory.quarter(name, number) for number in range(4)] for name in memory.samples[0]},
         "left": {
-            "processes": [pid for pid in family if running(pid)],
+            "processes": [pid for pid, start in family if start and _started(pid) == start],
             "/dev/shm": sorted(path.name for path in Path("/dev/shm").iterdir()),
             "folders": sorted(path.name for path in Path(tempfile.gettempdir()).glob("tricodec-serve-*")),
         },
@@ -227,8 +251,12 @@ def run(minutes: float, fault_seconds: float) -> dict[str, Any]:
 def main() -> None:
     """Takes its arguments from the command line."""
     minutes, fault_seconds = float(sys.argv[1]), float(sys.argv[2])
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SHARED_MEMORY}", "tmpfs", "/dev/shm"], check=True)
-    print(json.dumps(run(minutes, fault_seconds)))
+    with tempfile.TemporaryDirectory() as disk:
+        for place, size in (("/dev/shm", SHARED_MEMORY), (disk, DISK)):
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], check=True)
+        os.environ["TMPDIR"] = tempfile.tempdir = disk
+        print(json.dumps(run(minutes, fault_seconds)))
+        subprocess.run(["umount", "--lazy", disk], check=True)
 
 
 if __name__ == "__main__":

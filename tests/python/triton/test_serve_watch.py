@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,26 @@ def test_no_client_may_list_load_or_unload_models_and_the_process_list_has_no_ke
 
     assert command(server.pid).count("tricodec-key=" + 32 * "x") == 2
     assert control.is_ready("video_decode")
+
+
+def test_memory_of_a_killed_model_is_given_back(server: Any, control: Any, monkeypatch: Any) -> None:
+    from tricodec.client import Client
+    from tricodec.serve import left_memory
+
+    monkeypatch.setattr(left_memory, "USED_SECONDS", 1)
+    (stub,) = stubs(server.pid, "video_decode")
+    region = Path("/dev/shm", Path(f"/proc/{stub}/cmdline").read_bytes().split(b"\0")[2].decode())
+    assert region.stat().st_blocks > 0
+
+    kill_stub(server, "video_decode")
+
+    wait_until(lambda: not region.exists() or region.stat().st_blocks == 0, "its memory is given back")
+    wait_until(lambda: control.is_ready("video_decode"), "the model is ready again")
+    path = generated("h264_bframes.mp4")
+    with Client(server.grpc_url) as client:
+        np.testing.assert_array_equal(
+            client.decode_video(path, count=3).frames, tricodec.decode_video(path, count=3).frames
+        )
 
 
 def test_a_negative_number_of_retries_is_refused() -> None:
