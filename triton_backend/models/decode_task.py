@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import math
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -203,7 +203,7 @@ class DecodeTask:
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
     audio_rate: int = 0
     audio_channels: int = 0
-    frames_file: dict[str, Any] | None = None
+    frames_file: Sequence[Any] | None = None
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[Job]]:
@@ -232,7 +232,7 @@ class DecodeTask:
                 expect_output_room(frame_bytes + job.sound.nbytes, settings, "with COUNT", "the frames and their sound")
             if self.frames_file is not None:
                 num_bytes = math.prod(job.shape) * job.element.itemsize
-                job.file = ClientFile(**self.frames_file).map(num_bytes, writable=True)
+                job.file = ClientFile(*self.frames_file).map(num_bytes, writable=True)
                 if job.file is None:
                     yield [ShapeJob(job.shape)]
                     return

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -159,10 +158,10 @@ def _file_dtype(tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[s
     return str(dtype)
 
 
-def _frames_file(tensors: Mapping[str, npt.NDArray[Any]], index: int) -> dict[str, Any]:
-    """The fields of the ClientFile that row `index` names."""
+def _frames_file(tensors: Mapping[str, npt.NDArray[Any]], index: int) -> ClientFile:
+    """The file that row `index` names."""
     [text] = np.asarray(tensors[_FRAMES_FILE][index]).reshape(-1)
-    return dataclasses.asdict(ClientFile.parse(text_of(text), _FRAMES_FILE))
+    return ClientFile.parse(text_of(text), _FRAMES_FILE)
 
 
 def check_float_only(names: Collection[str], dtype: str) -> None:

@@ -10,7 +10,6 @@ worker: Triton carries the names alone. tricodec.client makes the files.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import fcntl
 import json
 import mmap
@@ -18,7 +17,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from tricodec.triton_backend.runtime.errors import MemoryFileError
 from tricodec.triton_backend.runtime.rows import check_size
@@ -31,8 +30,7 @@ _MOST_BYTES = 256
 _MOST_KEPT_BYTES = 256 << 20
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClientFile:
+class ClientFile(NamedTuple):
     """What a request says of a file.
 
     Attributes:
@@ -152,8 +150,7 @@ def forget_files() -> None:
     _kept.files.clear()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ClientVideo:
+class ClientVideo(NamedTuple):
     """A video that a client hands over.
 
     Attributes:

@@ -166,7 +166,7 @@ class ProcessSlot:
             released = self._mappings.released()
             request = {"task": describe(task), "num_threads": num_threads, "released": released}
             request["is_url"] = isinstance(work.data, Url)
-            request["client_video"] = dataclasses.asdict(work.data) if isinstance(work.data, ClientVideo) else None
+            request["client_video"] = work.data if isinstance(work.data, ClientVideo) else None
             channel.send(self._connection, request, data_file)
             # Each part has at least one frame, so a worker that misbehaves comes to an end too.
             for _ in range(self._settings.max_frames if give else 1):

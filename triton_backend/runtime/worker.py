@@ -94,8 +94,8 @@ def _is_stopped(connection: socket.socket, files: FrameFiles) -> bool:
 def _data_of(request: dict[str, Any], data_file: int | None) -> Any:
     """What `source_of` takes: the file of a client, a Url, or the bytes that came with a task."""
     if data_file is None:
-        video = request["client_video"]
-        return ClientVideo(ClientFile(**video["file"]), video["size"], video["on_disk"])
+        file, size, on_disk = request["client_video"]
+        return ClientVideo(ClientFile(*file), size, on_disk)
     try:
         # An empty file cannot be mapped.
         data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ) if os.fstat(data_file).st_size else b""
