@@ -231,10 +231,13 @@ class Server:
         Raises:
             RuntimeError: the server does not run, has no such model, or was made with `watch` False.
         """
-        if self._control is None:
+        if self._control is None or self._watcher is None:
             raise RuntimeError("only a server that runs, and watches its models, loads one again; use watch=True")
-        self._control.unload(model)
-        self._control.load(model)
+        with self._watcher.reloading():
+            try:
+                self._control.unload(model)
+            finally:  # a busy server may unload it later than its answer is waited for
+                self._control.load(model)
 
     def wait(self, hang_seconds: float | None = None) -> int:
         """Wait until the server ends without stop().

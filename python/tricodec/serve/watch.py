@@ -92,6 +92,7 @@ class StubWatcher:
         self._stubs: dict[int, tuple[int, str]] = {}  # by the descriptor of the process
         self._regions: dict[int, str] = {}  # of shared memory, by pid
         self._left = LeftMemory()
+        self._reloading = threading.Lock()
         self._known: set[int] = set()  # pids that are watched, or belong to models that were unloaded
         self._wanted: dict[str, int] = {}  # how many stubs a model has, one for each instance
         self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC)
@@ -122,7 +123,19 @@ class StubWatcher:
                     return
                 self._bring_back(model)
 
+    @contextlib.contextmanager
+    def reloading(self) -> Iterator[None]:
+        """While another thread unloads and loads a model, this one does not."""
+        with self._reloading:
+            yield
+
     def _bring_back(self, model: str) -> None:
+        with self._reloading:
+            self._look()
+            if self._count()[model] < self._wanted.get(model, 0):  # no other thread has loaded it again
+                self._reload(model)
+
+    def _reload(self, model: str) -> None:
         try:
             if self._control.states().get(model) != "READY":
                 return  # it was unloaded on purpose, or the server ends

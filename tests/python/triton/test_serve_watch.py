@@ -199,6 +199,17 @@ def test_memory_of_a_killed_model_is_given_back(server: Any, control: Any, monke
         )
 
 
+def test_a_reload_on_purpose_while_a_killed_model_comes_back_leaves_it_loaded(server: Any, control: Any) -> None:
+    kill_stub(server, "video_decode")
+    wait_until(lambda: not control.is_ready("video_decode"), "the watcher loads it again")
+
+    server.reload("video_decode")
+
+    assert control.is_ready("video_decode")
+    wait_until(lambda: len(stubs(server.pid, "video_decode")) == 1, "the old processes have ended")
+    assert control.is_ready("video_decode")
+
+
 def test_a_negative_number_of_retries_is_refused() -> None:
     from tricodec.client import Client
 
