@@ -24,6 +24,7 @@ from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
 from benchmarks.jobs import cost as jobs_cost
 from benchmarks.results import Row
+from benchmarks.serve import load as serve_load
 from benchmarks.serve import table as serve_table
 
 Render = Callable[[Mapping[str, str], Sequence[Row]], str]
@@ -86,6 +87,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/reference/triton_operation.md", "speeds", serve_table.speeds, "serve.csv"),
     ("docs/explanation/performance.md", "clocks", clocks_table.table, "clocks.csv"),
     ("docs/explanation/exactness.md", "streams", exactness.table, "exactness.csv"),
+    ("docs/explanation/reliability.md", "load", serve_load.table, "load.csv"),
 ]
 _PLOT = "benchmarks/results/cpu.svg"
 
@@ -101,7 +103,7 @@ def rendered() -> Iterator[tuple[Path, str]]:
         texts[ROOT / name] = replaced((ROOT / name).read_text(), "performance", readme_table.summary(language))
     document = ROOT / "docs/explanation/reliability.md"
     trials = reliability.table(*results.read(reliability.PATH, reliability.Trial))
-    texts[document] = replaced(document.read_text(), "trials", trials)
+    texts[document] = replaced(texts.get(document) or document.read_text(), "trials", trials)
     document = ROOT / "docs/notes/2026-11-measurements-tools.md"
     steps = newcomer.table(*results.read(newcomer.PATH, newcomer.Step))
     texts[document] = replaced(texts.get(document) or document.read_text(), "newcomer", steps)

@@ -67,8 +67,8 @@ def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
         return ", ".join(f"{row.input} {row.value:.0f}" for row in rows if row.task == task)
 
     lines = [
-        ("good requests, answered with the right bytes", f"{total('answered')}: {listed('answered')}"),
-        ("hostile requests, each refused with its own error", f"{total('refused')}: {listed('refused')}"),
+        ("good requests, answered with the right bytes", f"{total('answered'):,}: {listed('answered')}"),
+        ("hostile requests, each refused with its own error", f"{total('refused'):,}: {listed('refused')}"),
         ("faults", f"{total('faults')}: {listed('faults')}"),
         ("requests lost, each with an error", str(total("lost"))),
         ("crashes of tritonserver itself, which came back", str(total("crashes"))),
@@ -80,7 +80,7 @@ def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
     head = (
         f"{float(facts['load_seconds']) / 60:.0f} minutes on {facts['cores']} cores of an {facts['cpu']}, "
         f"{facts['date'][:10]}, {facts['requests_at_a_time']} requests at a time, which is {facts['saturation']} for "
-        "each worker of a model. Other programs used the cores too.\n\n"
+        "each worker of a model.\nOther programs used the cores too.\n\n"
     )
     return head + goals.header(["", ""]) + "".join(goals.line(cells) for cells in lines)
 
