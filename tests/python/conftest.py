@@ -100,7 +100,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
-_FIRST = ("dali/test_dali_plugin", "triton/", "package/", "dali/", "video/")
+_FIRST = (
+    "dali/test_dali_plugin", "ray_data/", "package/test_readme", "video/test_exactness",
+    "pynvvideocodec/test_pynv_samples", "triton/", "package/", "dali/", "video/",
+)  # fmt: skip
 """The longest files: workers that take them last would end at different times."""
 
 
