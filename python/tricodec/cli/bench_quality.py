@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import json
 from pathlib import Path
 from typing import Any
+
+from tricodec.cli.shared import print_facts, say
 
 
 def add_parser(kinds: Any, common: argparse.ArgumentParser) -> None:
@@ -28,6 +32,7 @@ def add_parser(kinds: Any, common: argparse.ArgumentParser) -> None:
         "--rd-resolution", metavar="SIZE", help="size of the rate-distortion curves (default: the first)"
     )
     parser.add_argument("--no-sweep", action="store_true", help="leave out presets and qualities")
+    parser.add_argument("--json", action="store_true", help="print the results and the report's files as JSON")
     parser.set_defaults(run=run)
 
 
@@ -38,8 +43,9 @@ def run(options: argparse.Namespace) -> int:
     report = bench.run_encode(
         options.resolutions.split(","), duration=options.duration, repeats=options.repeats,
         threads=[int(each) for each in options.threads.split(",")] if options.threads else None,
-        rd_resolution=options.rd_resolution, sweep=not options.no_sweep,
+        rd_resolution=options.rd_resolution, sweep=not options.no_sweep, say=functools.partial(say, options),
     )  # fmt: skip
-    for path in bench.write_report(report, Path(options.output), options.duration):
-        print(path)
+    files = [str(path) for path in bench.write_report(report, Path(options.output), options.duration)]
+    say(options, "\n".join(files))
+    print_facts(options, {**json.loads((Path(options.output) / "encode.json").read_text()), "files": files})
     return 0

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 import json
 import math
 import re
@@ -34,9 +36,12 @@ def ffmpeg_quality(path: Path, filter_name: str, width: int, height: int, progra
 
 @pytest.fixture(scope="module")
 def report_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report, with what --json printed beside it."""
     folder = tmp_path_factory.mktemp("bench") / "report"
     sizes = ["--resolutions", "360p", "--duration", str(DURATION), "--repeats", "1", "--threads", "1,2"]
-    assert main(["bench", "quality", "--output", str(folder), *sizes, "--no-sweep"]) == 0
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main(["bench", "quality", "--output", str(folder), *sizes, "--no-sweep", "--json"]) == 0
+    (folder / "said.json").write_text(said.getvalue())
     return folder
 
 
@@ -130,6 +135,15 @@ def test_similarity_falls_with_noise() -> None:
 
     assert bench.ssim(picture, picture) == 1
     assert bench.ssim(picture, 255 - picture) < 0
+
+
+def test_json_prints_the_results_and_the_names_of_the_files(report_folder: Path) -> None:
+    said = json.loads((report_folder / "said.json").read_text())
+
+    files = said.pop("files")
+    assert said == json.loads((report_folder / "encode.json").read_text())
+    assert files[-1] == str(report_folder / "encode.html")
+    assert all(Path(file).is_file() for file in files)
 
 
 def test_the_report_has_every_setting_with_figures_or_a_reason(report_folder: Path) -> None:
