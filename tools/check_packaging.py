@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks packaging/ without the registries that its files are for.
+"""Checks packaging/ and .github/ without the registries and services that their files are for.
 
 Dockerfiles pass hadolint, copy and make what is there, and ignore the same files. The conda recipe is one of
-rattler-build's format, renders, and has the version and the dependencies of the project.
+rattler-build's format, renders, and has the version and the dependencies of the project. Workflows and forms of issues
+are as the schemas of GitHub ask, which check-jsonschema brings along.
 """
 
 from __future__ import annotations
@@ -64,10 +65,27 @@ def check_recipe(path: Path) -> Iterator[str]:
             yield f"{path}: run has no '{name} {bound}', which pyproject.toml requires"
 
 
+def check_github() -> Iterator[str]:
+    """The command line of check-jsonschema is its only public interface."""
+    checked = {
+        "github-workflows": "workflows/*.yml",
+        "github-issue-forms": "ISSUE_TEMPLATE/[!c]*.yml",
+        "github-issue-config": "ISSUE_TEMPLATE/config.yml",
+    }
+    for schema, pattern in checked.items():
+        paths = sorted((ROOT / ".github").glob(pattern))
+        program = Path(sys.executable).with_name("check-jsonschema")
+        command = [program, "--builtin-schema", f"vendor.{schema}", "--color=never", *paths]
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            yield from (result.stdout + result.stderr).splitlines()
+
+
 def main() -> int:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     found = [line for path in sorted(PACKAGING.glob("docker/*.Dockerfile")) for line in check_dockerfile(path, targets)]
     found += check_recipe(PACKAGING / "conda/recipe.yaml")
+    found += check_github()
     for line in found:
         print(line)
     return 1 if found else 0
