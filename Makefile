@@ -63,9 +63,10 @@ $(BUILT_TESTS): $(BUILT) $(STAMPS)/venv-test $(TEST_SOURCES)
 	@LIBRARIES=$(LIBRARIES) tools/build.sh tests
 	@touch $@
 
-# A wheel that carries its libraries, in build/wheel.
+# A wheel that carries its libraries, in build/wheel, tried.
 wheel: $(STAMPS)/libraries
 	@$(PYTHON) tools/make_wheel.py
+	@$(PYTHON) tools/try_wheel.py build/wheel/tricodec-*.whl
 
 # A wheel of metadata named PyNvVideoCodec that requires tricodec, in build/wheel.
 pynv-wheel: $(STAMPS)/venv

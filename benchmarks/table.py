@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import clocks_table, exactness, newcomer, readme_table, reliability, results
+from benchmarks import clocks_table, exactness, newcomer, readme_table, reliability, results, wheels
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.compress import zarr_stores
@@ -104,6 +104,8 @@ def rendered() -> Iterator[tuple[Path, str]]:
     document = ROOT / "docs/explanation/reliability.md"
     trials = reliability.table(*results.read(reliability.PATH, reliability.Trial))
     texts[document] = replaced(texts.get(document) or document.read_text(), "trials", trials)
+    document = ROOT / "docs/howto/packaging.md"
+    texts[document] = replaced(document.read_text(), "wheels", wheels.table(*results.read(wheels.PATH, wheels.Wheel)))
     document = ROOT / "docs/notes/2026-11-measurements-tools.md"
     steps = newcomer.table(*results.read(newcomer.PATH, newcomer.Step))
     texts[document] = replaced(texts.get(document) or document.read_text(), "newcomer", steps)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """README's commands on a system that has nothing yet, timed: the first hour of a newcomer.
 
-python tools/newcomer.py bookworm [--mirror URL] [--command "make demo" ...] [--copy PATH ...]
+python tools/newcomer.py bookworm [--mirror URL] [--command "make demo" ...] [--copy PATH ...] [--include PACKAGES]
 
 As root, with debootstrap. It makes a root with what README asks for (python3, make, g++), puts the last commit into it,
 and runs each command there by chroot. Seconds by the clock and of processors go into benchmarks/results/newcomer.csv.
@@ -32,13 +32,12 @@ CHECKOUT = "/tricodec"
 _PASSED_ON = ("PIP_", "SSL_CERT", "REQUESTS_CA", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
 
-def bootstrap(suite: str, mirror: str | None, root: Path, components: str, keyring: str | None) -> None:
-    """A root of the distribution's smallest system, and what README asks for."""
-    options = [f"--include={README_ASKS_FOR}", f"--components={components}", "--variant=minbase"]
-    options += [f"--keyring={keyring}"] if keyring else []
-    subprocess.run(
-        ["debootstrap", *options, suite, root, *([mirror] if mirror else [])], check=True, stdout=subprocess.DEVNULL
-    )
+def bootstrap(root: Path, options: argparse.Namespace) -> None:
+    """A root of the distribution's smallest system, and the packages of `--include`."""
+    words = [f"--include={options.include}", f"--components={options.components}", "--variant=minbase"]
+    words += [f"--keyring={options.keyring}"] if options.keyring else []
+    words += [options.suite, str(root), *([options.mirror] if options.mirror else [])]
+    subprocess.run(["debootstrap", *words], check=True, stdout=subprocess.DEVNULL)
 
 
 def check_out(root: Path) -> None:
@@ -83,6 +82,7 @@ def main() -> int:
     parser.add_argument("--mirror", help="where the suite is; default: debootstrap's for Debian")
     parser.add_argument("--components", default="main", help="default: main; of Ubuntu main,universe")
     parser.add_argument("--keyring", help="of the distribution, if debootstrap does not know it")
+    parser.add_argument("--include", default=README_ASKS_FOR, help="packages; default: those that README asks for")
     parser.add_argument("--root", type=Path, help="default: build/newcomer/SUITE; it is made new")
     parser.add_argument("--command", action="append", help=f"default: {', '.join(COMMANDS)}")
     parser.add_argument("--copy", action="append", type=Path, default=[], metavar="PATH", help="file or folder")
@@ -94,7 +94,7 @@ def main() -> int:
         return 1
     shutil.rmtree(root, ignore_errors=True)
     root.parent.mkdir(parents=True, exist_ok=True)
-    bootstrap(options.suite, options.mirror, root, options.components, options.keyring)
+    bootstrap(root, options)
     copy_in(root, options.copy)
     check_out(root)
     for command in options.command or COMMANDS:

@@ -39,7 +39,7 @@ def test_what_a_results_file_must_not_have_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_results_file_can_be_read() -> None:
-    others = ("house", "newcomer", "reliability")  # with rows of their own
+    others = ("house", "newcomer", "reliability", "wheels")  # with rows of their own
     paths = [path for path in results.FOLDER.glob("*.csv") if not path.name.startswith(others)]
 
     assert len(paths) >= 6
