@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import abc
 import asyncio
 import functools
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +28,8 @@ from tricodec.errors import CorruptDataError
 
 #: A member of gzip: ten bytes at least, the deflated data, a CRC and the size of the data.
 _GZIP_BYTES = 18
+#: Elements of a chunk that takes less time to decode than to hand to another thread.
+_SMALL_CHUNK = 8192
 
 
 @functools.cache
@@ -51,7 +55,20 @@ def _decoded(
     return buffer_of(data, spec)
 
 
-class ZstdCodec(DecodesOnGpu, _ZstdCodec):  # type: ignore[misc]  # taken as untyped
+class _Decodes(DecodesOnGpu):
+    """Decodes chunks by `_decode_sync`."""
+
+    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        if math.prod(chunk_spec.shape) <= _SMALL_CHUNK:
+            return self._decode_sync(chunk_bytes, chunk_spec)
+        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
+
+    @abc.abstractmethod
+    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
+        """The bytes of a chunk."""
+
+
+class ZstdCodec(_Decodes, _ZstdCodec):  # type: ignore[misc]  # taken as untyped
     """Zarr's ``zstd``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "Zstd", BitstreamKind.RAW
@@ -59,11 +76,8 @@ class ZstdCodec(DecodesOnGpu, _ZstdCodec):  # type: ignore[misc]  # taken as unt
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         return _decoded(*self._stream, chunk_bytes, chunk_spec, self._zstd_codec.decode)
 
-    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
-
-class GzipCodec(DecodesOnGpu, _GzipCodec):  # type: ignore[misc]  # taken as untyped
+class GzipCodec(_Decodes, _GzipCodec):  # type: ignore[misc]  # taken as untyped
     """Zarr's ``gzip``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "Gzip", BitstreamKind.RAW
@@ -75,20 +89,14 @@ class GzipCodec(DecodesOnGpu, _GzipCodec):  # type: ignore[misc]  # taken as unt
             config = DecompressConfig((int.from_bytes(data[-4:].tobytes(), "little"),))
         return _decoded(*self._stream, chunk_bytes, chunk_spec, self._gzip_codec.decode, config)
 
-    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
-
-class LZ4Codec(DecodesOnGpu, _LZ4Codec):  # type: ignore[misc]  # taken as untyped
+class LZ4Codec(_Decodes, _LZ4Codec):  # type: ignore[misc]  # taken as untyped
     """``numcodecs.lz4``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "LZ4", BitstreamKind.WITH_UNCOMPRESSED_SIZE
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         return _decoded(*self._stream, chunk_bytes, chunk_spec, self._codec.decode)
-
-    async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
 
 _STANDARD: dict[str, type] = {"zstd": ZstdCodec, "gzip": GzipCodec, "numcodecs.lz4": LZ4Codec}

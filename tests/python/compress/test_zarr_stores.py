@@ -78,6 +78,15 @@ def test_a_store_is_read_as_zarr_reads_it(codec: str, shards: Any, tmp_path: Pat
     assert len(decoded) == num_chunks + 1, "after the block Zarr decodes by itself"
 
 
+@pytest.mark.parametrize("codec", CODECS)
+def test_chunks_of_some_kilobytes_are_read(codec: str, tmp_path: Path, decoded: list[str]) -> None:
+    words: dict[str, Any] = {"shape": VALUES.shape, "dtype": "<i4", "chunks": (16, 8, 12), "shards": (96, 80, 12)}
+    zarr.create_array(tmp_path / "a", compressors=CODECS[codec](), **words)[:] = VALUES
+    with ours.use_for_standard_codecs():
+        np.testing.assert_array_equal(zarr.open_array(tmp_path / "a", mode="r")[:], VALUES)
+    assert len(decoded) == 6 * 10
+
+
 @pytest.mark.parametrize("inner", ["lz4", "lz4hc", "zstd", "zlib", "blosclz"])
 @pytest.mark.parametrize("shuffle", ["noshuffle", "shuffle", "bitshuffle"])
 def test_blosc_is_read_by_zarrs_own_codec(inner: str, shuffle: str, tmp_path: Path, decoded: list[str]) -> None:
