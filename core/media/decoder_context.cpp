@@ -122,8 +122,10 @@ int DecoderContext::receive(AVFrame& frame) {
 }
 
 void DecoderContext::flush() {
-    // MPEG-4's decoder keeps headers past a flush, and a damaged picture then depends on what it decoded before.
-    if (has_lost_threads() || context_->codec_id == AV_CODEC_ID_MPEG4) {
+    // MPEG-4's decoder keeps headers past a flush, and VP8's the map of segments. A damaged picture then depends on
+    // what was decoded before.
+    const bool keeps = context_->codec_id == AV_CODEC_ID_MPEG4 || context_->codec_id == AV_CODEC_ID_VP8;
+    if (has_lost_threads() || keeps) {
         open();
     } else {
         avcodec_flush_buffers(context_.get());

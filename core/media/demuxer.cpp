@@ -55,8 +55,9 @@ public:
             } else if (static_cast<std::size_t>(packet->stream_index) == stream_) {
                 filter_->push(std::move(packet));
             } else {
-                return to_packet(std::move(packet),
-                                 info_.streams[static_cast<std::size_t>(packet->stream_index)].time_base);
+                // Read before the packet is moved: arguments may be evaluated in any order.
+                const auto time_base = info_.streams[static_cast<std::size_t>(packet->stream_index)].time_base;
+                return to_packet(std::move(packet), time_base);
             }
         }
     }

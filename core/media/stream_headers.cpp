@@ -93,18 +93,14 @@ void tell_h264(const H264Sps& sps, AVCodecParameters& parameters) {
     }
     if (sps.has_signal_type) parameters.color_range = sps.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
     if (sps.has_color) {
-        const auto known = [](const char* name, int value, int unspecified) {
-            return name != nullptr ? value : unspecified;
+        // A header may have any byte; one that is no enumerator may not become the enumeration.
+        const auto known = [](int value, auto end, auto unspecified, const char* (*name)(decltype(end))) {
+            const bool is_known = value < static_cast<int>(end) && name(static_cast<decltype(end)>(value)) != nullptr;
+            return is_known ? static_cast<decltype(end)>(value) : unspecified;
         };
-        const auto primaries = static_cast<AVColorPrimaries>(sps.primaries);
-        const auto transfer = static_cast<AVColorTransferCharacteristic>(sps.transfer);
-        const auto matrix = static_cast<AVColorSpace>(sps.matrix);
-        parameters.color_primaries = static_cast<AVColorPrimaries>(
-            known(av_color_primaries_name(primaries), sps.primaries, AVCOL_PRI_UNSPECIFIED));
-        parameters.color_trc = static_cast<AVColorTransferCharacteristic>(
-            known(av_color_transfer_name(transfer), sps.transfer, AVCOL_TRC_UNSPECIFIED));
-        parameters.color_space =
-            static_cast<AVColorSpace>(known(av_color_space_name(matrix), sps.matrix, AVCOL_SPC_UNSPECIFIED));
+        parameters.color_primaries = known(sps.primaries, AVCOL_PRI_NB, AVCOL_PRI_UNSPECIFIED, av_color_primaries_name);
+        parameters.color_trc = known(sps.transfer, AVCOL_TRC_NB, AVCOL_TRC_UNSPECIFIED, av_color_transfer_name);
+        parameters.color_space = known(sps.matrix, AVCOL_SPC_NB, AVCOL_SPC_UNSPECIFIED, av_color_space_name);
     }
     parameters.chroma_location = sps.chroma_location <= AVCHROMA_LOC_NB - 2
                                      ? static_cast<AVChromaLocation>(sps.chroma_location + 1)

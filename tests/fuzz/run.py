@@ -27,6 +27,7 @@ OLDEST_CLANG = 16
 LONGEST_INPUT = 1 << 16
 MEMORY_MB = 2560
 SECONDS_OF_AN_INPUT = 120
+_ASAN = "allocator_may_return_null=1:quarantine_size_mb=32"  # else freed memory counts against MEMORY_MB
 
 
 def find_clang() -> str | None:
@@ -85,7 +86,7 @@ def run(target: str, seconds: int, seed: int) -> tuple[int, bool]:
         found,
         BUILD / "corpus" / target,
     ]
-    environment = os.environ | {"UBSAN_OPTIONS": "print_stacktrace=1", "ASAN_OPTIONS": "allocator_may_return_null=1"}
+    environment = os.environ | {"UBSAN_OPTIONS": "print_stacktrace=1", "ASAN_OPTIONS": _ASAN}
     log = BUILD / f"{target}.log"
     with log.open("w") as output:
         status = subprocess.run(command, env=environment, stdout=output, stderr=output, check=False).returncode

@@ -7,6 +7,7 @@ Undamaged files report no damage, whatever the number of decoders and of their t
 from __future__ import annotations
 
 import os
+import random
 import re
 import subprocess
 from collections.abc import Callable
@@ -56,6 +57,22 @@ def test_pictures_that_refer_to_a_lost_slice_are_those_of_one_decoder(seed: int,
     decoded = tricodec.decode_video(data, device="cpu", num_workers=1).frames
 
     assert np.array_equal(iterated, decoded)
+
+
+def test_damaged_frames_of_vp8_do_not_depend_on_what_was_read_before() -> None:
+    # Its decoder keeps the map of segments past a flush, and a damaged header shows it.
+    clip = damaged_clips.made("vp8.webm", "-c:v libvpx -b:v 100k -deadline realtime -g 6", seconds=0.48)
+    packets = [int(packet["pos"]) for packet in probe(clip, "packet=pos")["packets"]]
+    for seed in range(8):
+        rng, damaged = random.Random(seed), bytearray(clip.read_bytes())
+        for position in packets[1:4]:
+            damaged[position + rng.randrange(7, 31)] = rng.randrange(256)  # in the header of a picture
+        with tricodec.FrameReader(bytes(damaged), device="cpu", num_workers=1) as reader:
+            iterated = [frame.md5() for frame in reader]
+        with tricodec.FrameReader(bytes(damaged), device="cpu", num_workers=1) as reader:
+            (reader[5], reader[2], reader[0])
+
+            assert [reader[i].md5() for i in range(len(iterated))] == iterated, seed
 
 
 @pytest.mark.slow
