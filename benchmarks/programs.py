@@ -92,7 +92,7 @@ def _gpu_works(options: str, slow: bool) -> dict[str, list[Callable[[], object]]
         for data in _made():
             parts = np.split(np.resize(data, _GPU_BYTES[slow]), count)
             codec = tricodec.Codec(device="cuda:0", **json.loads(options))
-            arrays = [tricodec.as_array(part).cuda() for part in parts]
+            arrays = [tricodec.compress.as_array(part).cuda() for part in parts]
             packed = codec.encode(arrays)
             touched(packed)
             assert bytes(codec.decode(packed)[-1].cpu()) == parts[-1].tobytes(), options
