@@ -82,6 +82,11 @@ void DecoderContext::open() {
     // Crop exactly. Otherwise libavcodec moves the left edge to an address that suits its SIMD code.
     context->flags |= AV_CODEC_FLAG_UNALIGNED;
     if (decodes_one_picture_at_once(codec)) context->flags |= AV_CODEC_FLAG_LOW_DELAY;
+#if defined(__aarch64__)
+    // NEON's inverse transform rounds otherwise than the one that libavcodec takes on x86-64. MPEG-4's decoder chooses
+    // it by the encoder that a stream names.
+    if (codec.id != AV_CODEC_ID_MPEG4) context->idct_algo = FF_IDCT_SIMPLE;
+#endif
     if (setup_.configure) setup_.configure(*context);
     Dictionary settings(setup_.settings);
     const int opened = ff::open_codec(*context, codec, &settings.entries);
