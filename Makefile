@@ -63,9 +63,11 @@ $(BUILT_TESTS): $(BUILT) $(STAMPS)/venv-test $(TEST_SOURCES)
 	@LIBRARIES=$(LIBRARIES) tools/build.sh tests
 	@touch $@
 
-# A wheel that carries its libraries, in build/wheel, tried.
+# A wheel that carries its libraries, in build/wheel, tried; ARCH=aarch64 for such machines, without CUDA.
+ARCH :=
 wheel: $(STAMPS)/libraries
-	@$(PYTHON) tools/make_wheel.py
+	@$(if $(ARCH),tools/install_system_packages.sh $(ARCH))
+	@$(PYTHON) tools/make_wheel.py $(if $(ARCH),--arch $(ARCH))
 	@$(PYTHON) tools/try_wheel.py build/wheel/tricodec-*.whl
 
 # A wheel of metadata named PyNvVideoCodec that requires tricodec, in build/wheel.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the codec libraries that tricodec's wheel carries (tools/library_sources.py) into a prefix.
 
-python tools/build_libraries.py [--prefix build/libraries] [--encoders libx264,...] [--archives FOLDER]
+python tools/build_libraries.py [--prefix build/libraries] [--encoders libx264,...] [--archives FOLDER] [--arch aarch64]
 
 What is there already in the same version with the same options is not built again. `make build LIBRARIES=own` and
 `make wheel` call this; docs/howto/packaging.md tells why.
@@ -21,6 +21,7 @@ import tarfile
 import urllib.request
 from pathlib import Path
 
+from cross import SYSTEMS, CrossError, Target, add_arch, target_of
 from library_sources import ENCODERS, GPL_ENCODERS, SOURCES, Source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,14 +85,16 @@ def unpack(archive: Path, folder: Path) -> Path:
 class Builder:
     """Builds one source after another into `prefix`; `work` holds the sources and the logs."""
 
-    def __init__(self, prefix: Path, work: Path, encoders: list[str], jobs: int) -> None:
+    def __init__(self, prefix: Path, work: Path, encoders: list[str], jobs: int, target: Target | None = None) -> None:
         self.prefix = prefix
         self.work = work
         self.encoders = encoders
         self.jobs = jobs
+        self.target = target or Target(platform.machine(), "")
         tools = Path(sys.executable).parent
         self.environment = {
             **os.environ,
+            **self.target.environment(),
             "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
             # The prefix first, then the system's: encoders come from there.
             "PKG_CONFIG_PATH": f"{prefix / 'lib/pkgconfig'}{os.pathsep}{os.environ.get('PKG_CONFIG_PATH', '')}",
@@ -143,7 +146,12 @@ class Builder:
             raise BuildError(f"'{command[0]}' failed with status {result.returncode}; {log} ends:\n  {tail}")
 
     def _configure(self, source: Source, tree: Path, log: Path) -> None:
-        self._run(log, tree, "./configure", f"--prefix={self.prefix}", *self.options(source))
+        cross = []
+        if self.target.sysroot is not None:
+            cross = ["--enable-cross-compile", "--target-os=linux", f"--arch={self.target.machine}"]
+            cross += [f"--cross-prefix={self.target.triple}-", f"--sysroot={self.target.sysroot}"]
+            cross += ["--pkg-config=pkg-config"]
+        self._run(log, tree, "./configure", f"--prefix={self.prefix}", *cross, *self.options(source))
         self._make(source, tree, log)
 
     def _make(self, source: Source, tree: Path, log: Path) -> None:
@@ -153,6 +161,7 @@ class Builder:
 
     def _meson(self, source: Source, tree: Path, log: Path) -> None:
         options = ["--buildtype=release", "--default-library=static", "--libdir=lib", f"--prefix={self.prefix}"]
+        options += [] if self.target.sysroot is None else [f"--cross-file={self.target.meson_file()}"]
         self._run(log, tree, "meson", "setup", "build", *options, *self.options(source))
         self._run(log, tree, "ninja", "-C", "build", f"-j{self.jobs}", "install")
 
@@ -172,7 +181,11 @@ class Builder:
     def _isal(self, source: Source, tree: Path, log: Path) -> None:
         """ISA-L's own makefile, which needs no autotools; of it the archive and the headers."""
         del source
-        self._run(log, tree, "make", "-f", "Makefile.unx", f"-j{self.jobs}", "CFLAGS_=-fPIC", "lib", "isa-l.h")
+        cross = []
+        if self.target.sysroot is not None:
+            compiler = f"{self.target.triple}-gcc --sysroot={self.target.sysroot}"
+            cross = [f"host_cpu={self.target.machine}", f"CC={compiler}", f"AR={self.target.triple}-ar"]
+        self._run(log, tree, "make", "-f", "Makefile.unx", f"-j{self.jobs}", "CFLAGS_=-fPIC", *cross, "lib", "isa-l.h")
         for folder in ("include/isa-l", "lib"):
             (self.prefix / folder).mkdir(parents=True, exist_ok=True)
         shutil.copy(tree / "isa-l.h", self.prefix / "include")
@@ -192,7 +205,7 @@ class Builder:
         )
 
 
-def missing_tools(path: str) -> list[str]:
+def missing_tools(path: str, machine: str) -> list[str]:
     """What the build needs and `path` lacks, with what to install."""
     needed = {
         "make": "make",
@@ -203,7 +216,7 @@ def missing_tools(path: str) -> list[str]:
         "ninja": "tools/requirements-build.txt",
         "meson": "tools/requirements-libraries.txt",
     }
-    if platform.machine() in X86:
+    if machine in X86:
         needed["nasm"] = "nasm"
     return [f"{tool} ({package})" for tool, package in needed.items() if shutil.which(tool, path=path) is None]
 
@@ -211,6 +224,7 @@ def missing_tools(path: str) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path, default=ROOT / "build/libraries", help="default: build/libraries")
+    add_arch(parser)
     parser.add_argument(
         "--encoders",
         default=",".join(ENCODERS),
@@ -226,13 +240,14 @@ def main() -> int:
     if unknown := sorted(set(encoders) - set(ENCODERS)):
         parser.error(f"--encoders names {', '.join(unknown)}; known are {', '.join(ENCODERS)}")
     prefix = arguments.prefix.resolve()
-    builder = Builder(prefix, prefix / "work", encoders, arguments.jobs)
     try:
-        if missing := missing_tools(builder.environment["PATH"]):
+        target = target_of(arguments.arch, SYSTEMS / arguments.arch)
+        builder = Builder(prefix, prefix / "work", encoders, arguments.jobs, target)
+        if missing := missing_tools(builder.environment["PATH"], target.machine):
             raise BuildError(f"these tools are missing: {', '.join(missing)}")
         for source in SOURCES:
             builder.build(source, arguments.archives or prefix / "archives")
-    except BuildError as error:
+    except (BuildError, CrossError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

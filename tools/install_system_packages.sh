@@ -3,7 +3,8 @@
 # Installs the system packages that the build and the tests need and this machine lacks (Debian 12, Ubuntu 24.04). Where
 # that is not possible, says which they are and fails. With the argument "test" also what the tests need. With "libraries"
 # also what compiles the codec libraries of the wheel, and the encoders that these take from the system. With "fuzz" also
-# a clang with libFuzzer. With "docs" also doxygen and Graphviz.
+# a clang with libFuzzer. With "docs" also doxygen and Graphviz. With "aarch64" also what compiles and runs for such
+# machines.
 set -euo pipefail
 
 missing=()
@@ -42,6 +43,12 @@ if [ "${1:-}" = fuzz ]; then
     "clang++-$usable" -fsanitize=fuzzer,address -x c++ -o /dev/null - 2>/dev/null; then
     missing+=("libclang-rt-$usable-dev")
   fi
+fi
+if [ "${1:-}" = aarch64 ]; then
+  have aarch64-linux-gnu-g++ || missing+=(g++-aarch64-linux-gnu)
+  have qemu-aarch64-static || missing+=(qemu-user-static)
+  have dpkg-deb || missing+=(dpkg)
+  [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || missing+=(debian-archive-keyring)
 fi
 if [ "${1:-}" = docs ]; then
   have doxygen || missing+=(doxygen)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries wheels of tools/make_wheel.py: they must give the same pixels as ffmpeg.
+"""Tries wheels of tools/make_wheel.py, those for other machines by QEMU: all must give the same pixels as ffmpeg.
 
 python tools/try_wheel.py build/wheel/tricodec-*.whl [--record]
 
-pip installs each wheel and what it requires into a folder of its own. There a program reads
+pip installs each wheel and what it requires into a folder of its own, for the machine of its tag. There a program reads
 small clips that the system's ffmpeg encodes, scales and converts frames, encodes, compresses, and opens a stream, with
 no other FFmpeg on the path. Digests of frames are compared with ffmpeg's, and those of all else between the wheels.
 --record writes the wheels' sizes into benchmarks/results/wheels.csv; it needs tricodec in the environment.
@@ -15,7 +15,6 @@ import argparse
 import hashlib
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -23,6 +22,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
+
+from cross import SYSTEMS, CrossError, target_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -126,10 +127,9 @@ def install(wheel: Path, site: Path) -> None:
 
 def facts_of(machine: str, site: Path, clips: list[Path]) -> dict[str, Any]:
     """What the program says with the packages of `site` and nothing else."""
-    if machine != platform.machine():
-        raise TrialError(f"a wheel for {machine} does not run on {platform.machine()}")
+    target = target_of(machine, SYSTEMS / machine)
     environment = {"PATH": "/nowhere", "PYTHONPATH": str(site), "HOME": str(site)}
-    command = [sys.executable, "-c", PROGRAM, *map(str, clips)]
+    command = [*target.emulator, target.python, "-c", PROGRAM, *map(str, clips)]
     said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if said.returncode != 0:
         raise TrialError(f"on {machine} the program ended with status {said.returncode}:\n{said.stderr}")
@@ -173,7 +173,7 @@ def record(wheel: Path, facts: dict[str, Any]) -> None:
             installed_megabytes=round(sum(info.file_size for info in zipfile.ZipFile(wheel).infolist()) / 1e6, 1),
             kernels=build["cuda_kernels"].removeprefix("in this build for "),
             engine=build["image_engine"],
-            ran="here",
+            ran="QEMU" if target_of(machine, SYSTEMS / machine).emulator else "here",
         )
     )
 
@@ -195,7 +195,7 @@ def main() -> int:
                 facts[wheel.name] = facts_of(machine_of(wheel), site, clips)
                 print(f"{wheel.name}: ran on {facts[wheel.name]['machine']}", flush=True)
             found = differences(facts, {clip.name: ffmpeg_digest(clip) for clip in clips})
-    except TrialError as error:
+    except (TrialError, CrossError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     for line in found:
