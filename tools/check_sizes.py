@@ -13,14 +13,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 50_000, 430),
+    "core": (("core",), 50_300, 430),
     "core/image/cuda": (("core/image/cuda",), 4_600, 22),
     "bindings": (("python/bindings",), 9_700, 60),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 38_000, 254),
+    "python": (("python/tricodec", "python/PyNvVideoCodec"), 38_300, 258),
     "plugin": (("plugin",), 6_700, 52),
     "triton_backend": (("triton_backend",), 5_900, 47),
-    "tests": (("tests",), 69_000, 434),
-    "results": (("benchmarks/results",), 6_000, 28),
+    "tests": (("tests",), 69_500, 438),
+    "results": (("benchmarks/results",), 6_000, 29),
     "repository": ((".",), 0, 1_650),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""

@@ -35,7 +35,8 @@ def measure(name: str, clip: Path, at_once: int, num_requests: int, device: str 
     command = [sys.executable, str(program), name, str(clip), str(at_once), str(num_requests), device]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        print(f"{name} is left out: {result.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        lines = result.stderr.strip().splitlines() or [f"it ended by signal {-result.returncode}"]  # 9: no memory left
+        print(f"{name} is left out: {lines[-1]}", file=sys.stderr)
         return None
     found: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     return found
