@@ -73,7 +73,7 @@ def test_outcomes_are_sorted_and_told(tmp_path: Path) -> None:
 
 def test_the_table_of_loaders_has_each_figure() -> None:
     run = {"requests_per_s": 2.5, "p50_s": 0.4, "p99_s": 0.9, "cpu_s": 0.7, "late_p99_ms": 1.25, "late_max_ms": 4.0,
-           "held_max_ms": 0.62, "memory_mb": 300.0}  # fmt: skip
+           "held_max_ms": 0.62, "memory_mb": 300.0, "gpu_memory_mb": None}  # fmt: skip
     rows: list[Row] = vlm.rows_of("h264.mp4", 8, "tricodec", 2, [run])
     text = table.serving({"cores": "2", "cpu": "CPU", "date": "2026-11-26T01:02:03"}, rows)
     line = "| h264.mp4 | 8 at once | tricodec | 2.50 | 700 ms | 300 MB | 0.6 ms | 1 ms |"
