@@ -9,6 +9,7 @@ import os
 import secrets
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -265,7 +266,9 @@ def test_a_descriptor_of_a_file_on_disk_needs_a_permit(server: Any, model: str, 
     assert frames.bytes() == expected(size=(40, 60), count=5).tobytes()
 
 
-def test_a_client_of_another_user_hands_over_only_what_it_may_read(server: Any, model: str, tmp_path: Path) -> None:
+def test_a_client_of_another_user_hands_over_only_what_it_may_read(
+    server: Any, model: str, request: pytest.FixtureRequest
+) -> None:
     from tritonclient.utils import InferenceServerException
 
     if os.geteuid() != 0:
@@ -283,12 +286,13 @@ for path in sys.argv[1:]:
     print(json.dumps(words), flush=True)
 sys.stdin.read()
 """
-    secret, open_to_all = tmp_path / "secret.mp4", tmp_path / "open.mp4"
+    folder = tempfile.TemporaryDirectory()  # not below pytest's own, which other users cannot enter
+    request.addfinalizer(folder.cleanup)
+    Path(folder.name).chmod(0o755)
+    secret, open_to_all = Path(folder.name) / "secret.mp4", Path(folder.name) / "open.mp4"
     for path, rights in ((secret, 0o600), (open_to_all, 0o644)):
         path.write_bytes(clip().read_bytes())
         path.chmod(rights)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
     frames = File(NUM_BYTES)
     command = [sys.executable, "-c", program, str(secret), str(open_to_all)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
