@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/ffmpeg.h"
 
+#include <pthread.h>
+
 extern "C" {
 #include <libavutil/display.h>
 }
@@ -277,7 +279,13 @@ int check_media(int code, const std::string& what, std::int64_t honest_bytes) {
 
 int open_codec(AVCodecContext& context, const AVCodec& codec, AVDictionary** options) {
     const ForkGuard guard;
-    return avcodec_open2(&context, &codec, options);
+    // For root, SVT-AV1 gives the thread that opens it the highest real-time priority. Children would inherit that.
+    int policy = 0;
+    sched_param priority{};
+    const bool known = pthread_getschedparam(pthread_self(), &policy, &priority) == 0;
+    const int code = avcodec_open2(&context, &codec, options);
+    if (known) pthread_setschedparam(pthread_self(), policy, &priority);
+    return code;
 }
 
 LogCapture::LogCapture() {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,15 @@ def test_libavcodecs_own_encoders_open_as_they_are(codec: str) -> None:
     video = tricodec.decode_video(file, device="cpu")
     assert video.frames.shape == frames.shape
     assert np.abs(video.frames.astype(int) - frames).mean() < 8
+
+
+def test_the_calling_thread_keeps_its_priority() -> None:
+    """For root, SVT-AV1 takes the highest real-time priority."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0).sched_priority
+
+    tricodec.encode_video(clip(2), codec="av1", container="mkv")
+
+    assert (os.sched_getscheduler(0), os.sched_getparam(0).sched_priority) == before
 
 
 def test_deep_planes_keep_their_depth(tmp_path: Path) -> None:
