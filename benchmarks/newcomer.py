@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from benchmarks import results
-from benchmarks.environment import environment
 from benchmarks.goals import header, line
 
 PATH = results.FOLDER / "newcomer.csv"
@@ -38,12 +37,7 @@ class Step:
 
 def record(step: Step) -> None:
     """Writes a step that ran on this machine, in place of the last one of the same system and command."""
-    facts = environment(0)
-    new = dataclasses.replace(step, date=str(facts["date"])[:10], commit=str(facts["commit"])[:12])
-    known = results.read(PATH, Step)[1] if PATH.is_file() else []
-    others = [each for each in known if (each.system, each.command) != (new.system, new.command)]
-    machine = {name: facts[name] for name in ("cpu", "cores", "kernel")}
-    results.write(PATH, machine, [*others, new])
+    results.put(PATH, step, lambda each: (each.system, each.command))
 
 
 def table(facts: Mapping[str, str], steps: Iterable[Step]) -> str:

@@ -7,10 +7,11 @@ import csv
 import dataclasses
 import io
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
+from benchmarks.environment import environment
 from benchmarks.pairs import Spread
 
 FOLDER = Path(__file__).resolve().parent / "results"
@@ -113,6 +114,15 @@ def write(path: Path, facts: Mapping[str, object], rows: Iterable[Any]) -> None:
     writer.writerows([_text(getattr(row, name)) for name in names] for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(lines) + table.getvalue())
+
+
+def put(path: Path, new: Any, key: Callable[[Any], object]) -> None:
+    """Writes what was found on this machine today, in place of the row with the same key; the latest is the last."""
+    facts = environment(0)
+    new = dataclasses.replace(new, date=str(facts["date"])[:10], commit=str(facts["commit"])[:12])
+    known = read(path, type(new))[1] if path.is_file() else []
+    machine = {name: facts[name] for name in ("cpu", "cores", "kernel")}
+    write(path, machine, [*(row for row in known if key(row) != key(new)), new])
 
 
 def _check_unique(rows: Iterable[Row]) -> None:

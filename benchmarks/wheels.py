@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from benchmarks import results
-from benchmarks.environment import environment
 from benchmarks.goals import header, line
 
 PATH = results.FOLDER / "wheels.csv"
@@ -42,12 +41,7 @@ class Wheel:
 
 def record(wheel: Wheel) -> None:
     """Writes a wheel in place of the last one for its machine."""
-    facts = environment(0)
-    new = dataclasses.replace(wheel, date=str(facts["date"])[:10], commit=str(facts["commit"])[:12])
-    known = results.read(PATH, Wheel)[1] if PATH.is_file() else []
-    others = [each for each in known if each.machine != new.machine]
-    machine = {name: facts[name] for name in ("cpu", "cores", "kernel")}
-    results.write(PATH, machine, sorted([*others, new], key=lambda each: each.machine, reverse=True))
+    results.put(PATH, wheel, lambda each: each.machine)
 
 
 def table(facts: Mapping[str, str], wheels: Iterable[Wheel]) -> str:

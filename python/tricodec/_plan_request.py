@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tricodec import _tricodec
+from tricodec._cores import num_cores
 from tricodec.errors import CorruptDataError, UnsupportedError
 from tricodec.selection import replaced
 
@@ -136,7 +137,7 @@ def machine_of(request: PlanRequest) -> dict[str, str]:
     names = ("tricodec", *_FFMPEG, *(_COMPRESSION if request.codec is not None else ()))
     facts = {name: build[name] for name in names if name in build}
     facts["cpu"] = _cpu_name()
-    facts["cores"] = str(len(os.sched_getaffinity(0)))
+    facts["cores"] = str(num_cores())
     device = _tricodec.resolve_device(request.device)
     facts["device"] = device.partition(":")[0]
     facts["instruction_set"] = build["image_engine"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from tricodec._cores import num_cores
 from tricodec._tricodec import FrameReader
 from tricodec._video import DecodedVideo, decode_video
 
@@ -44,7 +45,7 @@ def read_many(
     if workers < 0:
         raise ValueError(f"workers of read_many is {workers}; expected 0 or more")
     requests = [_request(entry, options) for entry in sources]
-    workers = min(workers or len(os.sched_getaffinity(0)), len(requests))
+    workers = min(workers or num_cores(), len(requests))
     if workers <= 1:
         return [_read(number, *request) for number, request in enumerate(requests)]
     for source, request in requests:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from tricodec._cores import num_cores
 from tricodec._plan import Plan
 from tricodec._plan_context import PlanContext
 from tricodec._requests import DEFAULT_MAX_QUEUE, Request, RequestWorkers, check_whole
@@ -78,7 +78,7 @@ class WorkerPool(RequestWorkers):
             fn = work
         else:
             raise TypeError(f"work of WorkerPool is {work!r}; expected a tricodec.Plan or a function")
-        self._workers = workers or len(os.sched_getaffinity(0))
+        self._workers = workers or num_cores()
         super().__init__(
             lambda: _Worker(fn, context),
             num_threads=self._workers,

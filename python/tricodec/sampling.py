@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from tricodec._cores import turn_to_decode
 from tricodec._tricodec import FrameReader, select_frames
-from tricodec._turns import turn_to_decode
 from tricodec._video import decode_video
 from tricodec._words import Rule
 

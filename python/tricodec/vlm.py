@@ -20,8 +20,8 @@ from types import ModuleType
 from typing import Any
 
 from tricodec import compat
+from tricodec._cores import turn_to_decode
 from tricodec._tricodec import FrameReader
-from tricodec._turns import turn_to_decode
 from tricodec.sampling import SampledVideo, sample
 
 PACKAGES = ("transformers", "qwen_vl_utils", "vllm", "sglang")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tricodec._cores import num_cores
 from tricodec._dataset._damage import DamagedClip
-from tricodec._dataset._read_ahead import ReadAhead, default_threads
+from tricodec._dataset._read_ahead import ReadAhead
 
 if TYPE_CHECKING:
     from tricodec._dataset._clips import Dataset
@@ -115,7 +116,7 @@ class ClipBatches:
             dataset._groups,
             dataset._clip_bytes,
             self._memory.of,
-            num_threads=self._num_threads or default_threads(),
+            num_threads=self._num_threads or num_cores(),
             max_bytes=self._max_bytes,
         )
         try:

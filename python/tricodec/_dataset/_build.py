@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tricodec._cores import num_cores
 from tricodec._dataset._columns import arrow, schema
 from tricodec._dataset._describe import READINGS, Reader, Reading
 from tricodec._dataset._file import open_index, write_index
@@ -168,7 +169,7 @@ def _read(
     num_kept: int,
 ) -> None:
     """Makes the rows of videos by threads, and saves them as they come; also those of a run that ends early."""
-    cores = len(os.sched_getaffinity(0))
+    cores = num_cores()
     workers = workers or (max(cores, _REMOTE_THREADS) if any(each.is_remote for each in videos) else cores)
     rows: list[dict[str, Any]] = []
     num_done, saved = num_kept, time.monotonic()

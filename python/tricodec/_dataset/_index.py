@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from tricodec._cores import num_cores
 from tricodec._dataset import _build
 from tricodec._dataset._columns import READABLE
 from tricodec._dataset._examine import Examination, examine
@@ -258,7 +259,7 @@ class DatasetIndex:
             ]  # fmt: skip
 
         rows = [row for row, status in enumerate(self._table["status"].to_pylist()) if status in READABLE]
-        with ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)), "tricodec-scenes") as threads:
+        with ThreadPoolExecutor(workers or num_cores(), "tricodec-scenes") as threads:
             return [scene for scenes in threads.map(of, rows) for scene in scenes]
 
     def examine(self) -> Examination:

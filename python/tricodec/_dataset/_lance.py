@@ -40,7 +40,7 @@ def version_of(place: str) -> str:
     return str(_dataset(place, None).version)
 
 
-def list_lance(place: str, version: str) -> Iterator[Member]:
+def list_lance(place: str, version: str | None) -> Iterator[Member]:
     """The values of the first column of blobs or bytes. The number of a row is its place in this version.
 
     Raises:

@@ -147,7 +147,7 @@ def locate_videos(sources: Iterable[str], root: str, remote_options: Mapping[str
 def _members(place: str, version: str | None, remote_options: Mapping[str, Any]) -> Iterator[Member]:
     if is_tar(place):
         return list_tar(place, is_video, remote_options)
-    return list_lance(place, version or "") if is_lance(place) else list_parquet(place)
+    return list_lance(place, version) if is_lance(place) else list_parquet(place)
 
 
 def is_lance(place: str) -> bool:

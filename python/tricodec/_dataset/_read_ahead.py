@@ -9,7 +9,6 @@ frames do not.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -159,8 +158,3 @@ class ReadAhead:
             if other == row and begin <= last and end >= first
         ]
         return [self._waiting.pop(key) for key in keys]
-
-
-def default_threads() -> int:
-    """Videos read at once on the CPU: one a core."""
-    return len(os.sched_getaffinity(0))

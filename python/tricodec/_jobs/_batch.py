@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from tricodec._cores import num_cores
 from tricodec._jobs._job import Job, make_job, remove_parts, tasks_of, undone
 from tricodec._jobs._kinds import refuse_other
 from tricodec._jobs._manifest import Manifest
@@ -144,7 +145,7 @@ def batch(
 
     def rows_of(todo: list[Task], num_files: int) -> Generator[dict[str, Any]]:
         shown = _Shown(num_files, num_files - len(todo), time.monotonic(), on_progress)
-        processes = workers or len(os.sched_getaffinity(0))
+        processes = workers or num_cores()
         with closing(
             run_tasks(todo, workers=processes, retries=retries, timeout_s=timeout_s, on_frames=shown.frames)
         ) as rows:  # fmt: skip

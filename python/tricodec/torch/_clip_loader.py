@@ -10,10 +10,10 @@ import torch
 import torch.distributed
 from torch.utils.data import DataLoader, IterableDataset, default_convert, get_worker_info
 
+from tricodec._cores import share_of_cores
 from tricodec._dataset._batches import ClipBatches
 from tricodec._dataset._clips import Dataset
 from tricodec._dataset._damage import DamagedClip
-from tricodec._dataset._read_ahead import default_threads
 from tricodec._dataset._sampler import Last
 from tricodec.torch._device_memory import DeviceMemory
 from tricodec.torch._worker_memory import WorkerMemory, forget_ended_workers
@@ -85,7 +85,7 @@ class IterableClips(IterableDataset[dict[str, Any]]):  # type: ignore[misc,unuse
             self._dataset,
             self._sampler,
             self._options["read_ahead_bytes"] // every,
-            self._options["num_threads"] or max(1, default_threads() // every),
+            self._options["num_threads"] or share_of_cores(),
             memory,
         )
         for batch in batches._steps(first + self._num_given * every, every):

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,13 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, ffprobe, generated
-from range_server import RangeServer, range_server
+from range_server import RangeServer
 from tricodec.cli import command
 
 obstore = pytest.importorskip("obstore")
 pytest.importorskip("fsspec")
 
 CLIENTS = ["obstore", "fsspec"]
-
-
-@pytest.fixture
-def server() -> Iterator[RangeServer]:
-    with range_server() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

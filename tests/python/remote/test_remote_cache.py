@@ -6,24 +6,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tricodec
 from media import generated
-from range_server import RangeServer, range_server
+from range_server import RangeServer
 
 pytest.importorskip("obstore")
 
 CLIP = "h264_bframes.mp4"
-
-
-@pytest.fixture
-def server() -> Iterator[RangeServer]:
-    with range_server() as running:
-        yield running
 
 
 def pieces(folder: Path) -> list[Path]:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, ffprobe
-from range_server import RangeServer, range_server
+from range_server import RangeServer
 
 pytest.importorskip("obstore")
 
@@ -19,12 +18,6 @@ GOP, FRAMES = 30, 600
 NOISE = "nullsrc=size=160x120:rate=30,geq=random(1)*255:128:128"
 H264 = "-c:v libx264 -preset ultrafast -bf 2 -qp 14 -g 30 -keyint_min 30 -sc_threshold 0 -c:a aac"
 HEAD_BYTES = 320 << 10  # the first request, one at the end for Tags and Cues, one where the video begins
-
-
-@pytest.fixture
-def server() -> Iterator[RangeServer]:
-    with range_server() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -4,18 +4,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 import tricodec
 from media import generated
 from range_server import RangeServer, range_server
-
-
-@pytest.fixture
-def server() -> Iterator[RangeServer]:
-    with range_server() as running:
-        yield running
 
 
 @pytest.mark.parametrize(

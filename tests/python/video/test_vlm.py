@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import media
@@ -62,7 +64,8 @@ class TestTransformers:
         assert torch.equal(by_itself["pixel_values_videos"], by_us["pixel_values_videos"])
         assert by_us["video_metadata"][0].timestamps == pytest.approx(video.pts_seconds.tolist())
 
-    def test_as_many_requests_decode_at_once_as_there_are_cores(self, path: str) -> None:
+    @pytest.mark.parametrize("is_in_memory", [False, True])
+    def test_as_many_requests_decode_at_once_as_there_are_cores(self, path: str, is_in_memory: bool) -> None:
         cores = len(os.sched_getaffinity(0))
         all_cores_taken = threading.Barrier(cores)
         inside: set[int] = set()
@@ -77,7 +80,8 @@ class TestTransformers:
             return [0, 10]
 
         with ThreadPoolExecutor(3 * cores) as threads:
-            clips = list(threads.map(lambda _: vlm.read_for_transformers(path, choose)[0], range(3 * cores)))
+            sources = [io.BytesIO(Path(path).read_bytes()) if is_in_memory else path for _ in range(3 * cores)]
+            clips = list(threads.map(lambda source: vlm.read_for_transformers(source, choose)[0], sources))
 
         assert most == cores
         expected = tricodec.decode_video(path, indices=[0, 10]).frames

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tricodec._cores import share_of_cores
 from tricodec._tricodec import FrameReader, SwscaleRgb
-from tricodec.compat._cores import share_of_cores
 from tricodec.compat.decord.base import DECORDError, DECORDLimitReachedError
 from tricodec.compat.decord.bridge import bridge_out
 from tricodec.compat.decord.ndarray import DECORDContext, NDArray, cpu

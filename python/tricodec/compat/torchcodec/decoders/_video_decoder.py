@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tricodec._cores import share_of_cores
 from tricodec._tricodec import FrameReader, StreamInfo, SwscaleRgb, probe
 from tricodec._words import DTypeName
-from tricodec.compat._cores import share_of_cores
 from tricodec.compat.torchcodec._frame_table import FrameTable
 from tricodec.compat.torchcodec._metadata import VideoStreamMetadata, described_by_content, described_by_header
 from tricodec.compat.torchcodec._results import Frame, FrameBatch
