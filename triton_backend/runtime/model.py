@@ -24,7 +24,7 @@ from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.ping import is_ping
 from tricodec.triton_backend.runtime.pool import Pool
-from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room
+from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room, take_room
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
 from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
 from tricodec.triton_backend.runtime.task import Task, TaskInParts, Work
@@ -349,6 +349,9 @@ class _Exchange:
             self._model.flow.close(self._stream)
 
     def _deliver(self, response: Any, num_bytes: int, flags: int = 0) -> None:
+        tensors = [tensor for tensor in response.output_tensors() if tensor.is_cpu()]
+        if tensors and not has_ample_room(num_bytes) and not take_room(tensors):
+            raise no_room(num_bytes)
         try:
             self._sender.send(response, flags)
         except Exception as error:

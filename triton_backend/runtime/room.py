@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
+
+import triton_python_backend_utils as pb_utils
 
 _FOLDER = Path("/dev/shm")
 _MARGIN_BYTES = 16 << 20
@@ -34,8 +37,18 @@ def has_ample_room(num_bytes: int) -> bool:
     return 2 * num_bytes + _MARGIN_BYTES <= system.f_bavail * system.f_frsize
 
 
+def take_room(tensors: list[Any]) -> bool:
+    """Has tensors of the CPU take the shared memory that sending them needs; False if Triton has none left.
+
+    Sending itself may fail only once, and its client then gets no reason. As inputs of a call the tensors take the same
+    memory, and keep it. Triton refuses the call: no model is without a name.
+    """
+    refusal = pb_utils.InferenceRequest(model_name="", requested_output_names=[], inputs=tensors).exec().error()
+    return "shared memory" not in refusal.message()
+
+
 def no_room(num_bytes: int) -> MemoryError:
-    """The error in place of Triton's, for an answer that fits only beside the others."""
+    """The error in place of Triton's, for an answer that does not fit beside what the memory has already."""
     return MemoryError(f"no shared memory is left for an answer of {num_bytes} bytes; {_REMEDY}")
 
 

@@ -6,6 +6,7 @@ The server runs in a namespace with a small /dev/shm of its own.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 import tricodec
 from media import generated
 from namespaces import UNSHARE, need_namespaces
+from triton_testing import infer, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -28,22 +30,49 @@ from tricodec.serve import Server
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", "/dev/shm"], check=True)
 with Server(models=["video_decode", "video_stream"]) as server:
     print(json.dumps(server.grpc_url), flush=True)
-    sys.stdin.read()
+    for line in sys.stdin:  # "fill" or "free"
+        file = os.open("/dev/shm/filling", os.O_CREAT | os.O_RDWR)
+        free = os.fstatvfs(file)
+        size = free.f_bavail * free.f_frsize if line == "fill\\n" else 0
+        os.posix_fallocate(file, 0, size) if size else os.ftruncate(file, 0)
+        os.close(file)
+        print(size, flush=True)
     os.kill(server.pid, signal.SIGKILL)  # Triton would wait 10 s for the answer that it lost
 """
 SMALL, GROWN, LARGE, TOO_LARGE = (64, 64), (600, 600), (900, 900), (1080, 1920)
 """Sizes of frames. 30 of GROWN take the pool from 1 to 33 MiB. Then LARGE fits the pool and what is free, not one."""
 
 
+@dataclasses.dataclass(frozen=True)
+class SmallServer:
+    """The server, and what fills and frees its /dev/shm."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def change(self, what: str) -> int:
+        """Fill or free it; the bytes that were filled."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def server() -> Iterator[SmallServer]:
     need_namespaces()
     command = [*UNSHARE, sys.executable, "-c", SERVE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None
-        yield json.loads(process.stdout.readline())
+        yield SmallServer(json.loads(process.stdout.readline()), process)
         process.stdin.close()
+
+
+@pytest.fixture
+def url(server: SmallServer) -> str:
+    return server.url
 
 
 def clip() -> Path:
@@ -84,3 +113,32 @@ def test_an_answer_that_does_not_fit_beside_the_others_is_an_error(url: str) -> 
 
     assert "tricodec_" not in str(raised.value)
     assert whole(url, GROWN).shape == (30, *GROWN, 3)
+
+
+def test_a_client_of_triton_reads_why_the_answer_beside_the_others_does_not_come(url: str) -> None:
+    from tritonclient.utils import InferenceServerException
+
+    assert whole(url, GROWN).shape == (30, *GROWN, 3)
+    tensors = {"VIDEO": videos(clip().read_bytes()), "COUNT": np.array([[30]]), "SIZE": np.array([LARGE])}
+
+    with pytest.raises(InferenceServerException, match=r"OutOfMemoryError: no shared memory .*--shm-size"):
+        infer(url, tensors)
+
+
+def test_the_last_part_of_a_stream_that_does_not_fit_is_an_error(server: SmallServer) -> None:
+    from tricodec.client import Client
+
+    padded = clip().read_bytes() + bytes(8 << 20)
+    with Client(server.url, timeout_seconds=60) as client:
+        parts = client.stream_video(clip(), chunk=15, size=GROWN, count=30, window=1)
+        assert next(parts).frames.shape == (15, *GROWN, 3)  # the memory that it had is free now
+        other = client.stream_video(padded, chunk=1, size=SMALL, count=3, window=1)
+        assert next(other).frames.shape == (1, *SMALL, 3)  # a part of that memory has the video while this is open
+        assert server.change("fill") > 0
+        try:
+            with pytest.raises(tricodec.OutOfMemoryError, match=r"no shared memory .*--shm-size"):
+                next(parts)
+        finally:
+            server.change("free")
+        assert len(list(other)) == 2
+        assert in_parts(server.url, GROWN).shape == (30, *GROWN, 3)
