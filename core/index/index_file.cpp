@@ -310,9 +310,10 @@ void expect_index_or_nothing(const std::filesystem::path& path) {
                         "that save_index() or FrameReader(index=) wrote");
 }
 
-void save_index_file(const std::filesystem::path& path, const StreamIndex& index, const Digest::Value& source) {
+void save_index_file(const std::filesystem::path& path, const StreamIndex& index, const Digest::Value& source,
+                     unsigned permissions) {
     expect_index_or_nothing(path);
-    OutputFile file(path);
+    OutputFile file(path, (permissions | 0200) & 0666);  // of a read-only video, too, it is replaced when that changes
     file.write(serialize(index, source));
     file.finish();
 }

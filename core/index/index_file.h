@@ -44,7 +44,9 @@ private:
 /// Throws Error(invalid_argument) if `path` names a file that is not an index, which must not be replaced by one.
 void expect_index_or_nothing(const std::filesystem::path& path);
 /// An OutputFile, so that readers see all of it or nothing. Throws what expect_index_or_nothing() throws, Error(io).
-void save_index_file(const std::filesystem::path& path, const StreamIndex& index, const Digest::Value& source);
+/// A new file has `permissions`, with writing by its owner.
+void save_index_file(const std::filesystem::path& path, const StreamIndex& index, const Digest::Value& source,
+                     unsigned permissions);
 /// Nothing if there is no such file, or if it does not fit (which is logged). Throws Error(io) if it cannot be read.
 [[nodiscard]] std::optional<StreamIndex> load_index_file(const std::filesystem::path& path,
                                                          const Digest::Value& source);

@@ -28,6 +28,8 @@ public:
 
     /// What tells this source, stream and reading of it from others; see Note [Saved indexes].
     [[nodiscard]] Digest::Value fingerprint() const;
+    /// MediaSource::permissions().
+    [[nodiscard]] unsigned permissions() const noexcept { return source_.permissions(); }
     /// Reads the whole file's packets. Later reads find their place again.
     [[nodiscard]] StreamIndex build_index();
     /// The index of the packets that the container's table lists. Note [Listed packets]

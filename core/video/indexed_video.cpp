@@ -245,7 +245,7 @@ void IndexedVideo::expect_frames() {
 
 void IndexedVideo::save_index(const std::filesystem::path& path) {
     if (index()->listed()) build_index();
-    save_index_file(path, *index(), feed_.fingerprint());
+    save_index_file(path, *index(), feed_.fingerprint(), feed_.permissions());
 }
 
 std::shared_ptr<const FrameIndex> IndexedVideo::frame_index() {

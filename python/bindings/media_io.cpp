@@ -175,10 +175,10 @@ class PyOutputFile {
 public:
     explicit PyOutputFile(std::unique_ptr<OutputFile> file) : file_(std::move(file), "OutputFile") {}
 
-    static std::unique_ptr<PyOutputFile> open(const py::object& path) {
+    static std::unique_ptr<PyOutputFile> open(const py::object& path, unsigned permissions) {
         const std::filesystem::path target(to_path(path));
         Unlocked unlocked;
-        return std::make_unique<PyOutputFile>(std::make_unique<OutputFile>(target));
+        return std::make_unique<PyOutputFile>(std::make_unique<OutputFile>(target, permissions & 0666));
     }
     std::size_t write(const py::object& data) {
         const auto borrowed = borrow_bytes(data);
@@ -276,7 +276,8 @@ void bind_output_file(py::module_& module) {
     if (Py_AtExit(discard_open_outputs) != 0) throw py::import_error("Py_AtExit() has no room left");
     py::class_<PyOutputFile>(module, "OutputFile",
                              "A file for a ``with`` block; it has its name when the block ends well.")
-        .def(py::init(&PyOutputFile::open), py::arg("path"), "Open a path (str or os.PathLike).")
+        .def(py::init(&PyOutputFile::open), py::arg("path"), py::arg("permissions") = 0666,
+             "Open a path (str or os.PathLike); a new file has the permissions, less the umask.")
         .def("write", &PyOutputFile::write, py::arg("data"),
              "Write all bytes of a bytes-like object; returns their number.")
         .def("__enter__", [](const py::object& self) { return self; })

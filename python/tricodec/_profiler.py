@@ -9,7 +9,6 @@ import operator
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
 
@@ -225,7 +224,8 @@ class Profiler(Measurement[_tricodec.Profiler]):
             },
             "traceEvents": _trace.trace_events(self.events, os.getpid()),
         }  # fmt: skip
-        Path(path).write_text(json.dumps(trace), encoding="utf-8")
+        with _tricodec.OutputFile(path) as file:
+            file.write(json.dumps(trace).encode())
 
     def __str__(self) -> str:
         """A table with a line for each stage."""

@@ -51,7 +51,8 @@ def compress_file(
 
     Args:
         source: the path of a regular file, or a regular file that is open to read bytes without a buffer.
-        target: a path, which gets its file when it is complete; or an object with ``write(bytes)``.
+        target: a path, which gets its file when it is complete, with the permissions of the source at most; or an
+            object with ``write(bytes)``.
         algorithm: as `Codec` takes it; "auto" tries a sample, and takes the faster one of those that compress alike.
         level: of LZ4 (3 to 12) and Zstd (-7 to 22).
         strength: ``algorithm_type`` of Deflate, Gzip and GDeflate.
@@ -80,7 +81,7 @@ def compress_file(
             checksum_policy=ChecksumPolicy.COMPUTE_AND_NO_VERIFY,
             device="cpu",
         )
-        writing = stack.enter_context(_target(target))
+        writing = stack.enter_context(_target(target, reading))
         written = 0
         for start in range(0, max(1, reading.size), PIECE_BYTES):
             piece = reading.read(start, min(PIECE_BYTES, reading.size - start))
@@ -113,7 +114,7 @@ def decompress_file(
     """
     codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, trusted=False, device="cpu")
     read = written = 0
-    with _opened(source) as reading, _target(target) as writing:
+    with _opened(source) as reading, _target(target, reading) as writing:
         for piece in _pieces(codec, reading):
             data = codec.decode(piece)
             writing.write(data)
@@ -133,8 +134,10 @@ def _opened(source: Any) -> PartReader:
     return PartReader(path.open("rb", buffering=0))
 
 
-def _target(target: Any) -> contextlib.AbstractContextManager[Any]:
-    return OutputFile(target) if isinstance(target, str | os.PathLike) else contextlib.nullcontext(target)
+def _target(target: Any, source: PartReader) -> contextlib.AbstractContextManager[Any]:
+    if isinstance(target, str | os.PathLike):
+        return OutputFile(target, source.permissions)
+    return contextlib.nullcontext(target)
 
 
 class PartReader:
@@ -148,7 +151,8 @@ class PartReader:
         self._file.seek(0)
         self._buffer = bytearray()
         self._start = self._end = 0  # of the file in the buffer
-        self.size = os.fstat(file.fileno()).st_size
+        status = os.fstat(file.fileno())
+        self.size, self.permissions = status.st_size, status.st_mode & 0o777
         self.name = file.name
 
     def __enter__(self) -> PartReader:

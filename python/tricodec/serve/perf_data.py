@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
+import operator
 import shlex
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import tricodec
+from tricodec._tricodec import OutputFile
 from tricodec.serve.repository import installed_repository, model_inputs, read_config
 
 _NO_WORDS = ("VIDEO", "VIDEO_FILE", "URL", "FRAMES_FILE", "FRAMES_DTYPE")
@@ -30,7 +33,7 @@ def write(path: Path, model: str, videos: Sequence[str], inputs: Mapping[str, st
     """Write a data file.
 
     Args:
-        path: the file to write.
+        path: the file to write; a new one has the permissions of all videos at most.
         model: a model of tricodec that takes VIDEO as text.
         videos: paths of videos, one for each request; none is a clip that is generated.
         inputs: further inputs of every request by name: {"SIZE": "224,224"}.
@@ -51,7 +54,9 @@ def write(path: Path, model: str, videos: Sequence[str], inputs: Mapping[str, st
     files = [_read(video) for video in videos] or [_clip()]
     tensors = {name: {"content": content, "shape": [len(content)]} for name, content in values.items()}
     requests = [{"VIDEO": _bytes_tensor(data), **tensors} for data in files]
-    path.write_text(json.dumps({"data": requests}) + "\n")
+    permissions = functools.reduce(operator.and_, (Path(video).stat().st_mode for video in videos), 0o666)
+    with OutputFile(path, permissions) as file:
+        file.write((json.dumps({"data": requests}) + "\n").encode())
 
     command = ["perf_analyzer", "-m", model, "-i", "grpc", "-u", url, "--input-data", str(path),
                "--concurrency-range", "1:8"]  # fmt: skip

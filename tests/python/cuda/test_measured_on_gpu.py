@@ -12,7 +12,7 @@ from gpu_helpers import Run, build_fake_decoder, runner_with_driver
 pytestmark = [pytest.mark.needs_nvdec, pytest.mark.needs_kernels]
 
 _PRELUDE = """
-import gc, json, tempfile, time
+import gc, json, pathlib, tempfile, time
 import tricodec
 CLIP = {clip!r}
 
@@ -66,9 +66,9 @@ def test_a_trace_has_a_track_for_the_gpu(run: Run) -> None:
     run("""
     with tricodec.FrameReader(CLIP, device="cuda", num_workers=1) as reader, tricodec.Profiler() as profiler:
         reader.batch(slice(8), size=(8, 8))
-    with tempfile.NamedTemporaryFile() as file:
-        profiler.save_trace(file.name)
-        events = json.load(file)["traceEvents"]
+    with tempfile.TemporaryDirectory() as folder:
+        profiler.save_trace(folder + "/trace.json")
+        events = json.loads(pathlib.Path(folder, "trace.json").read_text())["traceEvents"]
 
     tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     slices = [(tracks[event["tid"]], event["name"]) for event in events if event["ph"] == "X"]

@@ -11,7 +11,8 @@ import pytest
 import tricodec
 from output_writers import FAST, WRITERS, clip, sources
 
-OF_FILES = [name for name in WRITERS if name.startswith("tricodec ") or name in ("transcode", "Transcoder")]
+COMMANDS = [name for name in WRITERS if name.startswith("tricodec ")]
+OF_FILES = ["transcode", "Transcoder", "save_index", "compress_file", *COMMANDS]
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ import tricodec
 from media import generated
 from stream_testing import generate
 from tricodec.cli.command import main
+from tricodec.compress import compress_file
 from tricodec.io import StreamWriter
+from tricodec.serve import perf_data
 
 FAST = {"preset": "ultrafast"}
 STREAM = "mpegts"  # needs no seeking, so that it goes through a pipe
@@ -114,6 +116,13 @@ def write_picture(path: Path) -> None:
         command("frames", clip(), "--count", 1, "-o", folder)
 
 
+@functools.cache
+def _profiler() -> tricodec.Profiler:
+    with tricodec.Profiler() as profiler:
+        tricodec.decode_video(clip(), device="cpu")
+    return profiler
+
+
 def keep_index(path: Path) -> None:
     with tricodec.FrameReader(clip(), index=path) as reader:
         len(reader)
@@ -131,6 +140,9 @@ WRITERS = {
     "FFmpegMuxer": Writer(mux_by_pynv, "a.mp4", seeks=True),
     "Transcoder": Writer(transcode_by_pynv, "a.mp4", seeks=True),
     "save_index": Writer(save_index, "a.index", old_index),
+    "save_trace": Writer(lambda path: _profiler().save_trace(path), "a.json"),
+    "compress_file": Writer(lambda path: compress_file(sources() / "source", path, algorithm="lz4"), "a.tcz"),
+    "tricodec serve --perf-data": Writer(lambda path: perf_data.write(path, "probe", [str(clip())], {}, ""), "a.json"),
     "tricodec transcode": Writer(
         lambda path: command("transcode", clip(), path, "--preset", "ultrafast", "--threads", 1), "a.mp4", seeks=True
     ),

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tricodec._tricodec import OutputFile
 from tricodec.compat.torchcodec.encoders._targets import as_tensor, expect_file_like
 
 
@@ -38,7 +39,8 @@ class _ImageEncoder:
 
 def _write(path: str | Path, data: bytes) -> None:
     try:
-        Path(path).write_bytes(data)
+        with OutputFile(path) as file:
+            file.write(data)
     except OSError as error:
         raise RuntimeError(f"cannot write {path}: {error}") from error
 
