@@ -30,7 +30,10 @@ Inputs = Iterator[tuple[str, bytes]]
 SECONDS = 0.48
 """Of each clip: 12 frames, two GOPs."""
 
-LARGEST_SHARED_CLIP = 1 << 16
+LARGEST_CLIP = 1 << 16
+SHARED_DATA = ROOT.parent / "shared/data"
+"""Files of text, arrays and others, if they are there."""
+
 CODECS = {"h264": 0, "hevc": 1, "av1": 2, "vp8": 3, "vp9": 4, "mpeg2": 5, "mpeg4": 6, "mjpeg": 7}
 """As fuzz_bitstreams.cpp numbers them."""
 
@@ -39,7 +42,6 @@ _MORE = {
     "hevc.hevc": damaged_clips.SMALL["hevc.mkv"],
     "av1.obu": damaged_clips.SMALL["av1.mkv"],
     "vp9.ivf": damaged_clips.SMALL["vp9.webm"],
-    "vp8.webm": "-c:v libvpx -b:v 100k -deadline realtime -g 6",
     "mpeg2.ts": "-c:v mpeg2video -q:v 8 -g 6 -bf 2",
     "mpeg4.nut": "-c:v mpeg4 -q:v 8 -g 6",
     "mjpeg.avi": "-c:v mjpeg -q:v 12",
@@ -52,17 +54,29 @@ def with_choices(data: bytes, numbers: Iterable[int]) -> bytes:
     return data + bytes(reversed(list(numbers)))
 
 
-def clips() -> dict[str, Path]:
-    """Small clips by name, and small real ones if there are any."""
+def clips(folder: Path) -> dict[str, Path]:
+    """Small clips by name, and the first packets of real ones, if there are any, in files of the folder."""
     found = {}
     for name, options in (damaged_clips.SMALL | _MORE).items():
         found[name] = damaged_clips.made(name, options.replace("keyint=10", "keyint=6"), seconds=SECONDS)
     if media.SHARED_CLIPS is not None:
         for path in sorted(media.SHARED_CLIPS.rglob("*")):
             is_clip = path.is_file() and path.suffix not in {".tsv", ".md", ".txt", ".framemd5"}
-            if is_clip and path.stat().st_size <= LARGEST_SHARED_CLIP:
-                found[f"shared_{path.name}"] = path
+            small = shortened(path, folder) if is_clip else None
+            if small is not None:
+                found[f"shared_{path.name}"] = small
     return found
+
+
+def shortened(path: Path, folder: Path) -> Path | None:
+    """A clip that is small, or as many of its first packets as are small; None if one of them is not."""
+    if path.stat().st_size <= LARGEST_CLIP:
+        return path
+    for count in (12, 6, 3, 1):
+        media.ffmpeg("-i", path, f"-map 0:v:0 -c copy -frames:v {count} -fflags +bitexact", folder / path.name)
+        if (folder / path.name).stat().st_size <= LARGEST_CLIP:
+            return folder / path.name
+    return None
 
 
 def demuxer_inputs(files: dict[str, Path]) -> Inputs:
@@ -115,8 +129,9 @@ ALGORITHMS = ["LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Cascaded"
 
 
 def sizes(algorithm: str) -> Inputs:
-    """Short pieces of each kind of data."""
-    for name, data in compress_data.corpus().items():
+    """Short pieces of each kind of data, and of real files if there are any."""
+    real = {f"shared_{path.name}": path.read_bytes()[-1600:] for path in sorted(SHARED_DATA.glob("*/*"))}
+    for name, data in (compress_data.corpus() | real).items():
         for size in (8, 300, 1600):
             yield f"{algorithm}_{name}_{size}", compress_data.whole(algorithm, data[:size])
 
@@ -171,7 +186,12 @@ def muxer_inputs(files: dict[str, Path]) -> Inputs:
 
 def main(folder: Path) -> None:
     """Writes the inputs of all targets."""
-    files = clips()
+    with tempfile.TemporaryDirectory() as cut:
+        write(folder, clips(Path(cut)))
+
+
+def write(folder: Path, files: dict[str, Path]) -> None:
+    """Writes the inputs, of which those with media are made of the files."""
     targets: dict[str, Inputs] = {
         "demuxer": demuxer_inputs(files),
         "reader": reader_inputs(files),
