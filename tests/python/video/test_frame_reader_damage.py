@@ -31,7 +31,8 @@ DRIVER = Path(damaged_clips.__file__)
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        (0, isolated.AT_ONCE), (5214, 1), (5310, 1), pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
+        (0, isolated.AT_ONCE), (5214, 1), (5310, 1), (damaged_clips.FIRST_OF_VP8, 5),
+        pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_damaged_files_are_read_alike_by_every_way(first: int, count: int) -> None:
