@@ -34,7 +34,7 @@ class DecodesOnGpu(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
     async def decode(self, chunks_and_specs: Iterable[tuple[Buffer | None, ArraySpec]]) -> Iterable[Buffer | None]:
         """The bytes of chunks, in their order."""
         chunks = list(chunks_and_specs)
-        there = [(chunk.as_array_like(), spec) for chunk, spec in chunks if chunk is not None and _is_on_gpu(spec)]
+        there = [(chunk.as_array_like(), spec) for chunk, spec in chunks if chunk is not None and is_on_gpu(spec)]
         if there:
             try:
                 decoded = iter(await asyncio.to_thread(_decoded, *self._stream, self.trusted, there))
@@ -49,10 +49,11 @@ class DecodesOnGpu(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
 def buffer_of(data: Any, spec: ArraySpec) -> Buffer:
     """A buffer where Zarr wants it, of bytes in host memory."""
     kind = spec.prototype.buffer
-    return kind.from_bytes(memoryview(data)) if _is_on_gpu(spec) else kind.from_array_like(data)
+    return kind.from_bytes(memoryview(data)) if is_on_gpu(spec) else kind.from_array_like(data)
 
 
-def _is_on_gpu(spec: ArraySpec) -> bool:
+def is_on_gpu(spec: ArraySpec) -> bool:
+    """Whether Zarr wants the bytes of a chunk in the memory of a GPU."""
     return issubclass(spec.prototype.buffer, gpu.Buffer)
 
 

@@ -8,8 +8,8 @@ import asyncio
 import functools
 import math
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 import numpy as np
 from zarr import config
@@ -23,13 +23,11 @@ from zarr.registry import register_codec
 
 from tricodec.compress._codec import Codec, DecompressConfig
 from tricodec.compress._enums import BitstreamKind
-from tricodec.compress._zarr_gpu import GPU_CONFIG, DecodesOnGpu, buffer_of
+from tricodec.compress._zarr_gpu import GPU_CONFIG, DecodesOnGpu, buffer_of, is_on_gpu
 from tricodec.errors import CorruptDataError
 
 #: A member of gzip: ten bytes at least, the deflated data, a CRC and the size of the data.
 _GZIP_BYTES = 18
-#: Elements of a chunk that takes less time to decode than to hand to another thread.
-_SMALL_CHUNK = 8192
 
 
 @functools.cache
@@ -58,8 +56,19 @@ def _decoded(
 class _Decodes(DecodesOnGpu):
     """Decodes chunks by `_decode_sync`."""
 
+    #: Elements of a chunk that takes less time to decode than to hand to another thread.
+    _small_chunk: ClassVar[int] = 8192
+
+    async def decode(self, chunks_and_specs: Iterable[tuple[Buffer | None, ArraySpec]]) -> Iterable[Buffer | None]:
+        """The bytes of chunks, in their order."""
+        chunks = list(chunks_and_specs)
+        chunk, spec = chunks[0] if len(chunks) == 1 else (None, None)
+        if chunk is None or is_on_gpu(spec):
+            return await super().decode(chunks)
+        return [await self._decode_single(chunk, spec)]  # Zarr's batch of one, without a task for it
+
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        if math.prod(chunk_spec.shape) <= _SMALL_CHUNK:
+        if math.prod(chunk_spec.shape) <= self._small_chunk:
             return self._decode_sync(chunk_bytes, chunk_spec)
         return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
@@ -94,6 +103,7 @@ class LZ4Codec(_Decodes, _LZ4Codec):  # type: ignore[misc]  # taken as untyped
     """``numcodecs.lz4``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "LZ4", BitstreamKind.WITH_UNCOMPRESSED_SIZE
+    _small_chunk = 65536
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         return _decoded(*self._stream, chunk_bytes, chunk_spec, self._codec.decode)
