@@ -56,13 +56,15 @@ def test_a_remote_video_has_the_frames_of_the_local_one(server: RangeServer, cli
     assert source.size_bytes == clip.stat().st_size
 
 
-@pytest.mark.parametrize("scheme", ["s3", "gs"])
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
 def test_object_stores_are_read_by_their_schemes(server: RangeServer, scheme: str, tmp_path: Path) -> None:
     clip = generated("h264_bframes.mp4")
     server.put("bucket/folder/a.mp4", clip.read_bytes())
-    where = (
-        {"endpoint": server.url, "virtual_hosted_style_request": False} if scheme == "s3" else {"base_url": server.url}
-    )
+    where: dict[str, Any] = {
+        "s3": {"endpoint": server.url, "virtual_hosted_style_request": False},
+        "gs": {"base_url": server.url},
+        "az": {"endpoint": server.url, "account_name": "account"},
+    }[scheme]
     options = {**where, "skip_signature": True, "client_options": {"allow_http": True}, "cache": tmp_path}
     for bytes_from_folder in (0, clip.stat().st_size):
         source = tricodec.remote(f"{scheme}://bucket/folder/a.mp4", allowed_prefixes=[f"{scheme}://bucket/"], **options)
