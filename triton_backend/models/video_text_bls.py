@@ -21,6 +21,7 @@ from tricodec.triton_backend.models.text_network import THRESHOLD, labels, segme
 from tricodec.triton_backend.runtime.errors import cancelled
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.inline import CallError, answer
+from tricodec.triton_backend.runtime.room import names_memory, no_room
 from tricodec.triton_backend.runtime.rows import options
 
 _SESSION = "video_session"
@@ -101,5 +102,6 @@ def _call(request: Any, key: int, inputs: list[Any], flags: int) -> dict[str, np
     )
     response = call.exec()
     if response.has_error():
-        raise CallError(response.error())
+        error = response.error()
+        raise no_room(f"an answer of {_SESSION}") if names_memory(error) else CallError(error)
     return {name: pb_utils.get_output_tensor_by_name(response, name).as_numpy() for name in _OUTPUTS}

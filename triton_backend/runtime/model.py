@@ -333,30 +333,25 @@ class _Exchange:
     def _send(self, response: Any, num_bytes: int) -> None:
         """The last answer, with the end of the request.
 
-        If the client cancels before an answer, a separate end brings the whole server down (Triton 24.10). But if an
-        answer with the end cannot be sent, the request never ends. So the end goes alone only where memory is scarce.
+        A separate end brings the whole server down (Triton 24.10) if the client cancels before it, or is a model.
         """
         self._close_stream()
-        final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
-        if self._model.IN_PARTS or has_ample_room(num_bytes):  # clients of parts look for the end in the last one
-            self._deliver(response, num_bytes, final)
-        else:
-            self._deliver(response, num_bytes)
-            self._sender.send(flags=final)
+        self._deliver(response, num_bytes, pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
     def _close_stream(self) -> None:
         if self._stream is not None:
             self._model.flow.close(self._stream)
 
     def _deliver(self, response: Any, num_bytes: int, flags: int = 0) -> None:
+        # An answer with the end that cannot be sent never ends its request.
         tensors = [tensor for tensor in response.output_tensors() if tensor.is_cpu()]
         if tensors and not has_ample_room(num_bytes) and not take_room(tensors):
-            raise no_room(num_bytes)
+            raise no_room(f"an answer of {num_bytes} bytes")
         try:
             self._sender.send(response, flags)
         except Exception as error:
             traceback.print_exception(error, file=sys.stderr)
-            raise no_room(num_bytes) from None
+            raise no_room(f"an answer of {num_bytes} bytes") from None
 
     def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began

@@ -11,10 +11,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import triton_python_backend_utils as pb_utils
 
 _FOLDER = Path("/dev/shm")
 _MARGIN_BYTES = 16 << 20
+_MARGIN_OF_MESSAGES = 1 << 16
 _REMEDY = "request less, or give the server more shared memory (--shm-size of its container)"
 
 
@@ -41,15 +43,21 @@ def take_room(tensors: list[Any]) -> bool:
     """Has tensors of the CPU take the shared memory that sending them needs; False if Triton has none left.
 
     Sending itself may fail only once, and its client then gets no reason. As inputs of a call the tensors take the same
-    memory, and keep it. Triton refuses the call: no model is without a name.
+    memory, and keep it. One more leaves room for what goes with them. Triton refuses the call: no model has no name.
     """
-    refusal = pb_utils.InferenceRequest(model_name="", requested_output_names=[], inputs=tensors).exec().error()
-    return "shared memory" not in refusal.message()
+    inputs = [*tensors, pb_utils.Tensor("MARGIN", np.empty(_MARGIN_OF_MESSAGES, np.uint8))]
+    refusal = pb_utils.InferenceRequest(model_name="", requested_output_names=[], inputs=inputs).exec().error()
+    return not names_memory(refusal)
 
 
-def no_room(num_bytes: int) -> MemoryError:
-    """The error in place of Triton's, for an answer that does not fit beside what the memory has already."""
-    return MemoryError(f"no shared memory is left for an answer of {num_bytes} bytes; {_REMEDY}")
+def names_memory(error: Any) -> bool:
+    """Whether an error of Triton's says that its shared memory is full. It then names that memory."""
+    return "Failed to increase the shared memory pool" in error.message()
+
+
+def no_room(what: str) -> MemoryError:
+    """The error in place of Triton's, for what does not fit beside that which the memory has already."""
+    return MemoryError(f"no shared memory is left for {what}; {_REMEDY}")
 
 
 def _pool_bytes() -> int | None:

@@ -7,6 +7,7 @@ The server runs in a namespace with a small /dev/shm of its own.
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import subprocess
 import sys
@@ -28,7 +29,7 @@ import json, os, signal, subprocess, sys
 from tricodec.serve import Server
 
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", "/dev/shm"], check=True)
-with Server(models=["video_decode", "video_stream"]) as server:
+with Server(models=sys.argv[1:]) as server:
     print(json.dumps(server.grpc_url), flush=True)
     for line in sys.stdin:  # "fill" or "free"
         file = os.open("/dev/shm/filling", os.O_CREAT | os.O_RDWR)
@@ -37,9 +38,11 @@ with Server(models=["video_decode", "video_stream"]) as server:
         os.posix_fallocate(file, 0, size) if size else os.ftruncate(file, 0)
         os.close(file)
         print(size, flush=True)
-    os.kill(server.pid, signal.SIGKILL)  # Triton would wait 10 s for the answer that it lost
+    os.kill(server.pid, signal.SIGKILL)  # which ends it at once
 """
-SMALL, GROWN, LARGE, TOO_LARGE = (64, 64), (600, 600), (900, 900), (1080, 1920)
+MODELS = ["video_decode", "video_stream", "video_session"]
+HAS_ONNX = importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("rapidocr_onnxruntime")
+SMALL, MEDIUM, GROWN, LARGE, TOO_LARGE = (64, 64), (300, 300), (600, 600), (900, 900), (1080, 1920)
 """Sizes of frames. 30 of GROWN take the pool from 1 to 33 MiB. Then LARGE fits the pool and what is free, not one."""
 
 
@@ -62,7 +65,7 @@ class SmallServer:
 @pytest.fixture(scope="module")
 def server() -> Iterator[SmallServer]:
     need_namespaces()
-    command = [*UNSHARE, sys.executable, "-c", SERVE]
+    command = [*UNSHARE, sys.executable, "-c", SERVE, *MODELS, *(["video_text_bls"] if HAS_ONNX else [])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None
@@ -142,3 +145,26 @@ def test_the_last_part_of_a_stream_that_does_not_fit_is_an_error(server: SmallSe
             server.change("free")
         assert len(list(other)) == 2
         assert in_parts(server.url, GROWN).shape == (30, *GROWN, 3)
+
+
+@pytest.mark.needs_onnx
+def test_a_model_that_calls_another_one_gets_the_error_and_the_server_stays(server: SmallServer) -> None:
+    from tricodec.client import Client
+    from tritonclient.utils import InferenceServerException
+
+    def label(size: tuple[int, int]) -> Any:
+        tensors = {"VIDEO": np.array([clip().read_bytes()], object), "SIZE": np.array(size), "COUNT": np.array([16])}
+        return infer(server.url, tensors, model="video_text_bls")["PTS"]
+
+    with Client(server.url, shared_memory=False, timeout_seconds=60) as client:
+        with client.open(clip(), 16, size=MEDIUM) as session:
+            session.read()  # so that this model has the memory for its answer
+        assert len(label(SMALL)) == 16
+        assert server.change("fill") > 0
+        try:
+            with pytest.raises(InferenceServerException, match="OutOfMemoryError: no shared memory") as raised:
+                label(MEDIUM)
+            assert "tricodec_" not in str(raised.value)
+            assert len(label(SMALL)) == 16
+        finally:
+            server.change("free")
