@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import os
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import tricodec
 from media import generated
+from patience import slowdown
 
 WAIT_SECONDS = 60.0
 
@@ -162,6 +164,26 @@ def long_video(num_frames: int = 40_000) -> bytes:
     return generated("h264_raw.h264").read_bytes() * (num_frames // 50)
 
 
+def again_if_triton_crashes(test: Callable[..., None]) -> Callable[..., None]:
+    """Decorates a test that kills a stub: Triton 24.10 may crash by it, for both lock the memory that they share.
+
+    The test then runs again on the server, which is started again as `tricodec serve` does it; at most three times.
+    """
+
+    @functools.wraps(test)
+    def run(server: Any, **others: Any) -> None:
+        for attempt in range(3):
+            try:
+                return test(server=server, **others)
+            except Exception:
+                if attempt == 2 or running(server.pid):
+                    raise
+                server.restart()
+        return None
+
+    return run
+
+
 def stop_worker(server_pid: int, model: str) -> int:
     """Halts the only worker of a model, so that its task takes too long on a machine of any speed. Returns its pid."""
     (worker,) = workers(server_pid, model)
@@ -213,7 +235,7 @@ def metric(metrics_url: str, name: str, **labels: str) -> float:
     import urllib.request
 
     wanted = [f'{key}="{value}"' for key, value in labels.items()]
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:  # a metric appears with the first request that it counts, which may have its answer before
         with urllib.request.urlopen(f"http://{metrics_url}/metrics") as response:
             lines = response.read().decode().splitlines()
@@ -228,12 +250,12 @@ def metric(metrics_url: str, name: str, **labels: str) -> float:
 def settled(read: Callable[[], list[float]], than: list[float] | None = None) -> list[float]:
     """What `read` gives once it gives the same twice, 0.6 s apart, and all of it is other `than` an earlier reading.
 
-    A request is counted after its answer was sent, and Triton has the counts 0.2 s later.
+    A request is counted after its answer was sent, and Triton has the counts 0.2 s later; a busy machine takes longer.
     """
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT_SECONDS
     last = read()
     while True:
-        time.sleep(0.6)
+        time.sleep(0.6 * max(1.0, slowdown()))
         now = read()
         moved = than is None or all(new != old for new, old in zip(now, than, strict=True))
         if (moved and now == last) or time.monotonic() > deadline:

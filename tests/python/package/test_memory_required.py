@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import itertools
+import os
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from patience import wait_for_rest
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
@@ -29,16 +31,6 @@ def restored_limits() -> Iterator[None]:
     tricodec.set_limits(**dataclasses.asdict(limits))
 
 
-def settle(tracker: tricodec.MemoryTracker) -> None:
-    """Waits until what is decoded ahead fills its bound: the consumer is slower than the decoders."""
-    last, same = -1, 0
-    while same < 3:
-        time.sleep(0.01)
-        now = tracker.allocators["host"].in_use_bytes
-        same = same + 1 if now == last else 0
-        last = now
-
-
 def peak_of(reader: tricodec.FrameReader, request: dict[str, Any]) -> int:
     """Bytes of the host's allocator that a request takes at its peak, beyond those in use before."""
     batch_size, frames = request.get("batch_size"), request.get("frames", False)
@@ -52,7 +44,7 @@ def peak_of(reader: tricodec.FrameReader, request: dict[str, Any]) -> int:
             given = iter(reader) if frames else reader.batches(batch_size, **transform)
             for number, _ in enumerate(given):
                 if number == 0:
-                    settle(tracker)
+                    wait_for_rest(os.getpid())  # what is decoded ahead fills its bound
     return tracker.allocators["host"].peak_bytes - before
 
 

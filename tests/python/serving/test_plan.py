@@ -36,10 +36,10 @@ def clip() -> Path:
 
 @pytest.fixture(scope="module")
 def tuned(clip: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[tricodec.Plan, Path, float]:
-    """A tuned plan, its file, and the seconds that tuning took."""
-    began = time.perf_counter()
+    """A tuned plan, its file, and the processor seconds that tuning took."""
+    began = time.process_time()
     plan = tricodec.Plan(clip, size=(56, 80), tune=True)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     path = tmp_path_factory.mktemp("plan") / "plan.json"
     plan.save(path)
     return plan, path, seconds
@@ -173,9 +173,9 @@ def test_candidates_are_those_that_the_machine_can_tell_apart() -> None:
 def test_loading_does_not_time_again(tuned: tuple[tricodec.Plan, Path, float]) -> None:
     plan, path, tuning_seconds = tuned
 
-    began = time.perf_counter()
+    began = time.process_time()
     loaded = tricodec.Plan.load(path)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
 
     assert loaded == plan
     assert seconds <= 0.1 * tuning_seconds

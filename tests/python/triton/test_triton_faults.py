@@ -26,7 +26,6 @@ from triton_testing import (
     long_video,
     metric,
     running,
-    settled,
     stop_worker,
     stubs,
     variants,
@@ -94,6 +93,23 @@ def decode(server: Any, model: str, *arguments: Any, **options: Any) -> tricodec
         return client.decode_video(*arguments, **options)
 
 
+def in_time(server: Any, model: str, *arguments: Any, **options: Any) -> tricodec.DecodedVideo:
+    """The same of a model with a short deadline, which a busy machine may miss at first."""
+    videos: list[tricodec.DecodedVideo] = []
+
+    def has_answered() -> bool:
+        with contextlib.suppress(TimeoutError):
+            videos.append(decode(server, model, *arguments, **options))
+        return bool(videos)
+
+    wait_until(has_answered, f"{model} answers in time")
+    return videos[0]
+
+
+def restarts(server: Any, model: str, reason: str) -> float:
+    return metric(server.metrics_url, "tricodec_worker_restarts_total", model=model, reason=reason)
+
+
 def clip(name: str = "h264_bframes.mp4") -> bytes:
     return generated(name).read_bytes()
 
@@ -105,7 +121,7 @@ def wait_until_busy(pid: int) -> None:
 
 def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(server: Any) -> None:
     (worker,) = workers(server.pid, "one_worker")
-    crashes = metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash")
+    crashes = restarts(server, "one_worker", "crash")
 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
         lost = thread.submit(decode, server, "one_worker", long_video(), **LONG_REQUEST)
@@ -118,10 +134,7 @@ def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(ser
     assert "died of SIGKILL and was replaced" in str(error)
     np.testing.assert_array_equal(video.frames, tricodec.decode_video(clip(), count=2).frames)
     assert workers(server.pid, "one_worker") != [worker]
-    (after,) = settled(
-        lambda: [metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash")]
-    )
-    assert after == crashes + 1
+    wait_until(lambda: restarts(server, "one_worker", "crash") == crashes + 1, "the crash is counted")
 
 
 def test_a_worker_that_dies_between_requests_costs_none(server: Any) -> None:
@@ -139,13 +152,14 @@ def test_a_request_that_takes_too_long_is_stopped_and_its_worker_replaced(server
         decode(server, "impatient", clip(), count=1)
 
     assert not running(worker)
-    assert len(decode(server, "impatient", clip(), count=1)) == 1
+    assert len(in_time(server, "impatient", clip(), count=1)) == 1
 
 
 def test_a_cancelled_request_frees_its_worker(server: Any) -> None:
     import tritonclient.grpc as triton_grpc
 
     (worker,) = workers(server.pid, "one_worker")
+    cancelled = restarts(server, "one_worker", "cancel")
     video = triton_grpc.InferInput("VIDEO", [1, 1], "BYTES")
     video.set_data_from_numpy(videos(long_video()))
     size = triton_grpc.InferInput("SIZE", [1, 2], "INT64")
@@ -160,10 +174,7 @@ def test_a_cancelled_request_frees_its_worker(server: Any) -> None:
         wait_until(lambda: not running(worker), "the worker is stopped")
 
     assert len(decode(server, "one_worker", clip(), count=1)) == 1
-    (cancelled,) = settled(
-        lambda: [metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="cancel")]
-    )
-    assert cancelled == 1
+    wait_until(lambda: restarts(server, "one_worker", "cancel") == cancelled + 1, "the restart is counted")
 
 
 @pytest.mark.parametrize(
@@ -209,10 +220,7 @@ def test_a_request_past_the_memory_of_a_worker_fails_alone(server: Any) -> None:
 
     assert len(decode(server, "lean", clip(), count=2)) == 2
     assert workers(server.pid, "lean") != [worker]  # what it keeps for later could leave too little memory
-    (replaced,) = settled(
-        lambda: [metric(server.metrics_url, "tricodec_worker_restarts_total", model="lean", reason="memory")]
-    )
-    assert replaced == 1
+    wait_until(lambda: restarts(server, "lean", "memory") == 1, "the restart is counted")
 
 
 def test_frames_are_the_same_without_isolation(server: Any) -> None:
@@ -310,8 +318,8 @@ def test_a_request_that_failed_leaves_no_shared_memory_in_the_server(server: Any
         client.decode_video(clip(), size=(240, 320), count=20)
     assert num_regions() == before
 
-    stop_worker(server.pid, "impatient")
-    hurried = through_regions(Client(server.grpc_url, model="impatient", timeout_seconds=0.3))
+    stop_worker(server.pid, "one_worker")
+    hurried = through_regions(Client(server.grpc_url, model="one_worker", timeout_seconds=2))
     with hurried as client, pytest.raises(TimeoutError, match="did not answer in time"):
         client.decode_video(clip(), size=(240, 320), count=20)
     assert num_regions() == before + 1
@@ -360,13 +368,11 @@ def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -
         answers = list(threads.map(ask, range(600)))
 
     assert all(answers)
-    answered = settled(
-        lambda: [
-            metric(server.metrics_url, "tricodec_requests_total", model="busy", outcome=outcome)
-            for outcome in ("ok", "invalid_arg")
-        ]
+    labels = [{"model": "busy", "outcome": outcome} for outcome in ("ok", "invalid_arg")]
+    wait_until(
+        lambda: sum(metric(server.metrics_url, "tricodec_requests_total", **each) for each in labels) == 600,
+        "all are counted",
     )
-    assert sum(answered) == 600
 
 
 def test_a_deadline_of_the_client_is_a_timeout(server: Any) -> None:

@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from triton_testing import infer, metric, running, stop_worker, stubs, variants, wait_until, workers
+from triton_testing import (
+    again_if_triton_crashes,
+    infer,
+    metric,
+    running,
+    stop_worker,
+    stubs,
+    variants,
+    wait_until,
+    workers,
+)
 
 pytestmark = pytest.mark.needs_triton
 
@@ -70,6 +80,7 @@ def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(s
 
 
 @pytest.mark.parametrize("process", ["worker", "stub"])
+@again_if_triton_crashes
 def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
     server: Any, whole: Any, process: str
 ) -> None:
