@@ -160,7 +160,10 @@ _IMPORTED_AT_FIRST_USE = {
 
 def __getattr__(name: str) -> Any:
     if name not in _IMPORTED_AT_FIRST_USE:
-        raise AttributeError(f"module 'tricodec' has no attribute '{name}'{_keywords.meant(name, __all__)}")
+        meant = (
+            "" if name.startswith("_") else _keywords.meant(name, __all__)
+        )  # tools ask for names such as __wrapped__
+        raise AttributeError(f"module 'tricodec' has no attribute '{name}'{meant}")
     from importlib import import_module
 
     module = import_module(_IMPORTED_AT_FIRST_USE[name])

@@ -109,10 +109,10 @@ _FIRST = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first; what each worker runs after them fills the time that is left."""
-    folder = Path(__file__).parent
+    folder = f"{Path(__file__).parent}/"
 
     def rank(item: pytest.Item) -> int:
-        name = item.path.relative_to(folder).as_posix() if item.path.is_relative_to(folder) else ""
+        name = str(item.path).removeprefix(folder)
         return next((rank for rank, first in enumerate(_FIRST) if name.startswith(first)), len(_FIRST))
 
     items.sort(key=rank)
