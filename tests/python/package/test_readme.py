@@ -57,6 +57,8 @@ def with_packages() -> Iterator[Callable[[str], Preloaded]]:
 
 def _heaviest_of(code: str) -> str:
     """A package that the code imports."""
+    if "tricodec.serve" in code and "torch" not in code:
+        return "tricodec.client"  # with the packages of Triton's client
     return next((package for package in ("torch", "nvidia.dali") if package in code), "tricodec")
 
 
