@@ -64,7 +64,7 @@ PYTHON_ALLOWED = {
         "tricodec",
         "tricodec._tricodec",
         "tricodec._display",
-        "tricodec._permissions",
+        "tricodec._output_files",
         "tricodec._dataset",
         "tricodec.cli",
         "tricodec.dali",

@@ -7,15 +7,13 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/bytes.h"
+
 namespace tricodec {
 namespace {
 
 constexpr std::size_t kHugePageBytes = 2 << 20;
 constexpr std::size_t kSlabBytes = 16 << 20;
-
-std::size_t round_up(std::size_t size, std::size_t to) {
-    return (size + to - 1) / to * to;
-}
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kFromMalloc = true;  // a block a slab: malloc reports every byte that is touched beside it
@@ -26,13 +24,13 @@ constexpr bool kFromMalloc = false;
 }  // namespace
 
 std::size_t HostMemory::block_bytes(std::size_t requested_bytes) const noexcept {
-    return round_up(requested_bytes, kPageBytes);
+    return align_up(requested_bytes, kPageBytes);
 }
 
 std::size_t HostMemory::slab_bytes(std::size_t block_bytes) const noexcept {
     if (kFromMalloc) return block_bytes;
     const std::size_t fewest = std::max<std::size_t>(1, kSlabBytes / block_bytes);
-    const auto whole = [&](std::size_t num_blocks) { return round_up(num_blocks * block_bytes, kHugePageBytes); };
+    const auto whole = [&](std::size_t num_blocks) { return align_up(num_blocks * block_bytes, kHugePageBytes); };
     std::size_t best = fewest;
     for (std::size_t n = fewest; n < 2 * fewest; ++n) {
         if (whole(n) - n * block_bytes < whole(best) - best * block_bytes) best = n;
@@ -49,7 +47,7 @@ void* HostMemory::allocate(std::size_t size_bytes, StreamView) {
     if (mapped == MAP_FAILED) return nullptr;
     auto* const start = static_cast<std::byte*>(mapped);
     const std::size_t before =
-        round_up(reinterpret_cast<std::uintptr_t>(start), kHugePageBytes) - reinterpret_cast<std::uintptr_t>(start);
+        align_up(reinterpret_cast<std::uintptr_t>(start), kHugePageBytes) - reinterpret_cast<std::uintptr_t>(start);
     auto* const data = start + before;
     if (before > 0) munmap(start, before);
     munmap(data + size_bytes, kHugePageBytes - before);
@@ -68,7 +66,7 @@ bool HostMemory::give_up_tail(void* block, std::size_t size_bytes, std::size_t u
 #ifdef MADV_FREE
     if (kFromMalloc) return size_bytes <= used_bytes / 3 * 4;
     const auto begin = reinterpret_cast<std::uintptr_t>(block);
-    const std::uintptr_t from = round_up(begin + used_bytes, kHugePageBytes);
+    const std::uintptr_t from = align_up(begin + used_bytes, kHugePageBytes);
     const std::uintptr_t end = begin + size_bytes;  // of an ordinary page
     if (from - begin > used_bytes / 3 * 4) return false;
     return from >= end || madvise(reinterpret_cast<void*>(from), end - from, MADV_FREE) == 0;

@@ -11,6 +11,7 @@ extern "C" {
 #include <memory>
 #include <vector>
 
+#include "base/bytes.h"
 #include "tricodec/base/buffer.h"
 
 namespace tricodec {
@@ -21,10 +22,6 @@ constexpr std::size_t kPlaneAlignment = 64;
 constexpr std::array<std::uint8_t, 8> kMark{0x01, 0xFF, 0x00, 0xFE, 0xFD, 0x02, 0xFC, 0x03};
 constexpr int kMarkBytes = kMark.size() / 2;  // of each of two rows
 constexpr std::size_t kPlaneTail = 128;       // decoders may read and write a little past the last row
-
-std::size_t round_up(std::size_t value, std::size_t to) {
-    return (value + to - 1) / to * to;
-}
 
 void release_block(void* opaque, std::uint8_t*) {
     delete static_cast<std::shared_ptr<Buffer>*>(opaque);
@@ -132,7 +129,7 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
         return avcodec_default_get_buffer2(&context, &frame, flags);
     }
     std::size_t total = 0;
-    for (const auto size : sizes) total += size == 0 ? 0 : round_up(size + kPlaneTail, kPlaneAlignment);
+    for (const auto size : sizes) total += size == 0 ? 0 : align_up(size + kPlaneTail, kPlaneAlignment);
     frame.buf[0] = take(total);
     if (frame.buf[0] == nullptr) return AVERROR(ENOMEM);
     std::uint8_t* at = frame.buf[0]->data;
@@ -140,7 +137,7 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
     for (std::size_t i = 0; i < sizes.size() && sizes[i] > 0; ++i) {
         frame.data[i] = at;
         frame.linesize[i] = strides[i];
-        at += round_up(sizes[i] + kPlaneTail, kPlaneAlignment);
+        at += align_up(sizes[i] + kPlaneTail, kPlaneAlignment);
     }
     frame.extended_data = frame.data;
     auto places = mark_places(context, frame);

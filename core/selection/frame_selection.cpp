@@ -9,7 +9,6 @@
 
 #include "selection/frame_range.h"
 #include "selection/sampling.h"
-#include "selection/selection_words.h"
 #include "selection/time_match.h"
 #include "tricodec/base/error.h"
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Which words of a selection go together: Note [Words of a selection].
-#include "selection/selection_words.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/never_destroyed.h"
 #include "base/suggestion.h"
 #include "tricodec/base/error.h"
+#include "tricodec/selection/frame_selection.h"
 
 namespace tricodec {
 namespace {
@@ -27,10 +29,10 @@ struct SamplingRule {
 using Words = std::vector<std::string_view>;
 
 const std::vector<SamplingRule>& rules() {
-    static const auto* const known = [] {
+    static NeverDestroyed<std::vector<SamplingRule>> known([] {
         const Words counted = {"num_frames!", "start", "start_s", "end_s"};
         const Words model = {"fps", "num_frames", "min_frames", "max_frames", "start", "start_s", "end_s"};
-        return new std::vector<SamplingRule>{
+        return std::vector<SamplingRule>{
             {"uniform", Sampling::uniform, counted},
             {"uniform_floor", Sampling::uniform_floor, counted},
             {"stride", Sampling::stride, counted},
@@ -43,7 +45,7 @@ const std::vector<SamplingRule>& rules() {
             {"key_frames", Sampling::key_frames, {"num_frames", "max_frames", "start", "start_s", "end_s"}},
             {"around", Sampling::around, {"times!", "num_frames!", "stride", "policy", "tolerance_s"}},
         };
-    }();
+    }());
     return *known;
 }
 
@@ -73,6 +75,29 @@ std::pair<std::string, Words> form_of(const FrameSelection& selection) {
     }
     if (selection.num_frames) return {"num_frames", {"start", "start_s", "end_s"}};
     return {"", {"start", "start_s", "stride", "count", "end_s"}};
+}
+
+/// Names of the words that a selection sets, in the order of its fields.
+std::vector<std::string> words_of(const FrameSelection& selection) {
+    std::vector<std::string> words;
+    const auto add = [&](bool given, const char* name) {
+        if (given) words.emplace_back(name);
+    };
+    add(selection.start != 0, "start");
+    add(selection.stride != 1, "stride");
+    add(selection.count != -1, "count");
+    add(selection.indices.has_value(), "indices");
+    add(selection.times.has_value(), "times");
+    add(selection.tolerance_s.has_value(), "tolerance_s");
+    add(selection.policy.has_value(), "policy");
+    add(selection.fps.has_value(), "fps");
+    add(selection.num_frames.has_value(), "num_frames");
+    add(selection.start_s.has_value(), "start_s");
+    add(selection.end_s.has_value(), "end_s");
+    add(selection.sampling != Sampling::none, "sampling");
+    add(selection.min_frames.has_value(), "min_frames");
+    add(selection.max_frames.has_value(), "max_frames");
+    return words;
 }
 
 void expect_together(const FrameSelection& selection) {
@@ -141,28 +166,6 @@ Sampling parse_sampling(std::string_view word) {
     const std::string accepted = listed(names);
     fail(ErrorCode::invalid_argument,
          "sampling '" + std::string(word) + "' is not one of " + accepted + did_you_mean(word, accepted));
-}
-
-std::vector<std::string> words_of(const FrameSelection& selection) {
-    std::vector<std::string> words;
-    const auto add = [&](bool given, const char* name) {
-        if (given) words.emplace_back(name);
-    };
-    add(selection.start != 0, "start");
-    add(selection.stride != 1, "stride");
-    add(selection.count != -1, "count");
-    add(selection.indices.has_value(), "indices");
-    add(selection.times.has_value(), "times");
-    add(selection.tolerance_s.has_value(), "tolerance_s");
-    add(selection.policy.has_value(), "policy");
-    add(selection.fps.has_value(), "fps");
-    add(selection.num_frames.has_value(), "num_frames");
-    add(selection.start_s.has_value(), "start_s");
-    add(selection.end_s.has_value(), "end_s");
-    add(selection.sampling != Sampling::none, "sampling");
-    add(selection.min_frames.has_value(), "min_frames");
-    add(selection.max_frames.has_value(), "max_frames");
-    return words;
 }
 
 bool is_range(const FrameSelection& selection) noexcept {

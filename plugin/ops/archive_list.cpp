@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/archive_list.h"
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -9,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "ops/video_file.h"
 #include "tricodec/base/error.h"
 #include "tricodec/media/file_part.h"
 #include "tricodec/media/webdataset_index.h"

@@ -10,7 +10,7 @@
 
 #include "common/arguments.h"
 #include "common/errors.h"
-#include "ops/archive_list.h"
+#include "ops/video_file.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 

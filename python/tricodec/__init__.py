@@ -32,8 +32,8 @@ _interpreter.refuse_no_lock()
 
 from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
-from tricodec._bfloat16 import Bfloat16Array
 from tricodec._display import notebook as _notebook
+from tricodec._host_arrays import Bfloat16Array, pinned_empty
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
 from tricodec._measure import (
@@ -44,7 +44,6 @@ from tricodec._measure import (
     memory_stats,
 )
 from tricodec._memory_required import MemoryRequired, memory_required
-from tricodec._pinned import pinned_empty
 from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
 from tricodec._read_many import read_many

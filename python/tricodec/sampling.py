@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 
-QWEN_FRAME_FACTOR = 2
 QWEN_MAX_RATIO = 200
 _BACKEND = "tricodec"
 
@@ -187,14 +186,6 @@ def smart_resize(
         new_height = math.ceil(height * beta / factor) * factor
         new_width = math.ceil(width * beta / factor) * factor
     return new_height, new_width
-
-
-def video_max_pixels(num_frames: int, *, factor: int = 28, sequence_length: int = 128000) -> int:
-    """The most pixels of each of `num_frames` frames that fit a Qwen model, as qwen-vl-utils reckons."""
-    area = factor * factor
-    total = int(sequence_length * area * 0.9)
-    least = 128 * area
-    return max(min(768 * area, total / num_frames * QWEN_FRAME_FACTOR), int(least * 1.05))  # type: ignore[return-value]
 
 
 def timestamps_text(seconds: Sequence[float], *, temporal_patch: int = 2) -> list[str]:

@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/cuda/memory.h"
 #include "base/cuda/memory_report.h"
 #include "tricodec/base/error.h"
@@ -143,7 +144,7 @@ private:
 
 std::size_t driver_block_bytes(std::size_t requested_bytes) noexcept {
     if (requested_bytes < kMiB) return std::max(kSmallest, std::bit_ceil(requested_bytes));
-    return (requested_bytes + kLargeStep - 1) / kLargeStep * kLargeStep;
+    return align_up(requested_bytes, kLargeStep);
 }
 
 std::unique_ptr<SizedPool> make_device_pool(Context& context) {

@@ -129,7 +129,7 @@ public:
         slots_.fill(-1);
         decode_times_.clear();
         if (filter_) filter_->reset();
-        // A decoder that waits for its next stretch has no use for the hardware's.
+        // A decoder that waits for its next GOP range has no use for the hardware's.
         if (session_) release_session(std::move(session_));
         ended_ = false;
         started_ = false;

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tricodec._dataset._columns import FORMAT, METADATA_KEY, NotAnIndexError, arrow, schema
-from tricodec._output_stream import OutputStream
+from tricodec._output_files import OutputStream
 from tricodec._tricodec import OutputFile
 
 #: A reader of one row reads the group of rows that it is in.

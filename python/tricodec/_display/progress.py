@@ -30,12 +30,6 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def set_total(self, total: int) -> None:
-        """Changes the length, which was not known at first."""
-        self._total = total
-        if self._bar is not None:
-            self._bar.update(self._task, total=total)
-
     def set_label(self, label: str) -> None:
         """Changes what the bar says is counted."""
         self._label = label

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from tricodec._keywords import TRANSFORM_WORDS
-from tricodec._output_stream import OutputStream
+from tricodec._output_files import OutputStream
 from tricodec._tricodec import DeviceArray, FrameReader, OutputFile, Transform, check_selection, encoder_for, probe
 from tricodec.compress import FILE_SUFFIX, Codec, compress_file
 from tricodec.encode.transcoding import transcode

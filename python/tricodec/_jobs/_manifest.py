@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from tricodec._dataset._columns import arrow
-from tricodec._output_stream import OutputStream
+from tricodec._output_files import OutputStream
 from tricodec._tricodec import OutputFile
 
 _COLUMNS = {

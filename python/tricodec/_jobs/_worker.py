@@ -11,7 +11,7 @@ import sys
 import time
 
 from tricodec._jobs._task import Task, perform
-from tricodec._permissions import permissions_of
+from tricodec._output_files import permissions_of
 
 _REPORT_SECONDS = 0.5
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import tricodec
-from tricodec._permissions import permissions_of
+from tricodec._output_files import permissions_of
 from tricodec.cli import (
     audio,
     batch,

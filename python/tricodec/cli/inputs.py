@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
-from tricodec._permissions import permissions_of
+from tricodec._output_files import permissions_of
 from tricodec.cli.shared import STDIO, print_facts, say, shown_name
 
 

@@ -17,7 +17,7 @@ namespace tricodec {
 enum class Stage {
     read,        ///< packets out of a container
     index,       ///< packets are read once to number the frames
-    decode,      ///< packets to pictures: also waiting for the codec's threads, or for a turn on a GPU's engines
+    decode,      ///< packets to pictures: also waiting for the codec's threads, or for a decoder slot of a GPU
     transform,   ///< pictures to tensors
     encode,      ///< pictures to packets
     write,       ///< packets into a container

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The permissions of files that are made of other files."""
+"""Files that commands and jobs write: their permissions, and one for packages that write to a file of Python."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from tricodec._tricodec import OutputFile
 
 
 @contextlib.contextmanager
@@ -22,3 +26,20 @@ def permissions_of(source: str | Path | None) -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+class OutputStream(io.RawIOBase):
+    """Appends to an OutputFile, which stays open."""
+
+    def __init__(self, file: OutputFile) -> None:
+        """Args: file is where the bytes go."""
+        super().__init__()
+        self._file = file
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Appends."""
+        return self._file.write(data)

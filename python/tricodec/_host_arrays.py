@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pinned_empty(): arrays in page-locked memory."""
+"""Arrays in host memory that NumPy cannot make: of bfloat16, and in page-locked memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,29 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from tricodec import _tricodec
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
+    from typing_extensions import CapsuleType
+
+
+class Bfloat16Array:
+    """bfloat16 numbers over the memory of a uint16 NumPy array with their bits, without a copy.
+
+    For `out=` and consumers of DLPack in programs without the package ml_dtypes, which adds the type to NumPy:
+    ``torch.from_dlpack(Bfloat16Array(bits))``.
+    """
+
+    def __init__(self, bits: npt.NDArray[np.uint16]) -> None:
+        """Share the memory of `bits`, uint16 with any shape."""
+        self.bits = bits
+
+    def __dlpack__(self, **_: Any) -> CapsuleType:
+        """Return an unversioned capsule, which every consumer can read."""
+        return _tricodec.bfloat16_to_dlpack(self.bits)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return (1, 0): host memory."""
+        return (1, 0)
 
 
 def pinned_empty(
