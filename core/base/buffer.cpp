@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/cuda/memory.h"
 #include "base/fork.h"
 #include "base/host_memory.h"
@@ -45,8 +46,7 @@ public:
 
 private:
     void* take_small(std::size_t size_bytes) {
-        const std::size_t whole = (std::max<std::size_t>(size_bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-        void* const data = std::aligned_alloc(kAlignment, whole);
+        void* const data = std::aligned_alloc(kAlignment, align_up(std::max<std::size_t>(size_bytes, 1), kAlignment));
         if (data != nullptr) small_.add(MemoryAction::allocate, size_bytes);
         return data;
     }
@@ -143,17 +143,10 @@ void Buffer::used_on(StreamView stream) const {
 }
 
 void Buffer::used_on(std::span<const std::shared_ptr<Buffer>> buffers, StreamView stream) {
-    if (buffers.empty() || cuda::is_capturing(stream)) return;
-    std::shared_ptr<const cuda::Event> event;
-    const cuda::Context* recorded_in = nullptr;
+    if (buffers.empty()) return;
+    cuda::MemoryUse use(stream);
     for (const auto& buffer : buffers) {
-        if (!buffer->memory_) continue;
-        cuda::Context& context = *buffer->memory_->context();
-        if (&context != recorded_in) {
-            event = std::make_shared<const cuda::Event>(cuda::Event::record(context, stream));
-            recorded_in = &context;
-        }
-        buffer->memory_->used_until(event);
+        if (buffer->memory_) use.add(*buffer->memory_);
     }
 }
 

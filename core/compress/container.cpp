@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 
 #include "base/bytes.h"
 #include "tricodec/base/error.h"
@@ -24,8 +25,15 @@ constexpr unsigned kShuffleBit = 30;  // where bitshuffle_mode starts in the wor
     fail(ErrorCode::corrupt_data, "this is not a valid nvCOMP stream: " + what);
 }
 
-void expect(bool condition, const char* field, std::uint64_t value, const std::string& must) {
-    if (!condition) damaged(std::string(field) + " is " + std::to_string(value) + "; " + must);
+/// `must` is a text, or a function that makes one for an error only: a batch has a thousand headers.
+void expect(bool condition, const char* field, std::uint64_t value, const auto& must) {
+    if (condition) return;
+    const std::string start = std::string(field) + " is " + std::to_string(value) + "; ";
+    if constexpr (std::is_invocable_v<decltype(must)>) {
+        damaged(start + must());
+    } else {
+        damaged(start + must);
+    }
 }
 
 std::uint64_t spec_bytes(Compression algorithm, int version) noexcept {
@@ -146,7 +154,7 @@ Container read_header(ByteView start, std::uint64_t total_bytes) {
     const std::uint64_t header = five ? kHeader5 : kHeader6;
     expect(start.size() >= header, "its length", total_bytes, "the header is 64 bytes");
     expect(static_cast<int>(p[4]) == c.version, "the version", static_cast<unsigned>(p[4]),
-           "the start says " + std::to_string(c.version));
+           five ? "the start says 5" : "the start says 6");
     const auto number = static_cast<unsigned>(p[6]);
     expect(number < kNumCompressions, "the algorithm", number, "0 to 8 are known");
     const auto algorithm = static_cast<Compression>(number);
@@ -161,23 +169,26 @@ Container read_header(ByteView start, std::uint64_t total_bytes) {
 
     c.table_offset = table_start(algorithm, c.version);
     expect(start.size() >= std::min(total_bytes, c.table_offset) && total_bytes >= c.table_offset, "its length",
-           total_bytes, "header and options are " + std::to_string(c.table_offset) + " bytes");
+           total_bytes, [&] { return "header and options are " + std::to_string(c.table_offset) + " bytes"; });
     c.options = read_spec(algorithm, c.version, p + header);
     expect(c.chunk_bytes > 0 && c.chunk_bytes <= kLargestChunk, "the chunk size", c.chunk_bytes,
            "it must be 1 to 2^32");
-    expect(c.num_chunks == ceil_div(c.uncompressed_bytes, c.chunk_bytes), "the number of chunks", c.num_chunks,
-           std::to_string(c.uncompressed_bytes) + " bytes in chunks of " + std::to_string(c.chunk_bytes) + " are " +
-               std::to_string(ceil_div(c.uncompressed_bytes, c.chunk_bytes)));
+    const std::uint64_t wanted = ceil_div(c.uncompressed_bytes, c.chunk_bytes);
+    expect(c.num_chunks == wanted, "the number of chunks", c.num_chunks, [&] {
+        return std::to_string(c.uncompressed_bytes) + " bytes in chunks of " + std::to_string(c.chunk_bytes) + " are " +
+               std::to_string(wanted);
+    });
     expect(c.num_chunks <= (total_bytes - c.table_offset) / 16, "the number of chunks", c.num_chunks,
-           "the stream of " + std::to_string(total_bytes) + " bytes has no room for their table");
+           [&] { return "the stream of " + std::to_string(total_bytes) + " bytes has no room for their table"; });
     expect(c.data_offset >= c.table_offset + 16 * c.num_chunks && c.data_offset <= total_bytes, "the chunks' offset",
            c.data_offset, "the table ends later, or the stream ends before");
     // Else a stream with zeros in place of its counts would be a valid empty array.
     expect(c.num_chunks > 0 || (c.data_bytes == 0 && c.data_offset < c.table_offset + 16), "the chunks' offset",
            c.data_offset, "there are no chunks, but room for a table or their bytes");
-    expect(c.data_bytes <= total_bytes - c.data_offset, "the chunks' size", c.data_bytes,
-           "the stream has " + std::to_string(total_bytes - c.data_offset) + " bytes after offset " +
-               std::to_string(c.data_offset));
+    expect(c.data_bytes <= total_bytes - c.data_offset, "the chunks' size", c.data_bytes, [&] {
+        return "the stream has " + std::to_string(total_bytes - c.data_offset) + " bytes after offset " +
+               std::to_string(c.data_offset);
+    });
     return c;
 }
 

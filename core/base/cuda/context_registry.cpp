@@ -56,30 +56,34 @@ Context::~Context() {
 }
 
 std::shared_ptr<Context> Context::primary(int index) {
-    const DeviceHandle device = device_handle(index);
+    const auto& driver = api();  // none in a forked process
     auto& all = registry();
     std::lock_guard lock(all.mutex);
-    auto& slot = all.primaries[index];
-    if (!slot) {
-        ContextHandle handle = nullptr;
-        check(api().primary_context_retain(&handle, device), "starting CUDA on cuda:" + std::to_string(index));
-        slot = std::shared_ptr<Context>(new Context(handle, index, true));
-    }
-    return slot;
+    const auto found = all.primaries.find(index);
+    if (found != all.primaries.end()) return found->second;
+    ContextHandle handle = nullptr;
+    check(driver.primary_context_retain(&handle, device_handle(index)),
+          "starting CUDA on cuda:" + std::to_string(index));
+    const auto context = std::shared_ptr<Context>(new Context(handle, index, true));
+    all.primaries.emplace(index, context);
+    return context;
 }
 
 std::shared_ptr<Context> Context::borrow(ContextHandle handle) {
     TRICODEC_EXPECT(handle != nullptr, invalid_argument, "the CUDA context is null; pass 0 for the primary context");
+    auto& all = registry();
+    {
+        const std::lock_guard lock(all.mutex);
+        for (const auto& [index, primary] : all.primaries) {
+            if (primary->handle() == handle) return primary;
+        }
+    }
     int index = 0;
     {
         ContextScope scope(handle);
         check(api().context_get_device(&index), "asking a context for its GPU");
     }
-    {
-        ContextHandle own = primary(index)->handle();
-        if (own == handle) return primary(index);
-    }
-    auto& all = registry();
+    if (auto own = primary(index); own->handle() == handle) return own;
     std::lock_guard lock(all.mutex);
     auto& slot = all.borrowed[handle];
     auto context = slot.lock();

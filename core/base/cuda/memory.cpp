@@ -18,9 +18,12 @@ SharedEvent share(Event event) {
 }  // namespace
 
 std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::size_t size_bytes, StreamView stream) {
-    TRICODEC_EXPECT(!is_capturing(stream), unsupported,
-                    "the stream is captured in a CUDA graph, which would write this memory after it has other users; "
-                    "pass out=, memory that is kept as long as the graph");
+    expect_not_captured(stream);
+    return allocate_uncaptured(std::move(context), size_bytes, stream);
+}
+
+std::shared_ptr<Memory> Memory::allocate_uncaptured(std::shared_ptr<Context> context, std::size_t size_bytes,
+                                                    StreamView stream) {
     SizedPool& pool = context->device_pool();
     auto block = pool.take(size_bytes, stream);
     if (block.data == nullptr) fail_out_of_memory(*context, size_bytes, "a frame or a tensor");
@@ -33,7 +36,7 @@ std::shared_ptr<Memory> Memory::allocate(std::shared_ptr<Context> context, std::
     }
     memory->uses_.clear();
     // The next owner of the block waits for what `stream` waits for, even if nothing is ever written.
-    if (in_order) memory->written_on(stream);
+    if (in_order) memory->record_written(stream);
     return memory;
 }
 
@@ -63,7 +66,10 @@ Memory::~Memory() {
 }
 
 void Memory::written_on(StreamView stream) {
-    if (is_capturing(stream)) return;
+    if (!is_capturing(stream)) record_written(stream);
+}
+
+void Memory::record_written(StreamView stream) {
     auto event = share(Event::record(*context_, stream));
     std::lock_guard lock(mutex_);
     written_ = std::move(event);
@@ -119,6 +125,22 @@ void Memory::wait() const {
 bool Memory::ready() const {
     std::lock_guard lock(mutex_);
     return !written_ || written_->done();
+}
+
+void expect_not_captured(StreamView stream) {
+    TRICODEC_EXPECT(!is_capturing(stream), unsupported,
+                    "the stream is captured in a CUDA graph, which would write this memory after it has other users; "
+                    "pass out=, memory that is kept as long as the graph");
+}
+
+void MemoryUse::add(Memory& memory) {
+    if (is_captured_) return;
+    Context& context = *memory.context();
+    if (&context != recorded_in_) {
+        event_ = share(Event::record(context, stream_));
+        recorded_in_ = &context;
+    }
+    memory.used_until(event_);
 }
 
 }  // namespace tricodec::cuda

@@ -27,9 +27,12 @@ namespace tricodec::cuda {
 class Memory {
 public:
     /// Device memory of the context's pool, to be written by work on `stream`. Throws Error(out_of_memory) as
-    /// memory_report.h words it, Error(unsupported) while the stream is captured in a CUDA graph.
+    /// memory_report.h words it, and as expect_not_captured() does.
     [[nodiscard]] static std::shared_ptr<Memory> allocate(std::shared_ptr<Context> context, std::size_t size_bytes,
                                                           StreamView stream);
+    /// The same for a stream that expect_not_captured() has passed.
+    [[nodiscard]] static std::shared_ptr<Memory> allocate_uncaptured(std::shared_ptr<Context> context,
+                                                                     std::size_t size_bytes, StreamView stream);
     [[nodiscard]] static std::shared_ptr<Memory> allocate_pinned(std::shared_ptr<Context> context,
                                                                  std::size_t size_bytes);
     /// Device memory that `owner` keeps valid.
@@ -70,6 +73,7 @@ private:
           owner_(std::move(owner)),
           uses_(std::move(block.pending)) {}
 
+    void record_written(StreamView stream);
     void record_lent();
 
     std::shared_ptr<Context> context_;
@@ -82,6 +86,22 @@ private:
     std::vector<SharedEvent> uses_;  // the last of each stream
     bool lent_to_default_ = false;
     bool lent_to_others_ = false;
+};
+
+/// Throws Error(unsupported) while the stream is captured in a CUDA graph. It asks the driver.
+void expect_not_captured(StreamView stream);
+
+/// used_on() of several pieces of memory, with one question to the driver, and one event for each context.
+class MemoryUse {
+public:
+    explicit MemoryUse(StreamView stream) : stream_(stream), is_captured_(is_capturing(stream)) {}
+    void add(Memory& memory);
+
+private:
+    StreamView stream_;
+    bool is_captured_;
+    const Context* recorded_in_ = nullptr;
+    SharedEvent event_;
 };
 
 }  // namespace tricodec::cuda

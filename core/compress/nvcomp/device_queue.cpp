@@ -36,12 +36,16 @@ cuda::KernelSet& kernels() {
 }  // namespace
 
 DeviceQueue::DeviceQueue(std::shared_ptr<cuda::Context> context, StreamView stream, StagingAllocator staging)
-    : context_(std::move(context)), stream_(stream), staging_(std::move(staging)) {}
+    : context_(std::move(context)), stream_(stream), staging_(std::move(staging)) {
+    cuda::expect_not_captured(stream_);
+}
 
 DeviceQueue::~DeviceQueue() {
     try {
-        Buffer::used_on(buffers_, stream_);
-        Buffer::used_on(pinned_, stream_);
+        cuda::MemoryUse use(stream_);
+        for (const Memories* memories : {&memory_, &pinned_}) {
+            for (const auto& memory : *memories) use.add(*memory);
+        }
         if (!foreign_.empty()) wait();
     } catch (...) {
         // The GPU failed: the queued work will never use the memory.
@@ -49,21 +53,22 @@ DeviceQueue::~DeviceQueue() {
 }
 
 std::byte* DeviceQueue::allocate(std::size_t size_bytes) {
-    buffers_.push_back(Buffer::allocate(std::max<std::size_t>(size_bytes, 16), context_->device(), stream_));
-    return buffers_.back()->data();
+    memory_.push_back(cuda::Memory::allocate_uncaptured(context_, std::max<std::size_t>(size_bytes, 16), stream_));
+    return static_cast<std::byte*>(memory_.back()->data());
 }
 
 void DeviceQueue::release_from(std::size_t mark) {
-    Buffer::used_on(std::span(buffers_).subspan(mark), stream_);
-    buffers_.resize(mark);
+    cuda::MemoryUse use(stream_);
+    for (std::size_t i = mark; i < memory_.size(); ++i) use.add(*memory_[i]);
+    memory_.resize(mark);
 }
 
 void DeviceQueue::keep_last_of(std::size_t mark, const std::byte* kept) {
-    const auto found = std::find_if(buffers_.begin(), buffers_.end(), [&](const auto& b) { return b->data() == kept; });
+    const auto found = std::find_if(memory_.begin(), memory_.end(), [&](const auto& m) { return m->data() == kept; });
     const auto piece = *found;
-    buffers_.erase(found);
+    memory_.erase(found);
     release_from(mark);
-    buffers_.push_back(piece);
+    memory_.push_back(piece);
 }
 
 std::byte* DeviceQueue::pinned(std::size_t size_bytes) {
@@ -74,8 +79,8 @@ std::byte* DeviceQueue::pinned(std::size_t size_bytes) {
             return static_cast<std::byte*>(memory.data);
         }
     }
-    pinned_.push_back(Buffer::allocate_pinned(size, context_->device()));
-    return pinned_.back()->data();
+    pinned_.push_back(cuda::Memory::allocate_pinned(cuda::Context::primary(context_->device().index), size));
+    return static_cast<std::byte*>(pinned_.back()->data());
 }
 
 void DeviceQueue::send_bytes(void* to, const void* from, std::size_t size_bytes) const {

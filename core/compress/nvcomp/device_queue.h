@@ -9,8 +9,8 @@
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
+#include "base/cuda/memory.h"
 #include "compress/nvcomp/gather_copy.h"
-#include "tricodec/base/buffer.h"
 #include "tricodec/compress/compress.h"
 
 namespace tricodec::compress::nvcomp {
@@ -27,6 +27,7 @@ struct Staged {
 /// current on the calling thread, except in the destructor.
 class DeviceQueue {
 public:
+    /// Throws as cuda::expect_not_captured() does.
     DeviceQueue(std::shared_ptr<cuda::Context> context, StreamView stream, StagingAllocator staging = {});
     ~DeviceQueue();
     DeviceQueue(const DeviceQueue&) = delete;
@@ -38,7 +39,7 @@ public:
     /// Device memory for the lifetime of the queue.
     [[nodiscard]] std::byte* allocate(std::size_t size_bytes);
     /// Releases the memory allocated since mark(), so that the next sub-batch uses it again.
-    [[nodiscard]] std::size_t mark() const noexcept { return buffers_.size(); }
+    [[nodiscard]] std::size_t mark() const noexcept { return memory_.size(); }
     void release_from(std::size_t mark);
     /// The same, except for the memory at `kept`.
     void keep_last_of(std::size_t mark, const std::byte* kept);
@@ -92,6 +93,8 @@ public:
     [[nodiscard]] std::size_t memory_budget(std::size_t wanted, std::size_t least) const;
 
 private:
+    using Memories = std::vector<std::shared_ptr<cuda::Memory>>;
+
     [[nodiscard]] std::byte* pinned(std::size_t size_bytes);
     void send_bytes(void* to, const void* from, std::size_t size_bytes) const;
     void fetch_bytes(void* to, const void* from, std::size_t size_bytes) const;
@@ -100,8 +103,8 @@ private:
     std::shared_ptr<cuda::Context> context_;
     StreamView stream_;
     StagingAllocator staging_;
-    std::vector<std::shared_ptr<Buffer>> buffers_;
-    std::vector<std::shared_ptr<Buffer>> pinned_;
+    Memories memory_;
+    Memories pinned_;
     std::vector<std::shared_ptr<void>> foreign_;  // from the caller's allocator, without stream order
 };
 

@@ -38,6 +38,7 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
     const std::size_t alignment = chunk_alignment(options);
     const Compression algorithm = options.algorithm;
     std::vector<Chunk> chunks;
+    chunks.reserve(inputs.size());
     std::vector<GatherCopy> staged;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const ByteView input = inputs[i];

@@ -18,6 +18,7 @@ constexpr std::size_t kPeekBytes = 1024;  // header, options and the table of up
 std::vector<ByteView> peek(std::span<const ByteView> streams, DeviceQueue& queue) {
     std::byte* staging = queue.allocate(streams.size() * kPeekBytes);
     std::vector<GatherCopy> copies;
+    copies.reserve(streams.size());
     for (std::size_t i = 0; i < streams.size(); ++i) {
         copies.push_back({address(streams[i].data()), address(staging + i * kPeekBytes),
                           std::min(streams[i].size(), kPeekBytes), 0});
@@ -26,6 +27,7 @@ std::vector<ByteView> peek(std::span<const ByteView> streams, DeviceQueue& queue
     const std::byte* host = queue.download(staging, streams.size() * kPeekBytes);
     queue.wait();
     std::vector<ByteView> starts;
+    starts.reserve(streams.size());
     for (std::size_t i = 0; i < streams.size(); ++i) {
         starts.emplace_back(host + i * kPeekBytes, std::min(streams[i].size(), kPeekBytes));
     }
@@ -174,6 +176,7 @@ std::vector<Opened> open(const GpuEngine& engine, std::span<const ByteView> stre
     } else {
         const std::vector<ByteView> starts = peek(streams, queue);
         std::vector<Container> containers;
+        if (native) containers.reserve(streams.size());
         for (std::size_t i = 0; i < streams.size(); ++i) {
             try {
                 if (native) {
@@ -209,6 +212,7 @@ DecompressJob::DecompressJob(std::shared_ptr<const GpuEngine> engine, std::span<
     const cuda::ContextScope scope(*context_);
     const std::vector<Opened> opened = open(*engine_, streams, queue_);
     std::vector<std::size_t> totals;
+    totals.reserve(opened.size());
     for (const Opened& item : opened) totals.push_back(item.uncompressed_bytes);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         try {

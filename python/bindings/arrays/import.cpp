@@ -287,6 +287,7 @@ ArrayView import_dlpack(const py::object& source, const ImportOptions& options) 
 
 ArrayView import_array(const py::object& source, const ImportOptions& options) {
     if (py::isinstance<py::array>(source)) return import_numpy(py::reinterpret_borrow<py::array>(source));
+    if (PyBytes_CheckExact(source.ptr()) != 0) return import_buffer(source, options.name);  // has no other protocol
     if (PyCapsule_CheckExact(source.ptr()) != 0 || has_dlpack(source)) return import_dlpack(source, options);
     if (py::hasattr(source, "__cuda_array_interface__")) return import_cuda_interface(source, options);
     if (PyObject_CheckBuffer(source.ptr()) != 0) return import_buffer(source, options.name);

@@ -47,18 +47,18 @@ CodecOptions to_codec_options(const py::dict& options) {
     return result;
 }
 
-/// An array in host memory, and its bytes.
-struct HostSource {
-    explicit HostSource(const py::object& source) : array(contiguous(to_array(source))) {
-        if (array->device.kind == Device::Kind::cuda) {
-            throw py::value_error("the array is on " + array->device.to_string() + "; use cpu()");
-        }
-        bytes = {array->data, static_cast<std::size_t>(array->size() * array->itemsize)};
-    }
+/// A C-contiguous array in host memory: itself, or a copy. Throws Error(device) if that could not be made.
+ArrayPtr on_host(const ArrayPtr& given) {
+    if (!given->on_gpu()) return contiguous(given);
+    ArrayPtr copy = copied_to(given, {}, given->stream, true);
+    TRICODEC_EXPECT(copy != nullptr, device,
+                    "the array on " + given->device.to_string() + " could not be copied to the CPU; the log says why");
+    return copy;
+}
 
-    ArrayPtr array;
-    ByteView bytes;
-};
+ByteView bytes_of(const CompressArray& array) {
+    return {array.data, static_cast<std::size_t>(array.size() * array.itemsize)};
+}
 
 /// Gives each output memory for the worst case. False if memory of the caller is smaller, which may suffice, or if the
 /// caller has an allocator, which is asked for the size of the result.
@@ -109,14 +109,15 @@ public:
 
     Arrays encode(const py::sequence& sources, const py::object& outs, const py::object& input_consumed) const {
         Inputs inputs = to_inputs(sources);
-        const auto consumed = to_consumed_event(input_consumed, inputs.origin);
+        const auto consumed = to_consumed(input_consumed, inputs);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
         if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
-        Unlocked unlocked;
         if (on_cpu()) {
             encode_on_cpu(inputs.views, outputs, outs.is_none());
+            if (outs.is_none()) move_back(inputs, outputs);
             return outputs;
         }
+        const Unlocked unlocked;
         wait_for(inputs);
         auto work = codec_.start_compress(inputs.views, stream());
         release(inputs, consumed);
@@ -131,7 +132,7 @@ public:
     Arrays decode(const py::sequence& sources, const std::string& data_type, const py::object& outs,
                   const py::object& sizes, const py::object& input_consumed) const {
         Inputs inputs = to_inputs(sources);
-        const auto consumed = to_consumed_event(input_consumed, inputs.origin);
+        const auto consumed = to_consumed(input_consumed, inputs);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
         if (!outs.is_none()) expect_apart(inputs.arrays, outputs);
         const std::vector<std::size_t> expected = to_sizes(sizes, inputs.views.size());
@@ -147,6 +148,7 @@ public:
         }
         set_element_type(outputs, data_type);
         if (!on_cpu() && outs.is_none()) set_pending(outputs, std::move(work));
+        if (outs.is_none()) move_back(inputs, outputs);
         return outputs;
     }
 
@@ -158,13 +160,13 @@ public:
     }
 
     ArrayPtr decode_range(const py::object& source, std::uint64_t start, std::uint64_t stop) const {
-        const HostSource input(source);
+        const ArrayPtr input = on_host(to_array(source));
         if (stop < start)
             throw py::value_error("the range from " + std::to_string(start) + " to " + std::to_string(stop) +
                                   " ends before it starts");
         Unlocked unlocked;
         ArrayPtr output;
-        codec_.decompress_range(input.bytes, start, stop, [&](std::size_t, std::size_t size) {
+        codec_.decompress_range(bytes_of(*input), start, stop, [&](std::size_t, std::size_t size) {
             output = new_array(size);
             return MutableBytes(output->data, output->capacity);
         });
@@ -172,8 +174,8 @@ public:
     }
 
     py::dict inspect(const py::object& source) const {
-        const HostSource input(source);
-        const CompressedInfo info = codec_.inspect(input.bytes);
+        const ArrayPtr input = on_host(to_array(source));
+        const CompressedInfo info = codec_.inspect(bytes_of(*input));
         py::dict result;
         result["algorithm"] = std::string(to_string(info.algorithm));
         result["uncompressed_bytes"] = info.uncompressed_bytes;
@@ -193,7 +195,8 @@ private:
         Arrays arrays;
         std::vector<ByteView> views;
         std::vector<std::shared_ptr<Buffer>> buffers;
-        Device origin;  ///< where the sources are; if some are on the GPU, that
+        Device origin{};             ///< where the sources are; if some are on the GPU, that
+        std::vector<Device> places;  ///< of a codec on the CPU: where each is, if one is on a GPU
     };
 
     static StagingAllocator staging(int gpu) {
@@ -207,6 +210,7 @@ private:
     }
 
     void encode_on_cpu(std::span<const ByteView> inputs, Arrays& outputs, bool may_trim) const {
+        const Unlocked unlocked;
         if (!provide_worst_case(codec_, inputs, outputs)) {
             ResultPlaces places(target_, outputs);
             return codec_.compress(inputs, BatchPlacer(std::ref(places)));
@@ -220,29 +224,56 @@ private:
 
     Inputs to_inputs(const py::sequence& sources) const {
         Inputs inputs;
-        inputs.views.reserve(sources.size());
-        for (ArrayPtr& given : to_arrays(sources)) {
-            ArrayPtr array = contiguous(given);
-            const auto size = static_cast<std::size_t>(array->size() * array->itemsize);
-            if (array->device.kind == Device::Kind::cuda) inputs.origin = array->device;
-            if (array->device.kind == Device::Kind::cpu && !on_cpu()) {
-                ArrayPtr copy = new_array(size, device(), stream());
-                copy_bytes(copy->data, copy->device, array->data, array->device, size, stream(), true);
-                array = std::move(copy);
-            } else if (array->device != device()) {
-                throw py::value_error("the array is on " + array->device.to_string() + ", the codec on " +
-                                      device().to_string() + "; use cpu(), or a codec for that device");
+        inputs.arrays = to_arrays(sources);
+        inputs.views.reserve(inputs.arrays.size());
+        for (ArrayPtr& array : inputs.arrays) {
+            if (array->on_gpu()) {
+                inputs.origin = array->device;
+                if (on_cpu()) inputs.places.resize(inputs.arrays.size());
             }
-            inputs.views.emplace_back(array->data, size);
-            inputs.arrays.push_back(std::move(array));
+            if (!inputs.places.empty()) inputs.places[inputs.views.size()] = array->device;
+            array = on_cpu() ? on_host(array) : on_this_gpu(array);
+            inputs.views.push_back(bytes_of(*array));
         }
         return inputs;
+    }
+
+    ArrayPtr on_this_gpu(const ArrayPtr& given) const {
+        ArrayPtr array = contiguous(given);
+        if (!array->on_gpu()) {
+            ArrayPtr copy = new_array(bytes_of(*array).size(), device(), stream());
+            copy_bytes(copy->data, copy->device, array->data, array->device, copy->capacity, stream(), true);
+            return copy;
+        }
+        if (array->device != device()) {
+            throw py::value_error("the array is on " + array->device.to_string() + ", the codec on " +
+                                  device().to_string() + "; use cpu(), or a codec for that device");
+        }
+        return array;
+    }
+
+    /// The event of `input_consumed`. On the CPU it is recorded here, after the copies to the host.
+    std::optional<EventView> to_consumed(const py::object& input_consumed, const Inputs& inputs) const {
+        const auto consumed = to_consumed_event(input_consumed, inputs.origin);
+        if (!consumed || !on_cpu()) return consumed;
+        const Unlocked unlocked;
+        record_event(*consumed, thread_stream(inputs.origin), inputs.origin.index);
+        return std::nullopt;
+    }
+
+    /// The results of sources that were on a GPU go there, if they can be copied.
+    static void move_back(const Inputs& inputs, Arrays& outputs) {
+        for (std::size_t i = 0; i < inputs.places.size(); ++i) {
+            if (inputs.places[i].kind == Device::Kind::cpu) continue;
+            if (ArrayPtr copy = copied_to(outputs[i], inputs.places[i], {}, true)) outputs[i] = std::move(copy);
+        }
     }
 
     /// Work on the codec's stream waits until the sources are complete.
     void wait_for(Inputs& inputs) const {
         if (on_cpu()) return;
         const Buffer* before = nullptr;
+        inputs.buffers.reserve(inputs.arrays.size());
         for (const ArrayPtr& array : inputs.arrays) {
             auto buffer = array->buffer;
             if (buffer == nullptr && array->capacity > 0) {
@@ -295,19 +326,6 @@ void bind_codec(py::module_& module) {
         .def("inspect", &ArrayCodec::inspect, py::arg("source"),
              "The properties of a compressed array in host memory, a dict.");
     module.def(
-        "record_consumed",
-        [](const py::object& event, const py::sequence& arrays) {
-            Device input;
-            for (const ArrayPtr& array : to_arrays(arrays)) {
-                if (array->on_gpu()) input = array->device;
-            }
-            const auto consumed = to_consumed_event(event, input);
-            const Unlocked unlocked;
-            if (consumed) record_event(*consumed, thread_stream(input), input.index);
-        },
-        py::arg("event"), py::arg("arrays"),
-        "Records an event of `input_consumed` for arrays that were copied to the host, on a stream of this thread.");
-    module.def(
         "make_npy_header",
         [](const std::string& typestr, const std::vector<std::int64_t>& shape) {
             const auto header = make_npy_header(typestr, shape);
@@ -317,9 +335,9 @@ void bind_codec(py::module_& module) {
     module.def(
         "read_npy_header",
         [](const py::object& source) {
-            const HostSource file(source);
-            const NpyHeader header =
-                read_npy_header(file.bytes.first(std::min(file.bytes.size(), kLargestNpyHeader)), file.bytes.size());
+            const ArrayPtr array = on_host(to_array(source));
+            const ByteView file = bytes_of(*array);
+            const NpyHeader header = read_npy_header(file.first(std::min(file.size(), kLargestNpyHeader)), file.size());
             return py::make_tuple(header.typestr, py::tuple(py::cast(header.shape)), header.header_bytes);
         },
         py::arg("source"),

@@ -53,36 +53,11 @@ py::capsule export_array(const CompressArray& array, const py::object& stream, c
     return to_dlpack(array, named, max_version, dl_device, copy);
 }
 
-/// A contiguous copy on `device`, made on one of the GPU's streams. If memory or the copy fails it is None, and the log
-/// says why.
-py::object copied_to(const ArrayPtr& array, Device device, StreamView stream, bool wait) {
-    const ArrayPtr source = contiguous(array);
-    try {
-        ArrayPtr copy = new_array(static_cast<std::size_t>(source->size() * source->itemsize), device,
-                                  device.kind == Device::Kind::cpu ? StreamView{} : stream);
-        {
-            Unlocked unlocked;
-            if (source->buffer) source->buffer->wait_on(stream);
-            copy_bytes(copy->data, copy->device, source->data, source->device, copy->capacity, stream, wait);
-            if (copy->buffer) copy->buffer->written_on(stream);
-        }
-        copy->typestr = source->typestr;
-        copy->itemsize = source->itemsize;
-        copy->shape = source->shape;
-        copy->strides = source->strides;
-        return py::cast(copy);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::out_of_memory && error.code() != ErrorCode::device) throw;
-        log(LogLevel::warning, "the array could not be copied to " + device.to_string() + ": " + error.what());
-        return py::none();
-    }
-}
-
 py::object to_cpu(const py::object& self) {
     const auto array = self.cast<ArrayPtr>();
     array->touch();
     if (array->device.kind == Device::Kind::cpu) return self;
-    return copied_to(array, {}, array->stream, true);
+    return py::cast(copied_to(array, {}, array->stream, true));
 }
 
 py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stream) {
@@ -90,7 +65,8 @@ py::object to_cuda(const py::object& self, bool synchronize, std::uintptr_t stre
     array->touch();
     if (array->device.kind == Device::Kind::cuda) return self;
     if (!gpu_present()) return py::none();
-    return copied_to(array, {Device::Kind::cuda, CudaStream::borrow(stream)->device_index()}, {stream}, synchronize);
+    const Device device{Device::Kind::cuda, CudaStream::borrow(stream)->device_index()};
+    return py::cast(copied_to(array, device, {stream}, synchronize));
 }
 
 }  // namespace
@@ -169,6 +145,29 @@ void set_element_type(std::span<const ArrayPtr> arrays, const std::string& types
 
 ArrayPtr contiguous(const ArrayPtr& array) {
     return array->is_contiguous() ? array : wrapped(contiguous_view(*array));
+}
+
+ArrayPtr copied_to(const ArrayPtr& array, Device device, StreamView stream, bool wait) {
+    const ArrayPtr source = contiguous(array);
+    try {
+        ArrayPtr copy = new_array(static_cast<std::size_t>(source->size() * source->itemsize), device,
+                                  device.kind == Device::Kind::cpu ? StreamView{} : stream);
+        {
+            Unlocked unlocked;
+            if (source->buffer) source->buffer->wait_on(stream);
+            copy_bytes(copy->data, copy->device, source->data, source->device, copy->capacity, stream, wait);
+            if (copy->buffer) copy->buffer->written_on(stream);
+        }
+        copy->typestr = source->typestr;
+        copy->itemsize = source->itemsize;
+        copy->shape = source->shape;
+        copy->strides = source->strides;
+        return copy;
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::out_of_memory && error.code() != ErrorCode::device) throw;
+        log(LogLevel::warning, "the array could not be copied to " + device.to_string() + ": " + error.what());
+        return nullptr;
+    }
 }
 
 bool gpu_present() {

@@ -44,4 +44,8 @@ void set_element_type(std::span<const std::shared_ptr<CompressArray>> arrays, co
 /// A C-contiguous array with the same elements: itself, or a copy.
 [[nodiscard]] ArrayPtr contiguous(const ArrayPtr& array);
 
+/// A contiguous copy on `device`, made on one of the GPU's streams. If memory or the copy fails it is null, and the log
+/// says why. The interpreter's lock is held.
+[[nodiscard]] ArrayPtr copied_to(const ArrayPtr& array, Device device, StreamView stream, bool wait);
+
 }  // namespace tricodec::python

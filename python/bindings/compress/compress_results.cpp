@@ -217,7 +217,7 @@ void mark_written(const ResultTarget& target, const Arrays& outputs) {
     const Buffer* before = nullptr;
     for (const ArrayPtr& output : outputs) {
         if (output == nullptr) continue;
-        output->stream_owner = target.stream;
+        if (output->stream_owner != target.stream) output->stream_owner = target.stream;
         if (output->buffer == nullptr && output->capacity > 0) {
             output->buffer = Buffer::borrow(output->data, output->capacity, output->memory, target.device, stream);
         }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
@@ -13,7 +13,7 @@ from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array
 from tricodec.compress._batch import BatchArray, only
-from tricodec.compress._device import all_on_host, back_to_gpu, choose_gpu, make_native, on_host
+from tricodec.compress._device import choose_gpu, make_native, on_host
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
 from tricodec.compress._options import Options, parse
@@ -182,10 +182,12 @@ class Codec:
             TypeError: for objects that are not arrays.
         """
         self._expect_config(compression_config, CompressConfig, "compression_config")
-        source = only("encode", array=array, srcs=srcs, array_s=array_s)
-        if _is_batch(source):
-            return self._encode(source, out, input_consumed)
-        return self._encode((source,), None if out is None else (out,), input_consumed)[0]
+        if array is None or srcs is not None or array_s is not None:
+            array = only("encode", array=array, srcs=srcs, array_s=array_s)
+        native = self._open()
+        if _is_batch(array):
+            return BatchArray(native.encode(array, out, input_consumed))
+        return native.encode((array,), None if out is None else (out,), input_consumed)[0]
 
     @overload
     def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
@@ -229,10 +231,12 @@ class Codec:
         self._expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
         data_type = getattr(data_type, "str", data_type)
-        source = only("decode", src=src, srcs=srcs)
-        if _is_batch(source):
-            return self._decode(source, data_type, out, sizes, input_consumed)
-        return self._decode((source,), data_type, None if out is None else (out,), sizes, input_consumed)[0]
+        if src is None or srcs is not None:
+            src = only("decode", src=src, srcs=srcs)
+        native = self._open()
+        if _is_batch(src):
+            return BatchArray(native.decode(src, data_type, out, sizes, input_consumed))
+        return native.decode((src,), data_type, None if out is None else (out,), sizes, input_consumed)[0]
 
     @overload
     def encode_npy(self, array_s: list[Any]) -> list[Array]: ...
@@ -300,7 +304,7 @@ class Codec:
             CorruptDataError: if the bytes are damaged.
             RefusedError: if the chunks that hold the range expand to more than the limit max_output_bytes.
         """
-        return self._open().decode_range(_as_host(src), operator.index(start), operator.index(stop))
+        return self._open().decode_range(src, operator.index(start), operator.index(stop))
 
     def inspect(self, src: Any) -> StreamInfo:
         """The properties of compressed bytes. Nothing is decompressed, but a raw stream may be read to its end.
@@ -309,7 +313,7 @@ class Codec:
             CorruptDataError: if the header or the chunk table is damaged.
             RefusedError: if a raw stream expands to more than the limit max_output_bytes, where the walk ends.
         """
-        return StreamInfo(**self._open().inspect(_as_host(src)))
+        return StreamInfo(**self._open().inspect(src))
 
     @overload
     def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig: ...
@@ -379,8 +383,7 @@ class Codec:
             CorruptDataError: if the bytes are damaged.
             UnsupportedError: if this machine cannot decompress them.
         """
-        native = self._open()
-        return native.decompressed_bytes(source if self._gpu is not None else _as_host(source))
+        return self._open().decompressed_bytes(source)
 
     def get_required_compression_alignment(self) -> int:
         """8: inputs and outputs of `encode` at multiples of 8 bytes are not copied first. Others are accepted too."""
@@ -411,38 +414,6 @@ class Codec:
             raise ValueError("this Codec was closed by its with block; make a new one")
         return self._native
 
-    def _encode(self, sources: Sequence[Any], outs: Sequence[Any] | None, consumed: Event | None) -> BatchArray:
-        native = self._open()
-        return self._run(lambda arrays, event: native.encode(arrays, outs, event), sources, outs, consumed)
-
-    def _decode(
-        self,
-        sources: Sequence[Any],
-        data_type: str,
-        outs: Sequence[Any] | None,
-        sizes: Sequence[int] | None,
-        consumed: Event | None,
-    ) -> BatchArray:
-        native = self._open()
-        return self._run(
-            lambda arrays, event: native.decode(arrays, data_type, outs, sizes, event), sources, outs, consumed
-        )
-
-    def _run(
-        self,
-        work: Callable[[Sequence[Any], Event | None], list[Array]],
-        sources: Sequence[Any],
-        outs: Sequence[Any] | None,
-        consumed: Event | None,
-    ) -> BatchArray:
-        if self._gpu is not None:
-            return BatchArray(work(sources, consumed))
-        hosts, moved = all_on_host(sources)
-        if consumed is not None:
-            _tricodec.record_consumed(consumed, sources)
-        results = work(hosts, None)
-        return BatchArray(results if outs is not None else back_to_gpu(results, moved))
-
     @staticmethod
     def _expect_config(config: Any, kind: type, name: str) -> None:
         if config is not None and not isinstance(config, kind):
@@ -452,10 +423,6 @@ class Codec:
     def options(self) -> Options:
         """The keywords' values, with defaults."""
         return self._options
-
-
-def _as_host(source: Any) -> Array:
-    return on_host(as_array(source))
 
 
 def _is_batch(value: Any) -> bool:

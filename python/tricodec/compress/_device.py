@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
-from tricodec._tricodec import as_array
-from tricodec.compress._enums import ArrayBufferKind, ChecksumPolicy
+from tricodec.compress._enums import ChecksumPolicy
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._options import Options
 from tricodec.errors import DeviceError
@@ -132,15 +129,3 @@ def on_host(array: Array) -> Array:
     if host is None:
         raise DeviceError(f"{array!r} could not be copied to the CPU; the log says why")
     return host
-
-
-def all_on_host(sources: Sequence[Any]) -> tuple[list[Array], list[bool]]:
-    """The arrays in host memory, and which of them were copied from a GPU."""
-    arrays = [as_array(source) for source in sources]
-    moved = [array.buffer_kind is ArrayBufferKind.STRIDED_DEVICE for array in arrays]
-    return [on_host(array) for array in arrays], moved
-
-
-def back_to_gpu(results: list[Array], moved: list[bool]) -> list[Array]:
-    """The results of sources that were on a GPU as arrays there, if they can be copied."""
-    return [(array.cuda() or array) if was else array for array, was in zip(results, moved, strict=True)]
