@@ -8,6 +8,7 @@ answer for the request. So what cannot fit is refused before it is sent.
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import triton_python_backend_utils as pb_utils
 _FOLDER = Path("/dev/shm")
 _MARGIN_BYTES = 16 << 20
 _MARGIN_OF_MESSAGES = 1 << 16
+_PATIENCE_SECONDS = 1.0
+_POLL_SECONDS = 0.02
 _REMEDY = "request less, or give the server more shared memory (--shm-size of its container)"
 
 
@@ -44,10 +47,16 @@ def take_room(tensors: list[Any]) -> bool:
 
     Sending itself may fail only once, and its client then gets no reason. As inputs of a call the tensors take the same
     memory, and keep it. One more leaves room for what goes with them. Triton refuses the call: no model has no name.
+    Other answers give their memory back when they have been sent, so this waits for a while.
     """
     inputs = [*tensors, pb_utils.Tensor("MARGIN", np.empty(_MARGIN_OF_MESSAGES, np.uint8))]
-    refusal = pb_utils.InferenceRequest(model_name="", requested_output_names=[], inputs=inputs).exec().error()
-    return not names_memory(refusal)
+    call = pb_utils.InferenceRequest(model_name="", requested_output_names=[], inputs=inputs)
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while names_memory(call.exec().error()):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
 
 
 def names_memory(error: Any) -> bool:
