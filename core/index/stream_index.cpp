@@ -38,12 +38,14 @@ StreamIndex StreamIndex::from_contents(Contents contents) {
 }
 
 void StreamIndex::sort_positions() {
+    by_pos_.reserve(packets_.size());
     for (std::int64_t k = 0; k < num_packets(); ++k) by_pos_.emplace_back(packet(k).pos, k);
     std::sort(by_pos_.begin(), by_pos_.end());
 }
 
 void StreamIndex::predict() {
     frames_.clear();
+    frames_.reserve(packets_.size());
     for (std::int64_t k = 0; k < num_packets(); ++k) {
         if (packet(k).shows_frame) frames_.push_back({k, packet(k).pts, packet(k).duration});
     }

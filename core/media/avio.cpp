@@ -52,7 +52,8 @@ bool index_goes_back(const AVFormatContext& context) {
 }
 
 AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
-    : reader_(std::make_unique<CountingReader>(source.open())),
+    : source_(source),
+      reader_(std::make_unique<CountingReader>(source.open())),
       spool_(source.forward_spool()),
       claims_(source.name(), [this] { return size_bytes(); }) {
     const int size = buffer_bytes > 0 ? buffer_bytes : kReadBytes;
@@ -68,6 +69,15 @@ AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
 
 std::optional<std::int64_t> AvioReader::size_bytes() const {
     return spool_ ? spool_->known_size_bytes() : reader_->size_bytes();
+}
+
+std::function<std::shared_ptr<ByteReader>()> AvioReader::opener() const {
+    if (source_.path().empty()) return {};
+    return [source = source_, count = reader_->count()] {
+        const auto reader = std::make_shared<CountingReader>(source.open());
+        const auto counted = [reader, count](const ByteReader*) { *count += reader->num_bytes_read(); };
+        return std::shared_ptr<ByteReader>(reader.get(), counted);
+    };
 }
 
 void AvioReader::set_format(const AVInputFormat& format) {

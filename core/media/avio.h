@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,10 +32,11 @@ int refuse_to_open(AVFormatContext* context, AVIOContext** io, const char* url, 
 /// A reader that counts the bytes it gives.
 class CountingReader final : public ByteReader {
 public:
+    using Count = std::shared_ptr<std::atomic<std::int64_t>>;
     explicit CountingReader(std::shared_ptr<ByteReader> reader) : reader_(std::move(reader)) {}
     std::size_t read(std::span<std::byte> out) override {
         const auto count = reader_->read(out);
-        num_bytes_read_ += static_cast<std::int64_t>(count);
+        *num_bytes_read_ += static_cast<std::int64_t>(count);
         return count;
     }
     void seek(std::int64_t position) override { reader_->seek(position); }
@@ -41,11 +44,12 @@ public:
     [[nodiscard]] bool seekable() const override { return reader_->seekable(); }
     [[nodiscard]] bool fetches_ahead() const override { return reader_->fetches_ahead(); }
     void will_read(std::span<const ByteRange> ranges) override { reader_->will_read(ranges); }
-    [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return num_bytes_read_; }
+    [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return *num_bytes_read_; }
+    [[nodiscard]] const Count& count() const noexcept { return num_bytes_read_; }
 
 private:
     std::shared_ptr<ByteReader> reader_;
-    std::int64_t num_bytes_read_ = 0;
+    Count num_bytes_read_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
 /// A source as libavformat reads it. It keeps exceptions of the reader, because they cannot cross C code.
@@ -78,6 +82,8 @@ public:
     }
     [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return reader_->num_bytes_read(); }
     [[nodiscard]] ByteReader& reader() const noexcept { return *reader_; }
+    /// Opens a file once more, for another thread; what it has read counts here when it ends. Empty if it is no file.
+    [[nodiscard]] std::function<std::shared_ptr<ByteReader>()> opener() const;
     /// Throws the exception that the reader threw during the last calls of libavformat, if any.
     void rethrow();
 
@@ -88,6 +94,7 @@ private:
 
     void expect_honest_claims(std::span<const std::byte> bytes);
 
+    MediaSource source_;
     std::unique_ptr<CountingReader> reader_;
     std::shared_ptr<Spool> spool_;  // for a source that is read in order
     SampleClaims claims_;

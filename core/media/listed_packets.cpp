@@ -131,7 +131,8 @@ std::vector<ListedPacket> list_blocks(AVStream& stream, const std::optional<Matr
 
 std::vector<ListedPacket> list_matroska(InputContext& input, AVStream& stream) {
     const auto number = video_number(input, stream);
-    return list_blocks(stream, input.look([&](ByteReader& reader) { return read_matroska_blocks(reader, number); }));
+    return list_blocks(
+        stream, input.look([&](ByteReader& reader) { return read_matroska_blocks(reader, number, input.opener()); }));
 }
 
 /// Note [Predicted packets]

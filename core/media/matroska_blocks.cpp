@@ -7,11 +7,13 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "media/bit_reader.h"
 #include "media/byte_window.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/base/thread_pool.h"
 
 // Note [Walking blocks]: Matroska has no table of its frames: Cues lists key frames, without how many frames lie
 // between them. But each block begins with its track, time and key flag, and its length leads to the next one. So the
@@ -26,6 +28,8 @@ constexpr std::int64_t kLargestHeaders = std::int64_t{16} << 20;
 constexpr std::int64_t kUnknown = -1;
 constexpr std::uint64_t kFarthest = std::uint64_t{1} << 62;
 constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
+constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // at least, of what a thread takes at a time
+constexpr int kMostThreads = 16;
 
 // RFC 9559, 5.1
 enum Id : std::uint32_t {
@@ -285,7 +289,7 @@ private:
             }
             position = *next;
         }
-        return !head_only;
+        return !head_only && position == end;
     }
 
     void take_seek_head(Bytes payload) {
@@ -321,7 +325,7 @@ private:
         if (!track_) return std::nullopt;
         time_.reset();
         while (position < end) {
-            check_interrupt();
+            if (++num_elements_ % kElementsBetweenChecks == 0) check_interrupt();
             const auto element = element_at(position);
             if (!element) return std::nullopt;
             if (is_open && is_level_1(element->id)) return position;
@@ -386,7 +390,7 @@ private:
         constexpr int kLacing = 0x06;
         if (!time_ || *time_ + offset < 0 || num_bytes < 1 || (flags & kLacing) != 0 || duration > kFarthest)
             return false;
-        if (static_cast<std::int64_t>(found_.blocks.size()) >= limits().max_packets) return false;
+        if (static_cast<std::int64_t>(found_.blocks.size()) >= most_blocks_) return false;
         if (duration == 0) duration = track_->default_duration / scale_;
         found_.blocks.push_back({.pts = *time_ + offset,
                                  .duration = static_cast<std::int64_t>(duration),
@@ -398,8 +402,12 @@ private:
         return true;
     }
 
+    static constexpr std::int64_t kElementsBetweenChecks = 256;
+
     ByteWindow bytes_;
     std::size_t video_stream_;
+    std::int64_t most_blocks_ = limits().max_packets;
+    std::int64_t num_elements_ = 0;
     std::uint64_t scale_ = 1'000'000;
     std::optional<Track> track_;
     std::int64_t begin_ = 0;            // of what is in the segment
@@ -409,9 +417,42 @@ private:
     MatroskaBlocks found_;
 };
 
+/// The blocks of a large file by several threads: each walks the clusters of some GOPs that Cues lists, and must reach
+/// those of the next thread exactly. So the blocks are those of one walk. Nothing if something leaves doubt.
+std::optional<MatroskaBlocks> walk_in_parts(ByteReader& reader, std::size_t video_stream,
+                                            const std::function<std::shared_ptr<ByteReader>()>& open) {
+    const auto size = reader.size_bytes().value_or(0);
+    const auto num_threads = std::min(available_cores(), kMostThreads);
+    const auto num_parts = std::min<std::int64_t>(size / kPartBytes, 4 * num_threads);  // threads are not equally fast
+    if (num_threads < 2 || num_parts < 2 || !open) return std::nullopt;
+    const auto cues = Walk(reader, video_stream).cues();
+    if (!cues || std::ssize(cues->gops) < num_parts) return std::nullopt;
+    std::vector<std::optional<MatroskaBlocks>> parts(static_cast<std::size_t>(num_parts));
+    std::vector<std::function<void()>> tasks;
+    for (std::int64_t p = 0; p < num_parts; ++p) {
+        const auto begin_of = [&](std::int64_t part) {
+            const auto gop = static_cast<std::size_t>(part * std::ssize(cues->gops) / num_parts);
+            return part == num_parts ? size : cues->gops[gop].clusters.offset;
+        };
+        const ByteRange range{begin_of(p), begin_of(p + 1) - begin_of(p)};
+        tasks.emplace_back([&part = parts[static_cast<std::size_t>(p)], range, video_stream, &open] {
+            part = Walk(*open(), video_stream).run({&range, 1});
+        });
+    }
+    run_parallel(tasks, num_threads);
+    MatroskaBlocks all{cues->tick, {}};
+    for (const auto& part : parts) {
+        if (!part || part->tick.num != all.tick.num) return std::nullopt;
+        all.blocks.insert(all.blocks.end(), part->blocks.begin(), part->blocks.end());
+    }
+    return all;
+}
+
 }  // namespace
 
-std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream) {
+std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream,
+                                                   const std::function<std::shared_ptr<ByteReader>()>& open) {
+    if (auto blocks = walk_in_parts(reader, video_stream, open)) return blocks;
     return Walk(reader, video_stream).run();
 }
 

@@ -97,6 +97,31 @@ def test_a_list_gives_the_numbers_of_the_packets_without_reading_them(clips: Pat
         assert taken <= 1.15 * needed
 
 
+@pytest.mark.parametrize("cues", ["right", "wrong"])
+def test_a_large_matroska_file_is_listed_in_parts(clips: Path, tmp_path: Path, cues: str) -> None:
+    path = tmp_path / "large.mkv"
+    clip = clips / "h264.mp4"
+    loops = (48 << 20) // clip.stat().st_size  # each thread has 16 MB at least
+    ffmpeg("-stream_loop", str(loops), "-i", clip, "-c", "copy", path)
+    if cues == "wrong":  # a part begins in the middle of a cluster
+        data = bytearray(path.read_bytes())
+        begin = data.rindex(bytes.fromhex("1c53bb6b"))
+        points = [at for at in range(begin, len(data) - 1) if data[at : at + 2] in (b"\xf1\x83", b"\xf1\x84")]
+        assert len(points) >= 16
+        for at in points[2:]:
+            size = data[at + 1] - 0x80
+            place = int.from_bytes(data[at + 2 : at + 2 + size], "big") + 1000
+            data[at + 2 : at + 2 + size] = place.to_bytes(size, "big")
+        path.write_bytes(data)
+    with (
+        tricodec.FrameReader(path, device="cpu", index="container") as reader,
+        tricodec.FrameReader(path, device="cpu", index="packets") as whole,
+    ):
+        assert facts(reader) == facts(whole)
+        assert len(reader) == FRAMES * (loops + 1)
+        assert reader.stats.bytes_read < 0.2 * path.stat().st_size
+
+
 @pytest.mark.parametrize(
     "name", ["fragments with sidx", "CMAF in chunks", "Matroska of HEVC", "Matroska as a live stream", "AVI of MJPEG"]
 )
