@@ -33,6 +33,11 @@ from tricodec.triton_backend.runtime.trace import trace_id
 Item = tuple[Any, Task]
 """The bytes of a row of the batch, and its task."""
 
+_LOOK_SECONDS = 0.015
+"""For so long Triton's word holds that the client is there: to ask again takes ten switches between threads."""
+_LAST_LOOK_SECONDS = 0.05
+"""The same before the answer, which a client that is gone may get, too."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
@@ -202,6 +207,8 @@ class _Exchange:
         self._sender = request.get_response_sender()
         self._model = model
         self._began = time.monotonic()
+        self._looked = self._began  # Triton hands over no request that was cancelled
+        self._is_gone = False
         self._bytes_in = 0
         self._num_frames = 0
         self._bytes_out = 0
@@ -236,7 +243,15 @@ class _Exchange:
         give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
             finish = functools.partial(self._finish, index, data, task)
-            self._model.submit(Work(task, data, self._request.is_cancelled, give), finish)
+            self._model.submit(Work(task, data, self._is_cancelled, give), finish)
+
+    def _is_cancelled(self, seconds: float = _LOOK_SECONDS) -> bool:
+        """Whether the client was gone at most so many seconds ago."""
+        now = time.monotonic()
+        if not self._is_gone and now >= self._looked + seconds:
+            self._looked = now
+            self._is_gone = self._request.is_cancelled()
+        return self._is_gone
 
     def _expect_room(self) -> None:
         limit = self._model.settings.max_queue
@@ -256,7 +271,7 @@ class _Exchange:
         return granted or Suspended(outcome.facts)
 
     def _waiter(self) -> Waiter:
-        return Waiter(self._request.is_cancelled, self._model.settings.max_stall_ms)
+        return Waiter(self._is_cancelled, self._model.settings.max_stall_ms)
 
     def _park(self, proceed: Callable[[], None]) -> None:
         assert self._stream is not None
@@ -265,7 +280,7 @@ class _Exchange:
     def _resume(self, data: Any, task: Task, suspended: Suspended) -> None:
         rest = cast(TaskInParts, task).rest(suspended.facts, self._num_frames, self._given)
         finish = functools.partial(self._finish, 0, data, task)  # what is left is always reckoned from the whole
-        self._model.pool.submit(Work(rest, data, self._request.is_cancelled, self._give), finish)
+        self._model.pool.submit(Work(rest, data, self._is_cancelled, self._give), finish)
 
     def _finish(self, index: int, data: Any, task: Task, outcome: Any) -> None:
         if isinstance(outcome, Suspended):
@@ -294,7 +309,7 @@ class _Exchange:
             if isinstance(outcome, Failure):
                 self._answer_failure(self._locate(index, outcome))
                 return
-        if self._request.is_cancelled():
+        if self._is_cancelled(_LAST_LOOK_SECONDS):
             self._answer_failure(cancelled())
             return
         try:

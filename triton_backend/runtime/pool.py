@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from tricodec.triton_backend.runtime.slots import Slot
 from tricodec.triton_backend.runtime.task import Work
 
 _Queued = tuple[Work, Callable[[Any], None]]
+
+_RECENT_SECONDS = 0.05
+"""A client that got an answer so recently is about to ask again: the tasks of others leave it its cores."""
 
 
 class Pool:
@@ -39,6 +43,8 @@ class Pool:
         self._queues: list[queue.SimpleQueue[_Queued | None]] = [queue.SimpleQueue() for _ in range(num_queues)]
         self._changed = threading.Condition()
         self._pending = 0
+        self._pending_before = 0  # when the last task began
+        self._last_end = 0.0  # of a task
         self._opened = 0
         self._error: Exception | None = None
         # A slot's child process is tied to the life of the thread that starts it, so a slot keeps its thread.
@@ -107,7 +113,9 @@ class Pool:
 
     def _run(self, slot: Slot, work: Work, done: Callable[[Any], None]) -> None:
         with self._changed:
-            busy = min(self._pending, len(self._slots))
+            before = self._pending_before if time.monotonic() < self._last_end + _RECENT_SECONDS else 0
+            busy = min(max(self._pending, before), len(self._slots))
+            self._pending_before = self._pending
         threads = self._threads_per_task
         if threads == 0:
             threads = max(1, num_cores() // busy)
@@ -117,4 +125,5 @@ class Pool:
         finally:
             with self._changed:
                 self._pending -= 1
+                self._last_end = time.monotonic()
                 self._changed.notify_all()

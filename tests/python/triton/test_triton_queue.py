@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,7 +24,9 @@ pytestmark = pytest.mark.needs_triton
 
 CLIP = "h264_bframes.mp4"
 QUICK: dict[str, Any] = {"count": 4, "size": (56, 80)}
-POLICY = "dynamic_batching { default_queue_policy { max_queue_size: 64 } }"
+POLICY = """dynamic_batching {
+  preferred_batch_size: [ 6 ] max_queue_delay_microseconds: 5000000 default_queue_policy { max_queue_size: 64 }
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +96,23 @@ def test_requests_beyond_max_queue_are_refused_and_the_others_answered(server: A
         assert "2 requests wait for a worker of this model, which lets 2 wait (its parameter max_queue)" in str(error)
 
 
-def test_a_policy_of_tritons_queue_still_works(server: Any) -> None:
+def test_requests_that_tritons_queue_puts_together_get_their_own_answers(server: Any) -> None:
     from tricodec.client import Client
 
-    path = generated(CLIP)
-    with Client(server.grpc_url, model="policy") as client, ThreadPoolExecutor(6) as threads:
-        videos = list(threads.map(lambda _: client.decode_video(path, **QUICK), range(6)))
+    def statistics() -> dict[str, Any]:
+        with urllib.request.urlopen(f"http://{server.http_url}/v2/models/policy/stats") as response:
+            return json.load(response)["model_stats"][0]
 
-    expected = tricodec.decode_video(path, device="cpu", **QUICK).frames
-    for video in videos:
-        np.testing.assert_array_equal(video.frames, expected)
+    files = [generated(CLIP).read_bytes()] * 6
+    files[2] = b"\0" * 1000
+    with Client(server.grpc_url, model="policy") as client, ThreadPoolExecutor(6) as threads:
+        futures = [threads.submit(client.decode_video, file, **QUICK) for file in files]
+        errors = [future.exception() for future in futures]
+
+    assert [type(error) for error in errors if error is not None] == [tricodec.CorruptDataError]
+    assert errors[2] is not None
+    expected = tricodec.decode_video(generated(CLIP), device="cpu", **QUICK).frames
+    for future in (future for future in futures if future.exception() is None):
+        np.testing.assert_array_equal(future.result().frames, expected)
+    wait_until(lambda: statistics()["inference_count"] == 6, "Triton has counted them")
+    assert statistics()["execution_count"] < 6

@@ -153,14 +153,9 @@ def test_a_bad_video_among_others_of_one_request_is_named(server: Any) -> None:
         infer(server.grpc_url, {"VIDEO": videos(clip(), b"no video at all")})
 
 
-def test_simultaneous_requests_are_batched_and_a_bad_one_fails_alone(server: Any) -> None:
+def test_simultaneous_requests_get_their_own_frames_and_a_bad_one_fails_alone(server: Any) -> None:
     from tricodec.client import Client
 
-    def statistics() -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://{server.http_url}/v2/models/video_decode/stats") as response:
-            return json.load(response)["model_stats"][0]
-
-    before = statistics()
     files = [clip()] * 16
     files[5] = b"\0" * 1000
     options = {"size": (720, 1280), "resize": "bicubic"}
@@ -169,16 +164,12 @@ def test_simultaneous_requests_are_batched_and_a_bad_one_fails_alone(server: Any
             threads.submit(shared.decode_video, file, start=i, count=3, **options) for i, file in enumerate(files)
         ]
         concurrent.futures.wait(futures)
-    after = statistics()
 
     for index, future in enumerate(futures):
         if index == 5:
             assert isinstance(future.exception(), tricodec.CorruptDataError)
         else:
             assert_same(future.result(), tricodec.decode_video(files[index], start=index, count=3, **options))
-    requests = after["inference_count"] - before["inference_count"]
-    executions = after["execution_count"] - before["execution_count"]
-    assert executions < requests  # some executions had several requests
 
 
 def test_a_short_request_overtakes_a_long_one(server: Any, plain_client: Any) -> None:
