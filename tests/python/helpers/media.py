@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -164,12 +165,51 @@ _FFMPEG = ("ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y")
 def ffmpeg(*arguments: str | Path, stdin: bytes = b"") -> bytes:
     """What an ffmpeg command writes to its standard output, which it calls "-".
 
+    The same command of the same bytes is not run again: what it wrote to its standard output, or to its one file, is
+    kept in the cache.
+
     Args:
         arguments: a string is one argument or more, with spaces between them; a path is one.
         stdin: the standard input, "-".
     """
     words = [word for each in arguments for word in (each.split() if isinstance(each, str) else [str(each)])]
-    return _run([*_FFMPEG, *words], stdin).stdout
+    named = _named_by_content(words)
+    if named is None:
+        return _run([*_FFMPEG, *words], stdin).stdout
+    if words[-1] == "-":
+        return _answer([*named, stdin], lambda: _run([*_FFMPEG, *words], stdin).stdout)
+    output = Path(words[-1])
+
+    def make() -> bytes:
+        _run([*_FFMPEG, *words], stdin)
+        return output.read_bytes()
+
+    output.write_bytes(_answer([*named, stdin], make))
+    return b""
+
+
+_SEVERAL_FILES = re.compile(r"%|://|\.(m3u8|mpd|txt|ffconcat|sdp)$|^(concat|dash|hls|segment|stream_segment|tee)$")
+
+
+def _named_by_content(words: Sequence[str]) -> list[str] | None:
+    """The words of a command with the content of its inputs in place of their paths; None if it has other files."""
+    inputs = {number + 1 for number, word in enumerate(words[:-1]) if word == "-i"}
+    named = []
+    for number, word in enumerate(words):
+        if _SEVERAL_FILES.search(word) or "=/" in word or ":/" in word:
+            return None
+        if number == len(words) - 1 and word != "-":
+            output = Path(word)
+            if not output.is_absolute() or (output.exists() and not output.is_file()):
+                return None
+            named.append(output.suffix)
+        elif number in inputs and Path(word).is_file():
+            named.append(_content(word))
+        elif word.startswith("/"):
+            return None
+        else:
+            named.append(word)
+    return named
 
 
 def _run(command: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -181,25 +221,33 @@ def _run(command: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess[
     return result
 
 
-@functools.cache
-def _content(path: Path, _size: int, _changed_ns: int) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _content(path: Path | str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() + Path(path).suffix
 
 
 def _kept(path: Path | str, words: Sequence[str], ask: Callable[[], Any]) -> Any:
     """What `ask` says of a file, from an earlier test that asked the same ffmpeg the same of the same bytes."""
-    path = Path(path)
-    state = path.stat()
-    content = _content(path, state.st_size, state.st_mtime_ns)
-    parts = [ffmpeg_version(), content, path.suffix, *words]
-    answer = CACHE / "answers" / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:24]}.json"
+    return json.loads(_answer([_content(path), *words], lambda: json.dumps(ask()).encode()))
+
+
+_MOST_KEPT_BYTES = 8 << 20
+
+
+def _answer(question: Sequence[str | bytes], ask: Callable[[], bytes]) -> bytes:
+    """What `ask` gives, or gave to an earlier test with the same question."""
+    digest = hashlib.sha256(ffmpeg_version().encode())
+    for each in question:
+        part = each.encode() if isinstance(each, str) else each
+        digest.update(len(part).to_bytes(8, "little") + part)
+    answer = CACHE / "answers" / digest.hexdigest()[:24]
     if answer.is_file():
-        return json.loads(answer.read_text())
+        return zlib.decompress(answer.read_bytes())
     said = ask()
-    answer.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=answer.parent, delete=False) as unfinished:
-        json.dump(said, unfinished)
-    Path(unfinished.name).replace(answer)  # a test run beside this one sees the whole file or none
+    if len(said) <= _MOST_KEPT_BYTES:
+        answer.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=answer.parent, delete=False) as unfinished:
+            unfinished.write(zlib.compress(said, 1))
+        Path(unfinished.name).replace(answer)  # a test run beside this one sees the whole file or none
     return said
 
 
@@ -246,7 +294,14 @@ def ffmpeg_frames(
             depends on how many threads decode.
         output_options: more options behind it, such as filters.
     """
-    data, sizes, _ = _decode(path, pix_fmt, input_options, output_options)
+
+    def ask() -> bytes:
+        data, sizes, _ = _decode(path, pix_fmt, input_options, output_options)
+        return json.dumps(sizes).encode() + b"\n" + data
+
+    question = ["frames", _content(path), pix_fmt or "", *input_options, "", *output_options]
+    listed, _, data = _answer(question, ask).partition(b"\n")
+    sizes = json.loads(listed)
     frames = []
     start = 0
     for size in sizes:
@@ -257,7 +312,11 @@ def ffmpeg_frames(
 
 def ffmpeg_md5(path: Path | str, *, input_options: tuple[str, ...] = ()) -> str:
     """One MD5 over all frames, as MANIFEST.tsv defines it."""
-    return hashlib.md5(_decode(path, None, input_options)[0], usedforsecurity=False).hexdigest()
+
+    def ask() -> str:
+        return hashlib.md5(_decode(path, None, input_options)[0], usedforsecurity=False).hexdigest()
+
+    return str(_kept(path, ("md5", *input_options), ask))
 
 
 def ffmpeg_framemd5(
@@ -305,7 +364,9 @@ def ffprobe(source: Path | str | bytes, options: str) -> Any:
     def ask() -> Any:
         return json.loads(_run(["ffprobe", "-v", "error", *options.split(), "-of", "json", "-i", name], stdin).stdout)
 
-    if isinstance(source, bytes) or "-show_format" in options or not Path(source).is_file():
+    if isinstance(source, bytes):
+        return json.loads(_answer(["ffprobe of bytes", options, source], lambda: json.dumps(ask()).encode()))
+    if "-show_format" in options or not Path(source).is_file():
         return ask()
     return _kept(source, ("ffprobe", options), ask)
 
