@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,11 @@ def fields(path: Path, name: str) -> list[int]:
 
 def moving(width: int, height: int, count: int, *, noise: int = 0, seed: int = 7) -> Array:
     """Pictures of NV12 with moving gradients, uint8 [count, H * 3 / 2, W]; ``noise`` makes them hard to encode."""
+    return _moving(width, height, count, noise, seed).copy()
+
+
+@functools.cache
+def _moving(width: int, height: int, count: int, noise: int, seed: int) -> Array:
     generator = np.random.default_rng(seed)
     y, x = np.mgrid[0:height, 0:width]
     frames = np.empty((count, height * 3 // 2, width), np.uint8)

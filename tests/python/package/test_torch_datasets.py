@@ -49,7 +49,7 @@ class HeldReaders(Dataset[Any]):
         return torch.from_dlpack(self.readers[number].batch([number % 7, 3], size=(32, 48)))
 
 
-@pytest.mark.parametrize(("workers", "method"), [(2, "fork"), (2, "spawn"), (8, "fork")])
+@pytest.mark.parametrize(("workers", "method"), [(2, "fork"), (1, "spawn"), (8, "fork")])
 def test_readers_made_in_init_read_in_every_worker(many: list[str], workers: int, method: str | None) -> None:
     paths = many[:10]
     loader = DataLoader(HeldReaders(paths), batch_size=2, num_workers=workers, multiprocessing_context=method)
@@ -61,7 +61,7 @@ def test_readers_made_in_init_read_in_every_worker(many: list[str], workers: int
         assert np.array_equal(got[number], expected), number
 
 
-@pytest.mark.parametrize(("workers", "method"), [(0, None), (2, "spawn"), (8, "fork")])
+@pytest.mark.parametrize(("workers", "method"), [(0, None), (1, "spawn"), (8, "fork")])
 def test_clips_are_those_of_decode_video(many: list[str], workers: int, method: str | None) -> None:
     clips = ClipDataset(many, num_frames=4, fps=8, position="middle", size=(32, 48))
     loader = DataLoader(clips, batch_size=4, num_workers=workers, multiprocessing_context=method)
