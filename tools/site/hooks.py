@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mkdocs adds to docs/: pages of the Python interface, the C++ interface, and files that pages link to outside.
+"""What mkdocs adds to docs/: pages of notebooks, of the Python and the C++ interface, and files that pages link to.
 
 A public name of Python without a docstring fails the build. tools/build_docs.py runs doxygen before.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import griffe
+import nbconvert
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
@@ -27,6 +28,8 @@ CPP = ROOT / "build" / "doxygen" / "html"
 #: Public modules, beside tricodec itself. PyNvVideoCodec has the names of its original, which pages of migration list.
 MODULES = "compress encode io sampling scenes vlm ray client serve dali torch compat errors".split()
 _interface_pages: dict[str, str] = {}
+_notebooks: dict[str, str | bytes] = {}
+_NOTEBOOK = re.compile(r"\]\(((?:\.\./)*notebooks/\w+)\.ipynb\)")
 _outside: dict[str, str] = {}
 _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 _PAGES_OF_THE_ROOT = {"README.md": "project/readme.md", "README.zh-CN.md": "project/readme_zh.md"}
@@ -89,6 +92,18 @@ def _interface() -> dict[str, str]:
     return pages
 
 
+def _read_notebooks() -> Iterator[tuple[str, str | bytes]]:
+    """A page of each notebook with its outputs, and the pictures of the pages, in the order of index.md."""
+    exporter = nbconvert.MarkdownExporter()
+    index = (ROOT / "docs/index.md").read_text()
+    for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb"), key=lambda path: index.find(path.name)):
+        text, resources = exporter.from_filename(str(path), {"output_files_dir": f"{path.stem}_files"})
+        title, rest = text.strip().split("\n", 1)
+        yield f"notebooks/{path.stem}.md", f"{title}\n\n[This notebook as a file]({path.name})\n\n{rest}"
+        for name, picture in resources["outputs"].items():
+            yield f"notebooks/{name}", picture
+
+
 def _unlisted(folder: str, nav: str) -> Iterator[str]:
     """Pages of a folder of docs/ that mkdocs.yml does not list; they get the last places of the folder's menu."""
     for path in (ROOT / "docs" / folder).glob("*.md"):
@@ -99,6 +114,7 @@ def _unlisted(folder: str, nav: str) -> Iterator[str]:
 def on_config(config: Any) -> Any:
     """Adds the pages of the interface to the navigation."""
     _interface_pages.update(_interface())
+    _notebooks.update(_read_notebooks())
     classes = [p for p in _interface_pages if "functions" not in p and "tricodec_" not in p]
     entries: list[Any] = [{"Functions": "reference/api/functions.md"}]
     entries += [{Path(page).stem: page} for page in classes]
@@ -107,6 +123,8 @@ def on_config(config: Any) -> Any:
         ((name, pages),) = section.items()
         if name == "Reference":
             pages += [{"Python API": entries}, {"C++ API": "reference/cpp.md"}]
+        if name == "Start":
+            pages.append({"Notebooks": [page for page in _notebooks if page.endswith(".md")]})
         if name != "Home":
             pages += sorted(_unlisted(name.lower().replace("-", ""), str(config.nav)))
     titles = ["README", "README (中文)", "Contributing", "Security", "Changelog", "Code of conduct"]
@@ -118,8 +136,8 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Adds generated pages, the C++ interface, and files outside docs/ that pages link to."""
-    for name, text in _interface_pages.items():
-        files.append(File.generated(config, name, content=text))
+    for name, content in [*_interface_pages.items(), *_notebooks.items()]:
+        files.append(File.generated(config, name, content=content))
     for name, page in _PAGES_OF_THE_ROOT.items():
         text = (ROOT / name).read_text()
         text = re.sub(r"\]\((?!https?:|#|/)", "](../../", text)  # as if the page was two folders below docs/
@@ -143,7 +161,10 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Links that leave docs/ lead to copies in the site; a link that is named like its file gets the page's title."""
+    """Links that leave docs/ lead to copies in the site, and those to notebooks to their pages.
+
+    A link that is named like its file gets the page's title.
+    """
     here = posixpath.dirname(page.file.src_uri)
 
     def replaced(found: re.Match[str]) -> str:
@@ -159,6 +180,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         title = re.search(r"^# (.*)$", file.content_string, re.MULTILINE) if file else None
         return f"[{title[1]}]({found[1]}{found[2]})" if title else found[0]
 
+    markdown = _NOTEBOOK.sub(r"](\1.md)", markdown)
     markdown = diagrams.drawn(_NAMED.sub(titled, _LINK.sub(replaced, markdown)))
     if page.file.src_uri == "reference/cpp.md":
         parts = {"Classes": "annotated", "namespaces": "namespaces", "headers": "files"}
