@@ -180,9 +180,9 @@ def read_plan(path: str | os.PathLike[str]) -> PlanData:
     try:
         values = json.loads(Path(path).read_bytes())
     except ValueError as error:
-        raise CorruptDataError(f"{name!r} is not a plan of tricodec: {error}; save the plan again") from error
+        raise CorruptDataError(f"{name!r} is not a plan of tricodec; pass a file that Plan.save wrote") from error
     if not isinstance(values, dict) or values.get("format") != _FORMAT:
-        raise CorruptDataError(f"{name!r} is not a plan of tricodec; expected a file of Plan.save()")
+        raise CorruptDataError(f"{name!r} is not a plan of tricodec; pass a file that Plan.save wrote")
     if values.get("version") != _VERSION:
         raise UnsupportedError(
             f"the plan {name!r} has the file version {values.get('version')!r}, and this tricodec reads {_VERSION}; "

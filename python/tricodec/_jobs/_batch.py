@@ -211,7 +211,7 @@ def load_job(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"'{path}' is not TOML: {error}") from error
     accepted = [name for name in inspect.signature(batch).parameters if name != "on_progress"]
     for name in words:
-        refuse_other(f"'{path}': the word", name, accepted)
+        refuse_other(f"'{path}': a key", name, accepted)
     for name in ("job", "inputs", "output"):
         if name not in words:
             raise ValueError(f"'{path}' lacks {name}; a job has job, inputs and output")

@@ -20,8 +20,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "audio",
         parents=[common],
         help="write the sound of a file",
-        description="Decode the sound of a video or audio file, resample and mix it, and write it: WAV by the name "
-        "x.wav, other containers with their own codec.",
+        description="Decode the sound of a video or audio file, resample and mix it, and write it. The name chooses "
+        "the container: x.wav is WAV, and other containers have their own codec.",
     )
     parser.add_argument("input", metavar="FILE", help="a file with sound, - or a URL")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".wav, .flac, .mp3, .ogg, .m4a, ...")

@@ -19,7 +19,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="do a job over many files, and continue it after an interruption",
         description="Transcode, compress or decode many files, or find their cuts or streams, as a TOML file says. "
-        "Repeated, it does what is missing, changed or failed. The exit status is 1 if a file has no output.",
+        "A second run does what is missing, changed or failed. The exit status is 1 if a file has no output.",
     )
     parser.add_argument("job", metavar="JOB.toml", help="the job: job, inputs, output, and the words of tricodec.batch")
     parser.add_argument("--workers", type=int, metavar="N", help="processes, instead of the job's (0: the cores)")

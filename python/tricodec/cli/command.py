@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import tricodec
 from tricodec._output_files import permissions_of
@@ -54,6 +56,15 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _take_any_name() -> None:
+    """Names of files need not be of the terminal's encoding, and standard output may be closed."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        is_utf8 = sys.stdout.encoding.lower() in ("utf-8", "utf8")
+        sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the `tricodec` command.
 
@@ -65,13 +76,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _take_any_name()
     if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
         from tricodec.serve import main as serve
 
-        return serve(arguments[1:])
+        return serve(arguments[1:], Parser)
     try:
         parser = build_parser()
         completion.complete(parser)
+        if not arguments:
+            parser.print_help(sys.stderr)
+            raise SystemExit(EXIT_USAGE)
         options = parser.parse_args(arguments)
     except SystemExit as ended:
         if arguments[:1] == ["bench"] and ended.code == EXIT_USAGE:

@@ -17,7 +17,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "completion",
         parents=[common],
-        help="print what makes a shell complete options",
+        help="print the script that makes a shell complete options",
         description='Print a script for a shell. For bash: eval "$(tricodec completion bash)" in ~/.bashrc',
     )
     parser.add_argument("shell", choices=_SHELLS)
@@ -38,7 +38,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            action.choices["serve"] = build_parser()  # a parser of its own, which main() calls
+            action.choices["serve"] = build_parser(type(parser))  # a parser of its own, which main() calls
     _argcomplete().autocomplete(parser)
 
 

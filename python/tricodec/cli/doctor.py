@@ -22,8 +22,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="find what is wrong with the videos of an index",
         description="Count the videos of an index by codec, size, rate and state, and find those that are cut, "
-        "damaged, doubled, uneven in time or slow. No video is opened. The exit status is 1 if a video cannot be used "
-        "or is damaged.",
+        "damaged, duplicated, uneven in time or slow. No video is opened. The exit status is 1 if a video cannot be "
+        "used or is damaged.",
     )
     parser.add_argument("index", metavar="INDEX", help="the Parquet file that tricodec index wrote")
     parser.add_argument(

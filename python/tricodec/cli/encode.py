@@ -6,14 +6,27 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
 from tricodec import encode
 from tricodec._display.progress import Progress
 from tricodec._display.tables import format_table
-from tricodec.cli.shared import STDIO, pairs_of, parse_size, print_facts, refuse_own_source, report, say, warn_of_damage
+from tricodec.cli.shared import (
+    STDIO,
+    nearest,
+    pairs_of,
+    parse_size,
+    print_facts,
+    refuse_own_source,
+    report,
+    say,
+    warn_of_damage,
+)
+from tricodec.encode.settings import PARAMETERS
+
+_RAW = (".yuv", ".rgb", ".raw", ".nv12")
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -26,7 +39,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "PyNvVideoCodec's Table 1: -p bitrate=4M -p bf=3.",
     )
     parser.add_argument("input", metavar="INPUT", nargs="?", help="raw pictures, or any video")
-    parser.add_argument("last", metavar="OUTPUT", nargs="?", help="as -o")
+    parser.add_argument("last", metavar="OUTPUT", nargs="?", help="the same as -o")
     parser.add_argument("-o", "--output", metavar="OUTPUT", help=".mp4, .mkv, .ivf, .h264, ...")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="height and width of raw pictures")
     parser.add_argument(
@@ -60,13 +73,16 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("encode writes files; `tricodec transcode -o -` writes to standard output")
     if options.input != STDIO:
         refuse_own_source(options.input, options.output)
+    if not options.size and (options.input == STDIO or PurePath(options.input).suffix.lower() in _RAW):
+        raise ValueError("raw pictures do not say their size; pass --size HEIGHTxWIDTH, such as --size 720x1280")
     reader = None if options.size else tricodec.FrameReader(options.input, device="cpu")
     pictures, width, height, rate = _open(options, reader)
     if rate is not None:
         parameters.setdefault("fps", str(rate))
     settings, unknown = encode.Settings.of(parameters, width, height)
     if unknown:
-        message = f"unknown parameters: {', '.join(unknown)}; `tricodec encode --explain` lists the known ones"
+        near = nearest(unknown[0], PARAMETERS) or "; `tricodec encode --explain` lists the known ones"
+        message = f"unknown parameters: {', '.join(unknown)}{near}"
         raise ValueError(message)
     plan = encode.build(settings, tricodec.encoder_for(settings.codec, options.device))
     for names, reason in plan.notes.items():

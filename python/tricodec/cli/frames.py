@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -16,7 +17,17 @@ from tricodec._display.pictures import compose, encode_png, evenly_spaced, thumb
 from tricodec._display.progress import Progress
 from tricodec._tricodec import OutputFile
 from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
-from tricodec.cli.shared import STDIO, parse_size, positive, refuse_own_source, say, to_source, warn_of_damage
+from tricodec.cli.shared import (
+    STDIO,
+    counted,
+    parse_size,
+    positive,
+    refuse_own_source,
+    say,
+    shown_target,
+    to_source,
+    warn_of_damage,
+)
 
 _SHEET_FRAMES = 16
 
@@ -45,20 +56,20 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stride", type=positive, default=1, metavar="N", help="every N-th frame (default 1)")
     parser.add_argument("--count", type=positive, metavar="N", help="number of frames (default: to the end)")
-    parser.add_argument("--indices", type=_list_of(int), metavar="N,...", help="numbers of the frames instead")
-    parser.add_argument("--times", type=_list_of(float), metavar="S,...", help="times of the frames in seconds instead")
+    parser.add_argument("--indices", type=_list_of(int), metavar="N,...", help="the numbers of the frames")
+    parser.add_argument("--times", type=_list_of(float), metavar="S,...", help="the times of the frames, in seconds")
     parser.add_argument(
-        "--tolerance", type=float, metavar="S", help="greatest distance of a time from its frame, in seconds"
+        "--tolerance", type=float, metavar="S", help="how far a frame may be from the time that asks for it, in seconds"
     )
     parser.add_argument(
         "--policy",
         choices=("nearest", "on_screen", "exact"),
-        help="which frame a time means (default: nearest for --times, on_screen for --fps)",
+        help="which frame a time asks for (default: nearest for --times, on_screen for --fps)",
     )
-    parser.add_argument("--fps", type=float, metavar="R", help="frames a second")
-    parser.add_argument("--num-frames", type=positive, metavar="N", help="so many frames evenly")
-    parser.add_argument("--start-s", type=float, metavar="S", help="begin in seconds, instead of --start")
-    parser.add_argument("--end-s", type=float, metavar="S", help="end in seconds, instead of --count")
+    parser.add_argument("--fps", type=float, metavar="R", help="frames per second to take")
+    parser.add_argument("--num-frames", type=positive, metavar="N", help="number of frames to take, evenly spaced")
+    parser.add_argument("--start-s", type=float, metavar="S", help="time to begin at in seconds, instead of --start")
+    parser.add_argument("--end-s", type=float, metavar="S", help="time to end at in seconds, instead of --count")
     parser.add_argument("--sampling", metavar="RULE", help="a rule of tricodec.sampling: uniform, qwen, smolvlm, ...")
     parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
@@ -96,7 +107,8 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error(f"both {named} and -o {options.output} name the output; leave one out")
     options.output = options.output or named or None
     inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _extract(each, inputs, options), unit="num_frames")
+    is_data = options.output is None and (options.md5 or options.framemd5)
+    return run_each(options, inputs, lambda each: _extract(each, inputs, options), unit="num_frames", is_data=is_data)
 
 
 def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) -> dict[str, Any]:
@@ -182,14 +194,17 @@ def _write_lines(lines: Sequence[str], output: str | None, options: argparse.Nam
         print(*lines, sep="\n")
 
 
+def _is_alone(options: argparse.Namespace) -> bool:
+    return len(options.files) == 1 and not Path(options.files[0]).is_dir()
+
+
 def _md5(reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace) -> dict[str, Any]:
     total = hashlib.md5(usedforsecurity=False)
     count = 0
     for frame in _chosen(reader, each, options, "MD5"):
         total.update(frame.pack())
         count += 1
-    is_alone = len(options.files) == 1 and not Path(options.files[0]).is_dir()
-    _write_lines([total.hexdigest() + ("" if is_alone else f"  {each.name}")], output, options)
+    _write_lines([total.hexdigest() + ("" if _is_alone(options) else f"  {each.name}")], output, options)
     return {"md5": total.hexdigest(), "num_frames": count}
 
 
@@ -204,7 +219,8 @@ def _framemd5(
         for frame in _chosen(reader, each, options, "MD5")
     ]
     lines = ["\t".join("" if value is None else str(value) for value in row) for row in rows]
-    _write_lines(["#" + "\t".join(_FACTS), *lines], output, options)
+    name = [] if _is_alone(options) or output is not None else [f"# {each.name}"]
+    _write_lines([*name, "#" + "\t".join(_FACTS), *lines], output, options)
     return {"frames": [dict(zip(_FACTS, row, strict=True)) for row in rows], "num_frames": len(rows)}
 
 
@@ -231,7 +247,7 @@ def _pictures(
     for frame in _chosen(reader, each, options, "PNG files"):
         write_png(folder / f"{frame.index:06d}.png", transform(frame))
         count += 1
-    say(options, f"wrote {count} PNG files to {folder}")
+    say(options, f"wrote {counted(count, 'PNG file')} to {folder}")
     return {"output": str(folder), "num_frames": count}
 
 
@@ -255,8 +271,9 @@ def _contact_sheet(
         sys.stdout.buffer.write(encode_png(sheet))
     else:
         write_png(str(output), sheet)
-    say(options, f"wrote {count} frames on {sheet.shape[1]}x{sheet.shape[0]} pixels to {output}")
-    return {"output": output, "num_frames": count, "width": sheet.shape[1], "height": sheet.shape[0]}
+    height, width = sheet.shape[:2]
+    say(options, f"wrote {counted(count, 'frame')} on {width}x{height} pixels to {shown_target(str(output))}")
+    return {"output": output, "num_frames": count, "width": width, "height": height}
 
 
 def _preview(reader: tricodec.FrameReader, each: Input, _: str | None, options: argparse.Namespace) -> dict[str, Any]:
@@ -264,6 +281,8 @@ def _preview(reader: tricodec.FrameReader, each: Input, _: str | None, options: 
 
     sheet, count = _sheet(reader, each.shown, options)
     if not options.json:
+        if os.environ.get("TERM") == "dumb" and "TRICODEC_PREVIEW" not in os.environ and sys.stdout.isatty():
+            raise ValueError("this terminal (TERM=dumb) shows no pictures; write them with --contact-sheet FILE")
         print(each.shown)
         sys.stdout.write(preview(sheet))
     return {"num_frames": count}

@@ -17,25 +17,27 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "index",
         parents=[common],
         help="index many videos in one Parquet file",
-        description="Index many videos in one Parquet file, from which readers open without reading packets. Repeated, "
-        "it reads new and changed videos only, and continues after an interruption.",
+        description="Index many videos in one Parquet file, from which readers open without reading packets. A "
+        "second run reads new and changed videos only, and continues after an interruption.",
     )
     parser.add_argument(
         "source", nargs="*", metavar="FILE|FOLDER|URL",
         help="videos, tar archives, folders with all folders below, URLs of objects, and URLs that end with / for the "
         "objects below; Parquet files with videos in a column; "
-        "without any, the videos of the index are looked at again",
+        "without any, the videos of the index are checked again",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", required=True, metavar="INDEX", help="the Parquet file; one that is there is updated"
+        "-o", "--output", required=True, metavar="INDEX", help="the Parquet file; an existing one is updated"
     )
     parser.add_argument(
         "--read", choices=("container", "packets", "frames"), default="container",
         help="what is read of each video: the container's table (default), the headers of all packets, which show "
         "files that are cut, or all frames, which show all damage",
     )  # fmt: skip
-    parser.add_argument("--workers", type=int, default=0, metavar="N", help="videos at once (default: the cores)")
-    parser.add_argument("--prune", action="store_true", help="leave out videos that are gone or not below a source")
+    parser.add_argument(
+        "--workers", type=int, default=0, metavar="N", help="videos read at the same time (default: the cores)"
+    )
+    parser.add_argument("--prune", action="store_true", help="remove videos that are gone or not below a source")
     parser.set_defaults(run=run)
 
 
@@ -46,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
             options.source, options.output, read=options.read, workers=options.workers, prune=options.prune,
             on_progress=progress.show,
         )  # fmt: skip
+    if summary.num_videos == 0:
+        raise ValueError(f"no video was found in {', '.join(options.source) or options.output}; the index is empty")
     states = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
     facts = {
         "output": options.output, "num_videos": summary.num_videos, "num_read": summary.num_read,

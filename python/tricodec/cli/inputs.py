@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -73,8 +74,17 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
     return found
 
 
+class OutputError(ValueError):
+    """What -o names cannot take the results of so many inputs."""
+
+
 def run_each(
-    options: argparse.Namespace, inputs: Sequence[Input], work: Callable[[Input], dict[str, Any]], *, unit: str = ""
+    options: argparse.Namespace,
+    inputs: Sequence[Input],
+    work: Callable[[Input], dict[str, Any]],
+    *,
+    unit: str = "",
+    is_data: bool = False,
 ) -> int:
     """Works on each input. With several, a failure costs its file only, and a line at the end counts all.
 
@@ -83,6 +93,7 @@ def run_each(
         inputs: of `inputs_of`.
         work: prints what is for people unless `options.json`, and returns facts.
         unit: a fact that the last line adds up, such as "num_frames".
+        is_data: what `work` prints is for programs, so the last line goes to standard error.
 
     Returns:
         The exit status: 1 if a file failed.
@@ -99,20 +110,26 @@ def run_each(
                 print(f"tricodec: {number} of {len(inputs)} files are done", file=sys.stderr)
             raise
         except (tricodec.Error, OSError, ValueError, IndexError) as error:
-            if is_alone or isinstance(error, BrokenPipeError) or getattr(options, "debug", False):
+            if is_alone or isinstance(error, (BrokenPipeError, OutputError)) or getattr(options, "debug", False):
                 raise
             num_failed += 1
-            results.append({"file": each.name, "error": one_line(error)})
-            print(f"tricodec: error: {each.shown}: {one_line(error)}", file=sys.stderr)
+            text = one_line(error)
+            results.append({"file": each.name, "error": text})
+            name = "" if f"'{each.name}'" in text else f"{each.shown}: "
+            print(f"tricodec: error: {name}{text}", file=sys.stderr)
     print_facts(options, results[0] if is_alone else results)
     if not is_alone:
         parts = [f"{len(inputs)} files"]
         if unit:
-            total = sum(result.get(unit, 0) for result in results)
-            parts.append(f"{total} {unit.removeprefix('num_').replace('_', ' ')}")
+            count = sum(result.get(unit, 0) for result in results)
+            parts.append(f"{count} {unit.removeprefix('num_').replace('_', ' ')}")
         if num_failed:
             parts.append(f"{num_failed} failed")
-        say(options, f"total: {', '.join(parts)}")
+        total = f"total: {', '.join(parts)}"
+        if is_data and not options.json:
+            print(total, file=sys.stderr)
+        else:
+            say(options, total)
     return 1 if num_failed else 0
 
 
@@ -129,19 +146,20 @@ def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: Pu
         A path, or "-" for standard output; None without -o.
 
     Raises:
-        ValueError: the results of several files would go to one file.
+        OutputError: the results of several files would go to one file or to standard output.
+        ValueError: two files would become one.
     """
     if output is None:
         return None
     several = len(inputs) > 1
     if output == STDIO:
         if several:
-            raise ValueError("-o - is standard output, which takes the result of one file; name a folder for several")
+            raise OutputError("-o - is standard output, which takes the result of one file; name a folder for several")
         return output
     if not (several or output.endswith(os.sep) or Path(output).is_dir()):
         return output
     if Path(output).exists() and not Path(output).is_dir():
-        raise ValueError(f"-o {output} is a file, and there are {len(inputs)} results; name a folder")
+        raise OutputError(f"-o {output} is a file, and there are {len(inputs)} results; name a folder")
     target = Path(output) / (name or each.relative)
     if each.twin is not None:
         raise ValueError(f"'{each.twin}' and '{each.name}' would both become '{target}'; use two calls")
@@ -153,6 +171,8 @@ def one_line(error: BaseException) -> str:
     """The message, with the type's name if the message does not say it."""
     if isinstance(error, OSError) and error.filename is not None and not isinstance(error, tricodec.Error):
         return f"cannot open '{error.filename}': {error.strerror}"
+    if type(error) is OSError and error.strerror:  # of a stream without a name
+        return error.strerror + ("; free some space" if error.errno == errno.ENOSPC else "")
     text = " ".join(str(error).split())
     expected = (tricodec.Error, OSError, ValueError, IndexError, ImportError)
     return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"

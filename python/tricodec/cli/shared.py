@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
@@ -17,19 +17,47 @@ STDIO = "-"
 """The name of standard input and of standard output."""
 
 
+class _Formatter(argparse.HelpFormatter):
+    """argparse's, which does not count that the names of sub-commands are indented, and breaks their lines."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            self._action_max_length += self._indent_increment
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser with names for its errors: an unknown command or choice gets the nearest one."""
+    """A parser with errors of one line: an unknown command, choice or option gets the nearest one."""
+
+    def __init__(self, *args: Any, **words: Any) -> None:
+        super().__init__(*args, **{"formatter_class": _Formatter, **words})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuses what it does not know here, where the options of the sub-command are known."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            near = nearest(unknown[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Prints usage and the message, and exits with 2."""
-        import difflib
+        """Prints the message in one line, and exits with 2."""
         import re
 
         wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if wrong:
-            close = difflib.get_close_matches(wrong[1], re.findall(r"[\w.+-]+", wrong[2]), 1)
-            message += f"; did you mean '{close[0]}'?" if close else ""
-        super().error(message)
+            message += nearest(wrong[1], re.findall(r"[\w.+-]+", wrong[2]))
+        if "did you mean" not in message:
+            message += f"; `{self.prog} --help` explains the usage"
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean 'x'?" for the word that is nearest, or nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(word.partition("=")[0], known, 1)
+    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -63,6 +91,8 @@ def pairs_of(option: str, entries: Sequence[str]) -> dict[str, str]:
 def to_source(text: str) -> Any:
     """A path as it is, a URL of an object store or a web server as a remote source, "-" as standard input."""
     if text == STDIO:
+        if sys.stdin is None:
+            raise ValueError("standard input is closed; name a file in place of -")
         return sys.stdin.buffer
     return tricodec.remote(text) if tricodec.is_remote_url(text) else text
 
@@ -70,6 +100,16 @@ def to_source(text: str) -> Any:
 def shown_name(text: str) -> str:
     """How messages call a source."""
     return "standard input" if text == STDIO else text
+
+
+def shown_target(text: str) -> str:
+    """How messages call an output."""
+    return "standard output" if text == STDIO else text
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 frame", "2 frames"."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def say(options: argparse.Namespace, text: str) -> None:

@@ -6,13 +6,22 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
 from tricodec._display.progress import Progress
 from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
-from tricodec.cli.shared import STDIO, pairs_of, parse_size, refuse_own_source, say, to_source, warn_of_damage
+from tricodec.cli.shared import (
+    STDIO,
+    pairs_of,
+    parse_size,
+    refuse_own_source,
+    say,
+    shown_target,
+    to_source,
+    warn_of_damage,
+)
 
 _STREAMABLE = {"mkv": "matroska", "ts": "mpegts", "mp4": "mp4", "webm": "webm", "mov": "mov"}
 
@@ -24,7 +33,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="decode, resize and encode videos; copy or encode their audio",
         description="Decode videos, crop and resize them, encode them, and copy their audio, or encode it too. "
-        "Without -o the last of two names is the output.",
+        "Without -o the second of two names is a new file to write.",
     )
     parser.add_argument("files", metavar="INPUT", nargs="+", help="a video, a folder of videos, - or a URL")
     parser.add_argument(
@@ -32,7 +41,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help=".mp4, .mkv, .webm, .ts, ...; a folder for several inputs; - is standard output",
     )  # fmt: skip
     parser.add_argument(
-        "--container", choices=tuple(_STREAMABLE), help="of outputs in a folder (mp4) and on standard output (mkv)"
+        "--container", choices=tuple(_STREAMABLE), help="default: mp4 in a folder, mkv on standard output"
     )
     parser.add_argument(
         "--codec", default="h264", help="h264 (default), hevc, av1, or the name of a libavcodec encoder"
@@ -70,9 +79,13 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "--threads", type=int, default=0, metavar="N", help="threads of each codec (default: its own choice)"
     )
     parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="another option of the encoder: tune=film"
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="such as tune=film, of the encoder; repeatable",
     )
-    parser.add_argument("--fast-start", action="store_true", help="write the index before the samples")
+    parser.add_argument("--fast-start", action="store_true", help="write the index of an mp4 before its samples")
     parser.add_argument("--fragmented", action="store_true", help="write an mp4 in fragments")
     parser.set_defaults(run=run, parser=parser)
 
@@ -83,6 +96,9 @@ def run(options: argparse.Namespace) -> int:
         if len(options.files) != 2:
             options.parser.error("name the output with -o: a file for one INPUT, a folder for several")
         options.output = options.files.pop()
+        # A pattern of the shell may match just two videos.
+        if options.output not in options.files and Path(options.output).is_file():
+            options.parser.error(f"{options.output} exists; to replace it, write -o {options.output}")
     elif re.fullmatch(r"\w+=[\w.+-]+", options.output):
         options.parser.error(f"-o names the output; an option of the encoder is --option {options.output}")
     inputs = inputs_of(options.files)
@@ -114,7 +130,7 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
     say(
         options,
         f"{result.num_frames} frames, {result.seconds:.3f} s, {result.num_audio_packets} audio packets, by "
-        f"{result.decoder} and {result.encoder}: {output}",
+        f"{result.decoder} and {result.encoder}: {shown_target(output)}",
     )
     warn_of_damage(each.shown, result.num_damaged_packets)
     return {

@@ -243,6 +243,8 @@ _READERS: dict[str, Callable[[str, object, int], Any]] = {
     "tier": lambda name, value, _: _choice(name, value, ("main", "high", "0", "1")),
     "numrefl0": _positive,
 }
+PARAMETERS = ("codec", *_READERS)
+"""The names of parameters."""
 
 
 def _slice_mode(name: str, value: object) -> int:

@@ -28,9 +28,9 @@ _MOST_ENDS, _ENDS_SECONDS = 4, 120.0
 _EPILOG = "docs/reference/triton.md explains the models. A README.md is beside each model in the installed package."
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The options of `tricodec serve`."""
-    parser = argparse.ArgumentParser(
+def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The options of `tricodec serve`, in a parser of this kind."""
+    parser = kind(
         prog="tricodec serve",
         description="Serve tricodec's models with a Triton Inference Server until Ctrl-C.",
         epilog=_EPILOG,
@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--tls-client-ca", metavar="FILE", help="accept only clients with certificates of this authority"
     )
-    parser.add_argument("--model-repository", metavar="DIR", help="models to serve (default: those of tricodec)")
+    parser.add_argument("--model-repository", metavar="DIR", help="folder of models to serve (default: tricodec's)")
     parser.add_argument(
         "--model", action="append", metavar="NAME",
         help="serve only this model, or this ensemble with its steps; may be repeated (default: all)",
@@ -77,9 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
     )
-    parser.add_argument(
-        "--no-watch", action="store_true", help="load no model again when its process dies, and start no server again"
-    )
+    parser.add_argument("--no-watch", action="store_true", help="do not start a model or a server again when it dies")
     parser.add_argument(
         "--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors"
     )
@@ -110,16 +108,17 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
     """Serves in the foreground until SIGINT, SIGTERM or the server's own end, or does what an option asks instead.
 
     Args:
         argv: arguments without the program's name; None takes sys.argv's.
+        kind: of the parser.
 
     Returns:
         The exit status: 0 after Ctrl-C or SIGTERM, 1 after a failure, which is one line on standard error.
     """
-    parser = build_parser()
+    parser = build_parser(kind)
     options = parser.parse_args(argv)
     options.parameters = _parse_parameters(parser, options.parameter)
     if options.allow_remote:

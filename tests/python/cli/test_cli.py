@@ -209,7 +209,24 @@ def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFix
         main(arguments)
 
     assert exit_info.value.code == 2
-    assert "usage: tricodec" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "--help` explains the usage\n" in error if arguments else "usage: tricodec" in error
+    assert not arguments or error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [(["frames", "a.mp4", "--cuont", "3"], "--count"), (["serve", "--modle=a"], "--model"), (["fraems"], "frames")],
+)
+def test_a_misspelled_option_or_command_gets_the_nearest_one(
+    arguments: list[str], near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+
+    error = capsys.readouterr().err
+    assert error.endswith(f"; did you mean '{near}'?\n")
+    assert error.count("\n") == 1
 
 
 def test_debug_shows_the_error_itself() -> None:

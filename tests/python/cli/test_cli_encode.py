@@ -53,6 +53,8 @@ def test_explain_prints_every_parameter_for_each_engine(capsys: pytest.CaptureFi
     [
         (["encode"], "INPUT and OUTPUT"),
         (["encode", "a", "b", "-p", "bf"], "NAME=VALUE"),
+        (["encode", "a.yuv", "b.mp4"], "pass --size HEIGHTxWIDTH"),
+        (["encode", str(media.generated("h264_bframes.mp4")), "b.mp4", "-p", "bitrat=3"], "did you mean 'bitrate'"),
         (["encode", "--explain", "-p", "preset=fast"], "P1, P2"),
         (["transcode", "no-such-file.mp4", "b.mp4"], "no-such-file"),
     ],

@@ -100,13 +100,51 @@ def test_crf_and_preset_reach_the_encoder(run: Run, tmp_path: Path) -> None:
     assert sizes[0] > 2 * sizes[1]
 
 
+def test_the_second_of_two_videos_is_not_replaced_without_o(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`tricodec transcode *.mp4` in a folder of two."""
+    from tricodec.cli import main
+
+    shutil.copy(folder / "a.mp4", folder / "b.mp4")
+
+    with pytest.raises(SystemExit, match="2"):
+        main(["transcode", str(folder / "a.mp4"), str(folder / "b.mp4")])
+
+    assert f"to replace it, write -o {folder}/b.mp4" in capsys.readouterr().err
+    assert (folder / "b.mp4").read_bytes() == (folder / "a.mp4").read_bytes()
+
+
+def test_checksums_of_several_files_are_all_that_standard_output_gets(run: Run, folder: Path) -> None:
+    _, sums, total = run("frames", folder, "--md5", "--count", 1)
+    _, rows, _ = run("frames", folder, "--framemd5", "--count", 1)
+
+    names = [str(folder / "a.mp4"), str(folder / "below/b.mkv")]
+    assert [line.split("  ")[1] for line in sums.splitlines()] == names
+    assert [line for line in rows.splitlines() if line.startswith("# ")] == [f"# {name}" for name in names]
+    assert "total: 2 files, 2 frames\n" in total
+
+
+def test_names_of_any_bytes_are_printed_and_closed_streams_are_named(folder: Path) -> None:
+    name = os.fsencode(folder) + b"/\xff\xfe.mp4"
+    Path(os.fsdecode(name)).symlink_to(folder / "a.mp4")
+    program = 'printf "%s\\n" "$("$1" -m tricodec frames --md5 "$2" "$3" 2>&1)"; exec "$1" -m tricodec probe - <&- >&-'
+
+    result = subprocess.run(
+        ["sh", "-c", program, "sh", sys.executable, name, folder / "a.mp4"],
+        env={**os.environ, "LC_ALL": "C.UTF-8"}, capture_output=True, check=False,
+    )  # fmt: skip
+
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == [lines[1].split()[0], name]
+    assert result.stderr == b"tricodec: error: standard input is closed; name a file in place of -\n"
+
+
 def test_output_of_several_files_is_not_one_file(run: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "one.mp4").write_bytes(b"kept")
 
     status, _, err = run("transcode", folder, "-o", tmp_path / "one.mp4")
 
     assert status == 1
-    assert "name a folder" in err
+    assert err.count("name a folder") == err.count("\n") == 1
     assert (tmp_path / "one.mp4").read_bytes() == b"kept"
 
 

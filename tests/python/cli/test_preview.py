@@ -86,6 +86,16 @@ def test_the_terminal_decides(environment: dict[str, str], way: str) -> None:
     assert way_of(environment) == way
 
 
+def test_a_terminal_without_colors_gets_no_escape_sequences(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+
+    status, out, err = run("frames", media.generated("h264_bframes.mp4"), "--preview", "--count", 1)
+
+    assert (status, out) == (1, "")
+    assert "write them with --contact-sheet FILE" in err
+
+
 def test_preview_shows_a_contact_sheet(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRICODEC_PREVIEW", "kitty")
     monkeypatch.setenv("COLUMNS", "200")

@@ -144,7 +144,7 @@ WRITERS = {
     "compress_file": Writer(lambda path: compress_file(sources() / "source", path, algorithm="lz4"), "a.tcz"),
     "tricodec serve --perf-data": Writer(lambda path: perf_data.write(path, "probe", [str(clip())], {}, ""), "a.json"),
     "tricodec transcode": Writer(
-        lambda path: command("transcode", clip(), path, "--preset", "ultrafast", "--threads", 1), "a.mp4", seeks=True
+        lambda path: command("transcode", clip(), "-o", path, "--preset=ultrafast", "--threads=1"), "a.mp4", seeks=True
     ),
     "tricodec encode": Writer(lambda path: command("encode", clip(), path, "-p", "preset=P1"), "a.mp4", seeks=True),
     "tricodec frames": Writer(write_picture, "a.png"),

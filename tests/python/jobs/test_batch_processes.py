@@ -212,7 +212,7 @@ def test_the_command_prints_what_was_done(job: Path, run: Callable[..., tuple[in
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ('ouput = "x"', "the word is 'ouput'; did you mean 'output'?"),
+        ('ouput = "x"', "a key is 'ouput'; did you mean 'output'?"),
         ("worker = 3", "did you mean 'workers'?"),
         ('options = { cdec = "hevc" }', "did you mean 'codec'?"),
         ("x = ", "is not TOML"),

@@ -141,7 +141,7 @@ MISTAKES: dict[str, Mistake] = {
         lambda _: tricodec.Codec().decode(b"abc"), tricodec.CorruptDataError, "a header alone is 56 bytes"
     ),
     "a plan that is none": Mistake(
-        lambda folder: tricodec.Plan.load(clip(folder)), tricodec.CorruptDataError, "save the plan again"
+        lambda folder: tricodec.Plan.load(clip(folder)), tricodec.CorruptDataError, "pass a file that Plan.save wrote"
     ),
 }
 

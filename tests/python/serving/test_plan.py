@@ -249,7 +249,7 @@ def test_a_changed_file_is_refused(tuned: tuple[tricodec.Plan, Path, float], tmp
     ("content", "error", "named"),
     [
         (b"\x00\xff", tricodec.CorruptDataError, "is not a plan of tricodec"),
-        (b"[1]", tricodec.CorruptDataError, "expected a file of Plan.save"),
+        (b"[1]", tricodec.CorruptDataError, "pass a file that Plan.save wrote"),
         (b'{"format": "tricodec plan", "version": 9}', tricodec.UnsupportedError, "has the file version 9"),
     ],
 )
