@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of a video on a web server with latency: random ones by tricodec.remote() beside PyAV over fsspec, and all of
-them in order beside the local file.
+"""Frames of a video on a web server with latency: random ones of a long one by tricodec.remote() beside PyAV and
+torchcodec over fsspec, and all of a short one in order beside the local file.
 
 python -m benchmarks.decode.remote [--pairs N] [--output FILE]
 
@@ -27,6 +27,7 @@ from benchmarks.environment import environment
 
 HELPERS = Path(__file__).resolve().parents[2] / "tests/python/helpers"
 FRAMES, GOP, RATE, CHOSEN = 1200, 30, 30, 32
+LONG_BYTES = 10**9
 LATENCIES_MS = (20, 100)
 _SERVER = """
 import sys, time
@@ -52,6 +53,15 @@ def make_clip(folder: Path) -> Path:
     command = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", noise, "-frames:v", str(FRAMES)]
     subprocess.run([*command, *options.split(), "-movflags", "+faststart", path], check=True)
     return path
+
+
+def make_long(clip: Path) -> tuple[Path, int]:
+    """The clip again and again; and how many frames that has."""
+    path = clip.with_name("long.mp4")
+    times = -(-LONG_BYTES // clip.stat().st_size)
+    command = ["ffmpeg", "-v", "error", "-y", "-stream_loop", str(times - 1), "-i", str(clip), "-c", "copy"]
+    subprocess.run([*command, "-movflags", "+faststart", path], check=True)
+    return path, times * FRAMES
 
 
 class Server:
@@ -117,6 +127,22 @@ def pyav_frames(url: str, numbers: list[int]) -> list[str]:
     return sums
 
 
+def torchcodec_frames(url: str, numbers: list[int]) -> list[str]:
+    """By torchcodec over the same file, without its reading of all packets."""
+    import fsspec
+    from torchcodec.decoders import VideoDecoder
+
+    with fsspec.open(url, block_size=1 << 20) as file:
+        frames = VideoDecoder(file, seek_mode="approximate").get_frames_at(numbers)
+        return [str(frame.shape) for frame in frames.data]
+
+
+PEERS: dict[str, Callable[[str, list[int]], list[str]]] = {
+    "PyAV, fsspec": pyav_frames,
+    "torchcodec, fsspec": torchcodec_frames,
+}
+
+
 def seconds(call: Callable[[], object]) -> float:
     """How long a call takes."""
     before = time.perf_counter()
@@ -124,27 +150,30 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - before
 
 
-def measure(server: Server, path: Path, num_pairs: int) -> Iterator[results.Row]:
+def measure(server: Server, path: Path, num_frames: int, num_pairs: int) -> Iterator[results.Row]:
     """Each cell with its pairs."""
-    mib = path.stat().st_size >> 20
-    clip = f"h264 640x480, {mib} MiB, GOP {GOP}"
+    clip = f"h264 640x480, {path.stat().st_size >> 20} MiB, GOP {GOP}"
+    choices = [sorted(random.Random(seed).sample(range(num_frames), CHOSEN)) for seed in range(num_pairs)]
+    needed = [needed_bytes(path, numbers) for numbers in choices]
+    for read in (remote_frames, *PEERS.values()):
+        read(server.url, [0])  # imports
     for latency in LATENCIES_MS:
-        choices = [sorted(random.Random(seed).sample(range(FRAMES), CHOSEN)) for seed in range(num_pairs)]
-        ours, theirs, fetched = [], [], []
+        fetched: list[int] = []
+        times: dict[str, list[float]] = {name: [] for name in ("tricodec", *PEERS)}
         for numbers in choices:
             server.ask(latency)
-            ours.append(seconds(lambda numbers=numbers: remote_frames(server.url, numbers)))
+            times["tricodec"].append(seconds(lambda numbers=numbers: remote_frames(server.url, numbers)))
             fetched.append(server.ask()[0])
-            server.ask(latency)
-            theirs.append(seconds(lambda numbers=numbers: pyav_frames(server.url, numbers)))
+            for name, read in PEERS.items():
+                times[name].append(seconds(lambda read=read, numbers=numbers: read(server.url, numbers)))
         assert remote_frames(server.url, choices[0]) == pyav_frames(server.url, choices[0])
-        cell = results.Row(f"{CHOSEN} random frames", clip, "tricodec", setting=f"latency {latency} ms", unit="s")
-        yield cell.with_runs(ours)
-        yield results.Row(cell.task, clip, "PyAV, fsspec", setting=cell.setting, unit="s").with_runs(theirs)
-        ratio = results.Row(cell.task, clip, "tricodec", setting=cell.setting, against="PyAV, fsspec", unit="x")
-        yield ratio.with_ratios(other / own for own, other in zip(ours, theirs, strict=True))
-        needed = [needed_bytes(path, numbers) for numbers in choices]
-        share = results.Row("bytes fetched / needed", clip, "tricodec", setting=cell.setting, unit="x")
+        task, setting = f"{CHOSEN} random frames", f"latency {latency} ms"
+        for name, runs in times.items():
+            yield results.Row(task, clip, name, setting=setting, unit="s").with_runs(runs)
+        for name in PEERS:
+            ratio = results.Row(task, clip, "tricodec", setting=setting, against=name, unit="x")
+            yield ratio.with_ratios(other / own for own, other in zip(times["tricodec"], times[name], strict=True))
+        share = results.Row("bytes fetched / needed", clip, "tricodec", setting=setting, unit="x")
         yield share.with_runs([got / need for got, need in zip(fetched, needed, strict=True)])
 
 
@@ -197,7 +226,8 @@ def table(facts: Mapping[str, str], rows: Sequence[results.Row]) -> str:
             beside = f"{row.against}: {other.value:.2f} s"
             lines.append(f"| {row.task} | {row.setting} | {ours.value:.2f} s | {beside} | {row.value:.2f}x |")
     where = f"{facts['cores']} cores of an {facts['cpu']}, which the server shares, {facts['date'][:10]}"
-    return f"{where}: {rows[0].input}; medians of {rows[0].runs} pairs of runs.\n\n" + "\n".join(lines) + "\n"
+    sizes = " and ".join(dict.fromkeys(row.input for row in rows))
+    return f"{where}: {sizes}; medians of {rows[0].runs} pairs of runs.\n\n" + "\n".join(lines) + "\n"
 
 
 def main() -> int:
@@ -208,11 +238,11 @@ def main() -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         path = make_clip(Path(folder))
+        long, num_frames = make_long(path)
+        with serving(long) as server:
+            measured = list(measure(server, long, num_frames, options.pairs))
         with serving(path) as server:
-            measured = [
-                *measure(server, path, options.pairs),
-                *measure_in_order(server, path, options.pairs),
-            ]
+            measured += measure_in_order(server, path, options.pairs)
     results.write(options.output, environment(time.monotonic() - started), measured)
     for row in measured:
         print(row.task, row.setting, row.contender, row.against, row.value, row.unit)
