@@ -51,15 +51,14 @@ def test_a_burst_of_requests_has_no_pause(server: Any) -> None:
     path, processes = generated(CLIP), [os.getpid(), server.pid, *descendants(server.pid)]
 
     def has_pause() -> bool:
-        """Whether all threads of client and server sleep for a quarter of a second: on a busy machine they do not."""
+        """Whether all threads of client and server sleep at five looks: in a pause at 12, on a busy machine never."""
         asked = [threads.submit(client.decode_video, path, **QUICK) for _ in range(8)]
-        longest = looks = 0
+        at_rests = 0
         while not all(each.done() for each in asked):
-            looks = looks + 1 if at_rest(*processes) else 0
-            longest = max(longest, looks)
+            at_rests += at_rest(*processes)
             time.sleep(0.01)
         assert all(len(each.result()) == QUICK["count"] for each in asked)
-        return longest >= 20
+        return at_rests >= 5
 
     with Client(server.grpc_url) as client, ThreadPoolExecutor(8) as threads:
         assert sum(has_pause() for _ in range(20)) <= 2
