@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import tricodec
-from media import generated
+from media import CACHE, generated
 from programs import printed_by
 
 pytestmark = pytest.mark.needs_dali
@@ -66,16 +68,30 @@ def bare_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def compiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The C++ compiler, which makes the same library only once: it keeps its output by its arguments and its input."""
-    folder = tmp_path_factory.mktemp("compiler")
+def compiler(bare_site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C++ compiler, which makes the same library only once: it keeps its output by arguments, input and sources.
+
+    A later run with the same sources, compiler and DALI finds it among the test media.
+    """
+    import nvidia.dali
+
+    folder, real = tmp_path_factory.mktemp("compiler"), shutil.which("g++")
+    version = subprocess.run([str(real), "--version"], capture_output=True, check=True).stdout
+    digest = hashlib.sha256(version + nvidia.dali.__version__.encode())
+    for source in sorted([*bare_site.rglob("dali/plugin/**/*.[ch]*"), *bare_site.rglob("include/**/*.h")]):
+        digest.update(source.read_bytes())
+    libraries = CACHE / "dali" / digest.hexdigest()[:16]
+    libraries.mkdir(parents=True, exist_ok=True)
     path = folder / "g++"
     path.write_text(f"""#!/bin/bash
-[ "$1" = --version ] && exec {shutil.which("g++")} --version
+[ "$1" = --version ] && exec {real} --version
 output="${{@: -1}}"
 unit=$(cat)
-kept="{folder}/$(cat <<<"${{*:1:$#-1}} $unit" | sha256sum | cut -c1-16)"
-[ -e "$kept" ] || {shutil.which("g++")} "${{@:1:$#-1}}" "$kept" <<<"$unit" || exit
+kept="{libraries}/$(sed 's#{bare_site}##g' <<<"${{*:1:$#-1}} $unit" | sha256sum | cut -c1-16)"
+if [ ! -e "$kept" ]; then
+  {real} "$@" <<<"$unit" || exit
+  cp "$output" "$kept.$$" && mv "$kept.$$" "$kept"
+fi
 echo "$(basename "$output")" >>"{folder}/calls"
 cp "$kept" "$output"
 """)
