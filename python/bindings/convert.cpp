@@ -119,7 +119,8 @@ std::vector<int> to_ints(const py::object& value, std::size_t count, const char*
     const auto items = py::reinterpret_borrow<py::sequence>(value);
     if (items.size() != count) throw py::value_error(complain().what());
     std::vector<int> result;
-    for (const py::handle item : items) {
+    // Not handles: a sequence such as an array makes each item when it is asked for.
+    for (const py::object item : items) {
         if (PyBool_Check(item.ptr()) || PyIndex_Check(item.ptr()) == 0) throw complain();
         result.push_back(to_int(py::reinterpret_borrow<py::object>(item), what + std::string(" holds")));
     }

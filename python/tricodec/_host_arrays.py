@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Sequence
 from math import prod
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     from typing_extensions import CapsuleType
+
+_MOST_AXES = 64
 
 
 class Bfloat16Array:
@@ -59,7 +62,11 @@ def pinned_empty(
     """
     import numpy as np
 
-    sizes = tuple(map(operator.index, shape)) if isinstance(shape, Sequence) else (operator.index(shape),)
+    axes = itertools.islice(shape, _MOST_AXES + 1) if isinstance(shape, Sequence) else (shape,)
+    sizes = tuple(map(operator.index, axes))
+    if len(sizes) > _MOST_AXES:
+        msg = f"shape has more than {_MOST_AXES} sizes, the most axes that an array of NumPy has"
+        raise ValueError(msg)
     if any(size < 0 for size in sizes):
         msg = f"shape is {sizes}; sizes must be 0 or more"
         raise ValueError(msg)

@@ -25,7 +25,7 @@ SwscaleRgb make_converter(const std::string& dtype, const py::object& size, cons
         const auto numbers = to_ints(size, 2, "size", "(height, width)");
         options.size = Size{numbers[0], numbers[1]};
     }
-    for (const py::handle step : steps) {
+    for (const py::object step : steps) {
         const auto numbers = step.cast<std::vector<int>>();
         TRICODEC_EXPECT(numbers.size() == 2 || numbers.size() == 4, invalid_argument,
                         "a step is (height, width) or (top, left, height, width), not " + shown(step));

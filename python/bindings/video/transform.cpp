@@ -16,6 +16,8 @@
 namespace tricodec::python {
 namespace {
 
+constexpr std::size_t kMostFloats = 64;
+
 std::vector<float> to_floats(const py::object& value, const char* what) {
     if (value.is_none()) return {};
     try {
@@ -24,7 +26,12 @@ std::vector<float> to_floats(const py::object& value, const char* what) {
             if (!py::hasattr(value, "__len__")) return {value.cast<float>()};
         }
         std::vector<float> result;
-        for (const py::handle item : value) result.push_back(item.cast<float>());
+        for (const py::handle item : value) {
+            if (result.size() == kMostFloats)  // an iterator may have no end
+                throw py::value_error(std::string(what) + " has more than " + std::to_string(kMostFloats) +
+                                      " values; pass one number, or one for each channel");
+            result.push_back(item.cast<float>());
+        }
         if (result.empty()) throw py::value_error(std::string(what) + " is empty; pass None for no " + what);
         return result;
     } catch (const py::cast_error&) {

@@ -235,3 +235,33 @@ def test_transform_gives_no_negative_zero_when_black_is_zero() -> None:
     for scale, std in itertools.product((1 / 255, -1.0), (1.0, -0.5)):
         result = tricodec.Transform(dtype="float32", scale=scale, std=std)(black)
         assert not np.signbit(result).any()
+
+
+@pytest.mark.parametrize("option", ["mean", "std", "scale"])
+def test_numbers_without_an_end_are_refused(option: str) -> None:
+    with pytest.raises(ValueError, match=f"{option} has more than 64 values"):
+        tricodec.Transform(dtype="float32", **{option: itertools.repeat(0.5)})
+
+
+def test_a_sequence_that_makes_its_items_may_drop_them() -> None:
+    events: list[str] = []
+
+    class Item:
+        def __index__(self) -> int:
+            events.append("used")
+            return 16
+
+        def __del__(self) -> None:
+            events.append("gone")
+
+    class Sizes:
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, index: int) -> Item:
+            return Item()
+
+    transform = tricodec.Transform(size=Sizes())  # type: ignore[arg-type]
+
+    assert transform.options["size"] == (16, 16)
+    assert events == ["used", "gone"] * 2

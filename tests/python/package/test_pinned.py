@@ -60,6 +60,8 @@ def test_it_takes_a_result() -> None:
 def test_arguments_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"shape is \(2, -1\); sizes must be 0 or more"):
         tricodec.pinned_empty((2, -1))
+    with pytest.raises(ValueError, match="shape has more than 64 sizes"):
+        tricodec.pinned_empty(range(1 << 40))
     with pytest.raises(ValueError, match=r"dtype is object"):
         tricodec.pinned_empty(3, object)
     with pytest.raises(ValueError, match=r"device_index is -1"):
