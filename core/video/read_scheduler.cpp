@@ -56,7 +56,8 @@ std::optional<Read::Failure> Read::decode(std::size_t t) {
             auto decoder = video_.decode(index_, range, {.num_threads = work.num_threads, .goes_on = goes_on});
             while (auto frame = decoder.next()) {
                 if (!await_room(task, position)) return std::nullopt;
-                sink_.put(position++, std::move(*frame));
+                sink_.put(position, std::move(*frame));
+                ++position;  // not before: a frame that the sink refuses is the one that is missing
                 const std::lock_guard lock(mutex_);
                 task.put_until = position;
                 if (position <= awaited_) changed_.notify_all();

@@ -71,6 +71,7 @@ std::shared_ptr<Context> Context::primary(int index) {
 
 std::shared_ptr<Context> Context::borrow(ContextHandle handle) {
     TRICODEC_EXPECT(handle != nullptr, invalid_argument, "the CUDA context is null; pass 0 for the primary context");
+    const auto& driver = api();  // none in a forked process
     auto& all = registry();
     {
         const std::lock_guard lock(all.mutex);
@@ -81,7 +82,7 @@ std::shared_ptr<Context> Context::borrow(ContextHandle handle) {
     int index = 0;
     {
         ContextScope scope(handle);
-        check(api().context_get_device(&index), "asking a context for its GPU");
+        check(driver.context_get_device(&index), "asking a context for its GPU");
     }
     if (auto own = primary(index); own->handle() == handle) return own;
     std::lock_guard lock(all.mutex);

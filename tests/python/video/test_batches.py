@@ -115,6 +115,8 @@ def test_a_frame_of_another_size_is_named_after_the_batches_before_it() -> None:
         assert all(batch.shape == (4, sizes[0][1], sizes[0][0], 3) for batch in whole)
         with pytest.raises(tricodec.UnsupportedError, match=f"frame {odd} is .* pass size="):
             next(iterator)
+        with pytest.raises(tricodec.UnsupportedError, match=f"frame {odd} is "):  # it is the last one of its batch
+            list(reader.batches(odd + 1))
 
 
 @pytest.mark.parametrize(
