@@ -16,6 +16,7 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -105,7 +106,7 @@ public:
     double start_seconds() const noexcept override { return clock_.start_seconds(); }
     std::int64_t sample_at(double seconds) const override {
         TRICODEC_EXPECT(std::isfinite(seconds), invalid_argument,
-                        "the time " + std::to_string(seconds) + " s is not accepted; use a finite number");
+                        "the time " + number_text(seconds) + " s is not accepted; use a finite number");
         return clock_.sample_at(seconds);
     }
     std::vector<DecodeIssue> issues() const override { return frames_.issues(); }
@@ -140,9 +141,9 @@ public:
             auto samples = gather(from, end ? sample_at(*end) : kEnd);
             if (clock_.num_stretches() != known) continue;  // the time stamps jump on the way
             TRICODEC_EXPECT(!num_samples_ || from <= *num_samples_, out_of_range,
-                            "start_s is " + std::to_string(start.value_or(0)) + " s; the sound of '" + info().name +
-                                "' is from " + std::to_string(start_seconds()) + " s to " +
-                                std::to_string(clock_.seconds_of(num_samples_.value_or(0))) + " s");
+                            "start_s is " + number_text(start.value_or(0)) + " s; the sound of '" + info().name +
+                                "' is from " + number_text(start_seconds()) + " s to " +
+                                number_text(clock_.seconds_of(num_samples_.value_or(0))) + " s");
             return samples;
         }
     }

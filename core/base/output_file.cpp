@@ -45,6 +45,9 @@ bool forget(const std::string& part) noexcept {
 /// What can be done about a failure, or nothing.
 std::string_view remedy(int code) noexcept {
     switch (code) {
+        case ENOENT:
+        case ENOTDIR:
+            return "; make its folder first, or write to another one";
         case ENOSPC:
         case EDQUOT:
             return "; free some space, or write to another folder";

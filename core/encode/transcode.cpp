@@ -18,6 +18,7 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
+#include "tricodec/base/text.h"
 #include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
@@ -46,10 +47,10 @@ Size output_size(const StreamInfo& video, const TranscodeOptions& options, Pixel
 std::optional<std::int64_t> to_pts(const StreamInfo& video, const std::optional<double>& seconds) {
     if (!seconds) return std::nullopt;
     TRICODEC_EXPECT(std::isfinite(*seconds) && *seconds >= 0, invalid_argument,
-                    "the time " + std::to_string(*seconds) + " s is not accepted; use a finite number of at least 0");
+                    "the time " + number_text(*seconds) + " s is not accepted; use a finite number of at least 0");
     const double pts = std::ceil(*seconds / video.time_base.to_double() - 1e-6);
     TRICODEC_EXPECT(pts <= static_cast<double>(ff::kFarthest), invalid_argument,
-                    "the time " + std::to_string(*seconds) + " s is beyond any time stamp of the source");
+                    "the time " + number_text(*seconds) + " s is beyond any time stamp of the source");
     return static_cast<std::int64_t>(pts);
 }
 
@@ -225,9 +226,9 @@ private:
         const auto& [start, end] = std::pair(options_.start_seconds, options_.end_seconds);
         if ((start || end) && result_.num_damaged_packets == 0) {
             fail(ErrorCode::invalid_argument, "no frame of '" + source_.name() + "' lies in the range from " +
-                                                  std::to_string(start.value_or(0)) + " s to " +
-                                                  (end ? std::to_string(*end) + " s" : "the end") + "; the video has " +
-                                                  std::to_string(info_.duration_seconds) + " s");
+                                                  number_text(start.value_or(0)) + " s to " +
+                                                  (end ? number_text(*end) + " s" : "the end") + "; the video has " +
+                                                  number_text(info_.duration_seconds) + " s");
         }
         fail(ErrorCode::corrupt_data, "no frame of '" + source_.name() + "' could be decoded" +
                                           (first_damage_.empty() ? "" : ": " + first_damage_));

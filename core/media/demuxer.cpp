@@ -199,9 +199,8 @@ private:
             if (!info_.streams[i].attached_picture) return i;
             if (!cover) cover = i;
         }
-        TRICODEC_EXPECT(
-            cover.has_value(), unsupported,
-            "'" + name + "' has no video stream (" + std::to_string(info_.streams.size()) + " streams of other kinds)");
+        TRICODEC_EXPECT(cover.has_value(), unsupported,
+                        "'" + name + "' has no video stream; its streams are " + list_of_streams());
         return *cover;
     }
 
@@ -209,12 +208,16 @@ private:
     std::size_t best_audio(const std::string& name) const {
         const int best = input_.best(AVMEDIA_TYPE_AUDIO);
         if (best >= 0) return static_cast<std::size_t>(best);
-        std::string others;
+        fail(ErrorCode::unsupported, "'" + name + "' has no audio stream; its streams are " + list_of_streams());
+    }
+
+    std::string list_of_streams() const {
+        std::string list;
         for (const auto& each : info_.streams) {
-            others += (others.empty() ? "" : ", ") + std::to_string(each.index) + ": " +
-                      std::string(to_string(each.kind)) + " " + each.codec_name;
+            list += (list.empty() ? "" : ", ") + std::to_string(each.index) + ": " + std::string(to_string(each.kind)) +
+                    " " + each.codec_name;
         }
-        fail(ErrorCode::unsupported, "'" + name + "' has no audio stream; its streams are " + others);
+        return list;
     }
 
     std::optional<Packet> read_packet() {

@@ -167,7 +167,7 @@ AVSampleFormat parse_sample_format(const std::string& name, const char* what) {
 
 AVRational parse_frame_rate(double rate, const char* what) {
     TRICODEC_EXPECT(std::isfinite(rate) && rate > 0, invalid_argument,
-                    std::string(what) + " must be a positive number of frames a second, not " + std::to_string(rate));
+                    std::string(what) + " must be a positive number of frames a second, not " + number_text(rate));
     return av_d2q(rate, 1 << 24);
 }
 

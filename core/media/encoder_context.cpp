@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "media/dictionary.h"
 #include "media/stream_info.h"
 
@@ -30,6 +31,19 @@ void keep_deterministic(std::string_view name, CodecSettings& settings) {
     if ((name == "libx264" || name == "libx264rgb") && __builtin_cpu_supports("avx512f") != 0)
         put_first(settings, "x264-params", "asm=AVX2");
 #endif
+}
+
+/// libx264 and libx265 print their complaint to standard error, and libavcodec's words for it name no preset.
+void expect_preset(std::string_view name, const CodecSettings& settings) {
+    constexpr std::string_view kPresets =
+        "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow, placebo";
+    const auto given = settings.find("preset");
+    if ((name != "libx264" && name != "libx264rgb" && name != "libx265") || given == settings.end()) return;
+    const std::string& preset = given->second;
+    const bool is_number = preset.size() == 1 && preset[0] >= '0' && preset[0] <= '9';
+    const bool is_listed = (", " + std::string(kPresets) + ", ").find(", " + preset + ", ") != std::string::npos;
+    TRICODEC_EXPECT(is_number || is_listed, invalid_argument,
+                    "preset '" + preset + "' is not one of " + std::string(kPresets) + did_you_mean(preset, kPresets));
 }
 
 ff::FramePtr blank(const AVCodecContext& context) {
@@ -65,6 +79,7 @@ EncoderContext::~EncoderContext() {
 
 void EncoderContext::open(CodecSettings given, bool works) {
     const ff::CallLog call_log;
+    expect_preset(codec_.name, given);
     silence(codec_.name, given);
     keep_deterministic(codec_.name, given);
     Dictionary settings(given);
@@ -132,7 +147,8 @@ ff::PacketPtr EncoderContext::receive() {
 
 std::string EncoderContext::text_of(int code) {
     std::string text = ff::error_text(code);
-    if (const auto lines = log_.take(); !lines.empty()) text += ": " + lines;
+    const auto lines = log_.take();
+    if (!lines.empty() && text.find(lines) == std::string::npos) text += ": " + lines;
     return text;
 }
 

@@ -76,12 +76,12 @@ void InputContext::expect_format() {
     const std::string format = options_.format->name;
     if (is_allowed_container(format) || (options_.any_media && is_allowed_audio_or_image(format))) return;
     fail(ErrorCode::refused,
-         "'" + name_ + "' is a '" + format +
+         "'" + name_ + "' has the format '" + format +
              (options_.any_media
-                  ? "', a format that is opened only on request, because it may name other files; pass the media "
-                    "themselves, or name the format (format=) if you trust the source"
-                  : "', a format that is not opened because it may name other files, or is no video container; pass "
-                    "the media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)"));
+                  ? "', which is opened only on request, because it may name other files; pass the media themselves, "
+                    "or name the format (format=) if you trust the source"
+                  : "', which is not opened, because it is not a video container or may name other files; pass the "
+                    "media themselves (mp4, mov, mkv, webm, avi, ts, ivf, H.264, HEVC, AV1, MPEG-4, ...)"));
 }
 
 void InputContext::open() {
@@ -119,7 +119,7 @@ void InputContext::open() {
     if (why.find("moov atom not found") != std::string::npos) {
         // The most frequent error: an upload or a recording that was cut off.
         why +=
-            ": the file has no index, because it was cut off or its writer never finished, or it is no mp4 at all; "
+            ": the file has no index, because it was cut off or its writer never finished, or it is not an mp4 file; "
             "copy or record it again";
     }
     fail(kind,

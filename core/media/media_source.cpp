@@ -26,7 +26,7 @@ std::string system_text(int code) {
 
 /// What may be meant by a path at which there is no file.
 std::string remedy_of(const std::filesystem::path& path) {
-    if (path.string().starts_with("~")) return "; a shell replaces ~, and this is none: write the folder out";
+    if (path.string().starts_with("~")) return "; only a shell replaces ~: write the whole path";
     std::error_code failed;
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::current_path(failed);
     std::vector<std::string> names;

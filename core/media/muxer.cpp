@@ -313,8 +313,8 @@ std::string container_of(const std::string& name) {
     const AVOutputFormat* format = av_guess_format(nullptr, name.c_str(), nullptr);
     TRICODEC_EXPECT(format != nullptr, invalid_argument,
                     "the name '" + name +
-                        "' has no extension of a container; name it (format=\"mp4\", \"mov\", \"matroska\", \"webm\", "
-                        "\"mpegts\", \"ivf\", \"h264\", \"hevc\", ...)");
+                        "' has no known extension; use .mp4, .mov, .mkv, .webm, .ts, .ivf, .h264, .hevc, .wav or "
+                        "another one of FFmpeg's, or name the format (format=\"mp4\")");
     return format->name;
 }
 

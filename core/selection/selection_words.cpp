@@ -12,6 +12,7 @@
 #include "base/never_destroyed.h"
 #include "base/suggestion.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 #include "tricodec/selection/frame_selection.h"
 
 namespace tricodec {
@@ -186,9 +187,9 @@ void expect_valid(const FrameSelection& selection) {
     expect_finite(selection.fps, "fps");
     expect_finite(selection.tolerance_s, "tolerance_s");
     TRICODEC_EXPECT(!selection.fps || *selection.fps > 0, invalid_argument,
-                    "fps is " + std::to_string(selection.fps.value_or(0)) + "; it must be above 0");
+                    "fps is " + number_text(selection.fps.value_or(0)) + "; it must be above 0");
     TRICODEC_EXPECT(!selection.tolerance_s || *selection.tolerance_s >= 0, invalid_argument,
-                    "tolerance_s is " + std::to_string(selection.tolerance_s.value_or(0)) + "; it must be 0 or more");
+                    "tolerance_s is " + number_text(selection.tolerance_s.value_or(0)) + "; it must be 0 or more");
     if (selection.times) {
         for (std::size_t i = 0; i < selection.times->size(); ++i) {
             TRICODEC_EXPECT(std::isfinite((*selection.times)[i]), invalid_argument,

@@ -327,7 +327,7 @@ Returns:
         .def("close", &PyAudioReader::close, "Close the source. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](PyAudioReader& self, const py::args&) { self.close(); })
-        .def("__repr__", &PyAudioReader::describe);
+        .def("__repr__", [](const PyAudioReader& self) { return to_text(self.describe()); });
 }
 
 }  // namespace tricodec::python

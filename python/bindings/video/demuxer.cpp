@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "convert.h"
 #include "gil.h"
 #include "guarded.h"
 #include "media_io.h"
@@ -142,8 +143,9 @@ Raises:
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](PyDemuxer& self, const py::args&) { self.close(); })
         .def("__repr__", [](const PyDemuxer& self) {
-            return "<tricodec.Demuxer '" + self.info()->name + "': stream " + std::to_string(self.stream()->index) +
-                   ", " + self.stream()->codec_name + (self.closed() ? ", closed>" : ">");
+            return to_text("<tricodec.Demuxer '" + self.info()->name + "': stream " +
+                           std::to_string(self.stream()->index) + ", " + self.stream()->codec_name +
+                           (self.closed() ? ", closed>" : ">"));
         });
 }
 

@@ -246,7 +246,7 @@ Returns:
         .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](PyFrameReader& self, const py::args&) { self.close(); })
-        .def("__repr__", &PyFrameReader::describe);
+        .def("__repr__", [](PyFrameReader& self) { return to_text(self.describe()); });
 }
 
 }  // namespace tricodec::python

@@ -81,6 +81,13 @@ py::dict media_dict(const py::object& self) {
     return result;
 }
 
+/// A name of a file as Python has it: bytes that are not UTF-8 as surrogates, so that open() takes it.
+py::str path_text(const std::string& name) {
+    PyObject* decoded = PyUnicode_DecodeFSDefaultAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    if (decoded == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(decoded);
+}
+
 py::object stream_or_none(int index) {
     return index < 0 ? py::object(py::none()) : py::int_(index);
 }
@@ -203,7 +210,8 @@ void bind_media(py::module_& module) {
     bind_stream_info(module);
     py::class_<MediaInfo, std::shared_ptr<MediaInfo>> cls(module, "MediaInfo", "What a file holds. Read-only.");
     publish(cls);
-    cls.def_readonly("name", &MediaInfo::name, "Name of the source.")
+    cls.def_property_readonly(
+           "name", [](const MediaInfo& self) { return path_text(self.name); }, "Name of the source.")
         .def_readonly("format_name", &MediaInfo::format_name, "FFmpeg's name of the container.")
         .def_readonly("duration_seconds", &MediaInfo::duration_seconds, "0 unknown.")
         .def_readonly("start_seconds", &MediaInfo::start_seconds, "Time of the first time stamp.")
@@ -227,7 +235,7 @@ void bind_media(py::module_& module) {
         .def_property_readonly("video", best_video, "The video stream that a reader opens by default, or None.")
         .def("to_dict", media_dict,
              "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")
-        .def("__repr__", py::overload_cast<const MediaInfo&>(&describe));
+        .def("__repr__", [](const MediaInfo& self) { return to_text(describe(self)); });
 
     module.def(
         "probe",

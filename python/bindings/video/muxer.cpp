@@ -197,7 +197,8 @@ Raises:
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](PyMuxer& self, const py::args& error) { self.leave(error[0]); })
         .def("__repr__", [](const PyMuxer& self) {
-            return "<tricodec.Muxer '" + self.name() + "': " + self.format() + (self.finished() ? ", finished>" : ">");
+            return to_text("<tricodec.Muxer '" + self.name() + "': " + self.format() +
+                           (self.finished() ? ", finished>" : ">"));
         });
 }
 

@@ -66,6 +66,16 @@ def test_a_path_that_is_not_utf8_is_reported_and_not_a_crash(tmp_path: Path) -> 
         tricodec.probe(path)
 
 
+def test_a_video_with_a_name_that_is_not_utf8_is_read_and_described(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.mp4")
+    Path(path).symlink_to(generated("h264_bframes.mp4"))
+
+    assert tricodec.probe(path).name == path
+    with tricodec.FrameReader(path) as reader, tricodec.Demuxer(path) as demuxer:
+        for each in (reader, demuxer, tricodec.probe(path)):
+            assert r"\xff\xfe.mp4" in repr(each)
+
+
 def test_a_path_with_a_nul_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="null"):
         tricodec.probe("a\0b.mp4")

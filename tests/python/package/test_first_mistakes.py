@@ -63,7 +63,9 @@ MISTAKES: dict[str, Mistake] = {
     "another working folder": Mistake(
         lambda _: tricodec.probe("my_holiday_video.mp4"), tricodec.MediaNotFoundError, "it was looked for in '/"
     ),
-    "a tilde": Mistake(lambda _: tricodec.probe("~/a.mp4"), tricodec.MediaNotFoundError, "write the folder out"),
+    "a tilde": Mistake(
+        lambda _: tricodec.probe("~/a.mp4"), tricodec.MediaNotFoundError, "only a shell replaces ~: write"
+    ),
     "a folder": Mistake(tricodec.probe, tricodec.RefusedError, "a folder; pass one of the files in it"),
     "a URL": Mistake(lambda _: tricodec.probe("https://a.org/b.mp4"), tricodec.RefusedError, "tricodec.remote opens"),
     "an empty file": Mistake(
@@ -134,6 +136,10 @@ MISTAKES: dict[str, Mistake] = {
     "float frames": Mistake(encode(FRAMES.astype(np.float32)), TypeError, "are uint8, 0 to 255"),
     "channels first": Mistake(encode(np.zeros((3, 3, 64, 64), np.uint8)), ValueError, r"accepted are \[H, W, 3\]"),
     "an odd size": Mistake(encode(np.zeros((3, 63, 65, 3), np.uint8)), ValueError, "or encode yuv444p"),
+    "a wrong preset": Mistake(encode(preset="fats"), ValueError, "did you mean 'fast'"),
+    "an output in no folder": Mistake(
+        lambda folder: tricodec.transcode(clip(folder), folder / "no/a.mp4"), FileNotFoundError, "make its folder first"
+    ),
     "no frames": Mistake(encode(FRAMES[:0]), ValueError, "a video has at least one"),
     "an option that the encoder lacks": Mistake(encode(options={"crff": 3}), ValueError, "lists those that it has"),
     # compressed data

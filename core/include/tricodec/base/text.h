@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +12,13 @@ namespace tricodec {
 /// "1920x1080", for messages.
 [[nodiscard]] inline std::string size_text(std::int64_t width, std::int64_t height) {
     return std::to_string(width) + "x" + std::to_string(height);
+}
+
+/// "0.5", for messages: at most nine digits, and none that say nothing.
+[[nodiscard]] inline std::string number_text(double value) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 9).ptr;
+    return {text.data(), end};
 }
 
 /// ASCII capitals as small letters.
