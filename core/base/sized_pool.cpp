@@ -49,8 +49,7 @@ Block SizedPool::take_kept(std::size_t block_bytes, Taken which) {
     if (found == classes_.end() || found->second.open.empty()) return {};
     Slabs& open = found->second.open;
     const auto last = std::find_if(open.rbegin(), open.rend(), [](const Slab& slab) { return !slab.idle.empty(); });
-    const bool waits = last != open.rend() && !last->idle.back().pending.empty();
-    auto slab = waits || last == open.rend() ? open.begin() : std::prev(last.base());
+    auto slab = last == open.rend() ? open.begin() : std::prev(last.base());
     bool ready = slab->is_ready();
     const std::size_t most = std::min(open.size(), kMostAsked);
     for (std::size_t asked = 1; asked < most && !ready; ++asked) {

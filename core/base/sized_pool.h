@@ -47,8 +47,8 @@ public:
 
 /// The pool of all memory that is kept for reuse, with one policy for each kind of memory:
 ///
-/// - Blocks are kept by size. A caller gets the block that came back last, which caches may hold. If that one came back
-///   with work of a GPU, the caller gets the one that came back first: its work is most likely done.
+/// - Blocks are kept by size. A caller gets the block that came back last, which caches may hold. If a GPU still uses
+///   it, the caller gets the one that came back first, because its work is most likely done.
 /// - If all blocks of a size wait for work, the caller gets fresh memory. If as much is idle as the bound allows, or no
 ///   memory is left, it gets a waiting block instead, provided that its stream can do the waiting.
 /// - Idle memory past the bound is returned to the system, the longest idle first: a caller with new sizes must not

@@ -63,18 +63,6 @@ TEST(SizedPool, gives_the_block_of_that_size_that_came_back_last) {
     for (void* const block : {second, first, other}) pool.give(block);
 }
 
-TEST(SizedPool, gives_the_block_that_came_back_first_if_they_came_back_with_work_of_a_gpu) {
-    HostPool pool;
-    void* const first = pool.bytes(5000 * kPage);  // each fills a slab
-    void* const second = pool.bytes(5000 * kPage);
-    const auto work = std::make_shared<const cuda::Event>();
-    for (void* const block : {first, second}) pool.give_back({.data = block, .pending = {work}});
-
-    EXPECT_EQ(pool.take(5000 * kPage).data, first);
-    EXPECT_EQ(pool.take(5000 * kPage).data, second);
-    for (void* const block : {first, second}) pool.give(block);
-}
-
 TEST(SizedPool, keeps_what_is_in_use_when_it_is_trimmed) {
     HostPool pool;
     std::vector<std::byte*> blocks(30);

@@ -253,7 +253,7 @@ def test_places_that_are_not_there_are_index_errors() -> None:
         reader[132300]
     with pytest.raises(IndexError, match="132300 samples"):
         reader[-132301]
-    with pytest.raises(IndexError, match=r"from 0.0+ s to 3.0+ s"):
+    with pytest.raises(IndexError, match=r"from 0 s to 3 s"):
         reader.read(start_s=99)
     with pytest.raises(ValueError, match="end_s must be later"):
         reader.read(start_s=2, end_s=1)

@@ -107,7 +107,7 @@ def test_transcode_counts_the_damage_that_a_reader_lists(
 
 
 def test_a_range_behind_the_end_is_refused(clip: Path) -> None:
-    with pytest.raises(ValueError, match=r"no frame of .* from 100.000000 s to the end; the video has"):
+    with pytest.raises(ValueError, match=r"no frame of .* lies in the range from 100 s to the end; the video has"):
         tricodec.transcode(clip, None, format="mp4", start=100)
 
 

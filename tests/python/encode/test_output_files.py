@@ -394,7 +394,7 @@ def test_a_source_without_frames_leaves_what_was_there(old: Path, tmp_path: Path
     with pytest.raises(ValueError, match="no frame of"):
         tricodec.transcode(clip(), old, start=100)
     for arguments in (
-        ("transcode", source, old),
+        ("transcode", source, "-o", old),
         ("encode", empty, old, "--size", "64x64"),
         ("encode", source, old),
         ("frames", source, "--raw", old),
