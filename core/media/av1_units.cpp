@@ -92,13 +92,14 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     // The next pictures may need new headers, so a unit with a sequence header is never left out.
     const bool open = has_sequence && !(slots && slots->writes == kAllSlots && slots->reads == 0);
     if (!split || sequence_.has_layers || open) slots.reset();
-    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots, key};
+    const bool shows_one = sequence_.has_layers || (split && num_shown == 1);
+    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots, key, shows_one};
     // Without a picture before it, what comes first are delimiters and metadata.
     bool has_other = false;
     (void)for_each_obu(unit.first(referenced), [&](unsigned type, std::size_t, Bytes) {
         has_other = has_other || type == kFrameHeader || type == kFrame || type == kTileGroup;
     });
-    return {has_other ? referenced : 0, slots, key};
+    return {has_other ? referenced : 0, slots, key, shows_one};
 }
 
 // sequence_header_obu(), 5.5.1.

@@ -35,6 +35,7 @@ public:
         std::size_t referenced_bytes = 0;
         std::optional<SlotUse> slots{};  ///< nothing if the headers do not say
         bool key = false;                ///< its first picture is a key frame, and is shown
+        bool shows_one = true;           ///< false: its headers do not say that it shows one picture
     };
     [[nodiscard]] Unit inspect(Bytes unit);
 

@@ -60,6 +60,28 @@ def test_pictures_that_refer_to_a_lost_slice_are_those_of_one_decoder(seed: int,
     assert np.array_equal(iterated, decoded)
 
 
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_frames_of_av1_that_share_a_packet_are_all_given(num_workers: int) -> None:
+    # A damaged table of sizes joins packets so: each frame comes, and the numbers are those of an iteration.
+    clip = damaged_clips.made("av1.mp4", damaged_clips.SMALL["av1.mp4"])
+    ivf = bytearray(media.ffmpeg(f"-i {clip} -c copy -f ivf -"))
+    packets, at = [], 32
+    while at < len(ivf):
+        size = int.from_bytes(ivf[at : at + 4], "little")
+        packets.append((ivf[at + 4 : at + 12], ivf[at + 12 : at + 12 + size]))
+        at += 12 + size
+    for first in (14, 6):
+        packets[first : first + 2] = [(packets[first][0], packets[first][1] + packets[first + 1][1])]
+    data = bytes(ivf[:32]) + b"".join(len(payload).to_bytes(4, "little") + pts + payload for pts, payload in packets)
+
+    decoded = tricodec.decode_video(data, device="cpu", num_workers=num_workers).frames
+
+    assert np.array_equal(decoded, tricodec.decode_video(clip, device="cpu").frames)
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        assert len(reader) == len(decoded) == 30
+        assert np.array_equal(reader.batch([15, 7, 29]), decoded[[15, 7, 29]])
+
+
 def test_damaged_frames_of_vp8_do_not_depend_on_what_was_read_before() -> None:
     # Its decoder keeps the map of segments past a flush, and a damaged header shows it.
     clip = damaged_clips.made("vp8.webm", "-c:v libvpx -b:v 100k -deadline realtime -g 6", seconds=0.48)
