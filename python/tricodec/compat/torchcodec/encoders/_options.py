@@ -27,7 +27,8 @@ _MATRICES = {
 _REFUSALS = (
     (r"out of range \(Error setting option (\S+) to value (.*?)\.\)", r"\1=\2 is out of valid range"),
     (r"Error setting option (\S+) to value (.*?)\.\)", r"Option \1 expects a numeric value but got '\2'"),
-    (r"cannot open the encoder .*: Invalid argument|preset '.*' is not one of", r"avcodec_open2 failed: Invalid argument"),
+    (r"cannot open the encoder .*: Invalid argument|preset '.*' is not one of",
+     r"avcodec_open2 failed: Invalid argument"),
     (r"encoder_format '(.*)' is not a pixel format; .* accepts (.*)",
      r"Unknown pixel format: \1. Supported pixel formats: \2"),
     (r"encoder_format (\S+) is not accepted by '(\S+)'; it accepts (.*)",
