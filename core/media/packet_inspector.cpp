@@ -131,7 +131,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             facts.non_reference = unit.referenced_bytes == 0;
             if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
             facts.slots = unit.slots;
-            facts.uncertain = !unit.shows_one;  // a damaged size of a packet joins it with the next ones
+            facts.uncertain = facts.uncertain || !unit.shows_one;  // as where a wrong size joins packets
             break;
         }
         case CodecId::mjpeg:
