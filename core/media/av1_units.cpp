@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/av1_units.h"
 
+#include <algorithm>
+
 namespace tricodec {
 namespace {
 
@@ -51,8 +53,16 @@ Av1Units::Av1Units(Bytes extradata) {
     const auto obus = is_av1c ? extradata.subspan(kAv1cHeaderBytes) : extradata;
     // If these headers are damaged, the stream brings them again.
     (void)for_each_obu(obus, [&](unsigned type, std::size_t, Bytes payload) {
-        if (type == kSequenceHeader) sequence_ = parse_sequence(payload);
+        if (type == kSequenceHeader) learn_sequence(payload);
     });
+}
+
+bool Av1Units::learn_sequence(Bytes payload) {
+    const bool is_first = sequence_bytes_.empty();
+    if (std::ranges::equal(payload, sequence_bytes_)) return false;
+    sequence_bytes_.assign(payload.begin(), payload.end());
+    sequence_ = parse_sequence(payload);
+    return !is_first;
 }
 
 Av1Units::Unit Av1Units::inspect(Bytes unit) {
@@ -60,23 +70,24 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     bool found = false;
     bool all = false;
     bool has_sequence = false;
+    bool changes_sequence = false;
     bool key = false;
     int num_pictures = 0;
     int num_shown = 0;
-    std::optional<SlotUse> slots{SlotUse{}};
+    SlotUse slots;
+    bool slots_known = true;
     const bool split = for_each_obu(unit, [&](unsigned type, std::size_t begin, Bytes payload) {
         if (type == kSequenceHeader) {
-            sequence_ = parse_sequence(payload);
+            changes_sequence = learn_sequence(payload) || changes_sequence;
             all = has_sequence = true;
         } else if (type == kFrameHeader || type == kFrame) {
             const Picture picture = sequence_.known ? parse_picture(payload) : Picture{};
             if (picture.shown) ++num_shown;
             key = key || (num_pictures++ == 0 && picture.key && picture.shown);
-            if (slots && picture.slots) {
-                slots->reads |= static_cast<std::uint8_t>(picture.slots->reads & ~slots->writes);
-                slots->writes |= picture.slots->writes;
-            } else {
-                slots.reset();
+            slots_known = slots_known && picture.slots;
+            if (slots_known) {
+                slots.reads |= static_cast<std::uint8_t>(picture.slots->reads & ~slots.writes);
+                slots.writes |= picture.slots->writes;
             }
             // A picture is left out with everything after it, so no other picture may follow.
             all = all || found;
@@ -86,20 +97,23 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
             }
         } else if (type == kTileList) {
             all = true;
-            slots.reset();
+            slots_known = false;
         }
     });
     // The next pictures may need new headers, so a unit with a sequence header is never left out.
-    const bool open = has_sequence && !(slots && slots->writes == kAllSlots && slots->reads == 0);
-    if (!split || sequence_.has_layers || open) slots.reset();
+    const bool closed = slots_known && slots.writes == kAllSlots && slots.reads == 0;
+    slots_known = slots_known && split && !sequence_.has_layers && (closed || !has_sequence);
     const bool shows_one = sequence_.has_layers || (split && num_shown == 1);
-    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return {unit.size(), slots, key, shows_one};
+    const auto known_slots = slots_known ? std::optional(slots) : std::nullopt;
+    Unit result{unit.size(), known_slots, key, shows_one, has_sequence, changes_sequence};
+    if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return result;
     // Without a picture before it, what comes first are delimiters and metadata.
     bool has_other = false;
     (void)for_each_obu(unit.first(referenced), [&](unsigned type, std::size_t, Bytes) {
         has_other = has_other || type == kFrameHeader || type == kFrame || type == kTileGroup;
     });
-    return {has_other ? referenced : 0, slots, key, shows_one};
+    result.referenced_bytes = has_other ? referenced : 0;
+    return result;
 }
 
 // sequence_header_obu(), 5.5.1.

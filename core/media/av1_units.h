@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "media/bit_reader.h"
 #include "media/nal.h"
@@ -36,6 +37,8 @@ public:
         std::optional<SlotUse> slots{};  ///< nothing if the headers do not say
         bool key = false;                ///< its first picture is a key frame, and is shown
         bool shows_one = true;           ///< false: its headers do not say that it shows one picture
+        bool has_sequence = false;       ///< it has a sequence header
+        bool changes_sequence = false;   ///< its sequence header is not the one before, of a packet or of av1C
     };
     [[nodiscard]] Unit inspect(Bytes unit);
 
@@ -70,7 +73,11 @@ private:
     template <typename Visit>
     [[nodiscard]] static bool for_each_obu(Bytes unit, const Visit& visit);
 
+    /// True if `payload` differs from the sequence header before it.
+    bool learn_sequence(Bytes payload);
+
     Sequence sequence_;
+    std::vector<std::byte> sequence_bytes_;
     std::uint32_t key_slots_ = 0;  // that hold a key frame: showing it again refreshes all
 };
 

@@ -132,6 +132,8 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
             facts.slots = unit.slots;
             facts.uncertain = facts.uncertain || !unit.shows_one;  // as where a wrong size joins packets
+            facts.has_parameter_sets = unit.has_sequence;
+            facts.changes_parameters = facts.changes_parameters || unit.changes_sequence;
             break;
         }
         case CodecId::mjpeg:

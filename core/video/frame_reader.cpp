@@ -303,8 +303,10 @@ Frame FrameReaderImpl::geometry() {
     shape.height = facts.height;
     shape.orientation = facts.orientation;
     shape.color = facts.color;
-    const bool damaged = video_.has_index() && video_.index()->counted();  // its headers may be wrong
-    if (shape.width > 0 && shape.height > 0 && !damaged) return shape;
+    // The container's headers may be wrong in a damaged stream, and where packets bring other ones.
+    const auto index = video_.has_index() ? video_.index() : nullptr;
+    const bool doubtful = index && (index->counted() || index->parameters_change());
+    if (shape.width > 0 && shape.height > 0 && !doubtful) return shape;
     try {
         return frame(0);
     } catch (const Error& error) {

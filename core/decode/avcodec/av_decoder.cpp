@@ -89,7 +89,8 @@ public:
                    .dts = packet.dts,
                    .duration = packet.duration,
                    .tag = tag,
-                   .key = keys_.is_key(packet)});
+                   .key = keys_.is_key(packet),
+                   .discard = packet.discard});
         fill_av_packet(*packet_, packet);
         set_number(*context_, *packet_, number);
         const auto log = statistics_log();
@@ -174,6 +175,7 @@ private:
                 continue;
             }
             const auto sent = sent_.find(number_of(*context_, *decoded));
+            if (sent.discard) continue;  // libdav1d of FFmpeg 5 gives such frames; libavcodec drops those of others
             // "Corrupt" here only means that earlier frames are unknown to the codec; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto statistics = has_statistics_ ? block_statistics(*decoded, statistics_text_) : nullptr;

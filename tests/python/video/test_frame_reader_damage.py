@@ -82,6 +82,38 @@ def test_frames_of_av1_that_share_a_packet_are_all_given(num_workers: int) -> No
         assert np.array_equal(reader.batch([15, 7, 29]), decoded[[15, 7, 29]])
 
 
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_frames_of_av1_have_the_size_of_the_packets_and_not_of_a_damaged_container(num_workers: int) -> None:
+    clip = damaged_clips.made("av1.mp4", damaged_clips.SMALL["av1.mp4"])
+    data = bytearray(clip.read_bytes())
+    sequence_header = data.index(b"av1C") + 4 + 4 + 2  # the box's name, its own four bytes, the OBU's header and size
+    data[sequence_header + 3] ^= 1  # the first bit of frame_width_bits_minus_1
+    data = bytes(data)
+
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        stated = (reader.width, reader.height)
+        decoded = np.concatenate(list(reader.batches(7)))
+
+    assert stated != (64, 64)
+    assert np.array_equal(decoded, tricodec.decode_video(clip, device="cpu").frames)
+    assert np.array_equal(decoded, tricodec.decode_video(data, device="cpu", num_workers=num_workers).frames)
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_frames_after_the_end_of_an_edit_list_are_given_by_no_way(num_workers: int) -> None:
+    # The last frame of AV1: libdav1d of FFmpeg 5 shows it all the same.
+    data = bytearray(damaged_clips.made("av1.mp4", damaged_clips.SMALL["av1.mp4"]).read_bytes())
+    duration = data.index(b"elst") + 4 + 8  # after the box's version and the number of its entries
+    data[duration : duration + 4] = (800).to_bytes(4, "big")  # ms: 20 of 25 frames a second
+    data = bytes(data)
+
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        iterated = sum(1 for _ in iter(reader))
+
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        assert iterated == len(reader) == 20
+
+
 def test_damaged_frames_of_vp8_do_not_depend_on_what_was_read_before() -> None:
     # Its decoder keeps the map of segments past a flush, and a damaged header shows it.
     clip = damaged_clips.made("vp8.webm", "-c:v libvpx -b:v 100k -deadline realtime -g 6", seconds=0.48)
