@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
-# make docs · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
+# make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
 SHELL := /bin/bash
@@ -14,7 +14,7 @@ SOURCES := $(shell find core python plugin triton_backend model_repository cmake
            CMakeLists.txt VERSION pyproject.toml tools/build.sh
 TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs newcomer test test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
+.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -99,6 +99,11 @@ $(STAMPS)/docs: $(STAMPS)/system tools/make_venv.sh tools/requirements-docs.txt
 # The site in build/site; a broken link or a public name without a description fails it.
 docs: $(STAMPS)/docs
 	@.venv-docs/bin/python tools/build_docs.py
+
+# Runs every program of examples/notebooks as a notebook, and leaves docs/notebooks alone; without torch one is skipped.
+notebooks: $(BUILT_TESTS)
+	@TRICODEC_REQUIRE_DALI=1 TRICODEC_REQUIRE_TRITON=1 TRICODEC_REQUIRE_ONNX=1 \
+	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/tools/test_notebooks.py
 
 # README's commands in a bare system, as root with debootstrap: NEWCOMER="noble --mirror URL" for another one.
 NEWCOMER := bookworm

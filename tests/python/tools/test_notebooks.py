@@ -18,13 +18,24 @@ sys.path.insert(0, str(media.REPOSITORY / "tools"))
 
 import notebooks
 
-QUICK = ("first_look",)
-SLOW = tuple(path.stem for path in sorted(notebooks.SOURCES.glob("*.py")) if path.stem not in QUICK)
+NAMES = [path.stem for path in sorted(notebooks.SOURCES.glob("*.py"))]
+MARKS = {
+    "torch": pytest.mark.needs_torch,
+    "nvidia.dali": pytest.mark.needs_dali,
+    "pytriton": pytest.mark.needs_triton,
+    "rapidocr_onnxruntime": pytest.mark.needs_onnx,
+}
+"""Of the tests of notebooks that need a package; `make notebooks` has the others."""
+
+
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    needed = notebooks.needs(notebooks.SOURCES / f"{name}.py")
+    return [pytest.mark.slow, *(MARKS[package] for package in needed if package in MARKS)]
 
 
 def test_notebooks_are_those_of_the_programs_and_small() -> None:
     assert notebooks.differences() == []
-    assert len(QUICK + SLOW) == len(list(notebooks.NOTEBOOKS.glob("*.ipynb"))) >= 6
+    assert len(NAMES) == len(list(notebooks.NOTEBOOKS.glob("*.ipynb"))) >= 6
     for path in notebooks.NOTEBOOKS.glob("*.ipynb"):
         assert path.stat().st_size < 100_000, path
         assert str(media.REPOSITORY) not in path.read_text()
@@ -46,14 +57,9 @@ def test_a_notebook_that_was_changed_alone_is_found(tmp_path: Path, monkeypatch:
     assert difference.startswith("a.ipynb: its cells are not those of a.py")
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name)) for name in NAMES])
 def test_a_notebook_runs(name: str) -> None:
-    path = notebooks.SOURCES / f"{name}.py"
-    lacking = notebooks.missing(path)
-    if lacking:
-        pytest.skip(f"{', '.join(lacking)} is not installed")
-
-    notebook = notebooks.run(path)  # a cell that raises, or an assertion in it, raises here
+    notebook = notebooks.run(notebooks.SOURCES / f"{name}.py")  # a cell that raises, or an assertion in it, raises here
 
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert len(outputs) >= 3
