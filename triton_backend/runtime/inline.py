@@ -9,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.runtime.errors import failure_of
-from tricodec.triton_backend.runtime.ping import is_ping
+from tricodec.triton_backend.runtime.ping import answer_ping
 
 
 class CallError(Exception):
@@ -22,8 +22,8 @@ class CallError(Exception):
 
 def answer(request: Any, outputs_of: Callable[[Any], Mapping[str, npt.NDArray[Any]]]) -> Any:
     """The response to a request: the outputs that it wants of those that `outputs_of` gives for it, or an error."""
-    if is_ping(request):
-        return pb_utils.InferenceResponse([])
+    if (pong := answer_ping(request)) is not None:
+        return pong
     try:
         outputs = outputs_of(request)
     except CallError as error:

@@ -22,7 +22,7 @@ from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled
 from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
-from tricodec.triton_backend.runtime.ping import is_ping
+from tricodec.triton_backend.runtime.ping import answer_ping
 from tricodec.triton_backend.runtime.pool import Pool
 from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room, take_room
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
@@ -220,8 +220,8 @@ class _Exchange:
 
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
-        if is_ping(self._request):
-            self._send(pb_utils.InferenceResponse(output_tensors=[]), 0)
+        if (pong := answer_ping(self._request)) is not None:
+            self._sender.send(pong, pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
             return
         try:
             self._stream = self._model.flow.open(self._request)

@@ -16,7 +16,8 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import np_to_triton_dtype
 
 import tricodec
-from tricodec.client._connection import Connection, FilesRefusedError, answers, input_tensor
+from tricodec.client._connection import Connection, answers, input_tensor
+from tricodec.client._errors import FilesRefusedError
 from tricodec.client._files import Permit
 from tricodec.client._memory import CudaOutput, numpy_dtype, predict_size
 from tricodec.client._requests import (

@@ -1,27 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection to a Triton server: one request and its answers, the errors of a server, memory that both share."""
+"""A connection to a Triton server: one request and its answers, memory that both share."""
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import errno
+import math
 import queue
-import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 import tritonclient.grpc as triton_grpc
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
-import tricodec
+from tricodec.client._errors import LOST_REGION, BusyError, translate
 from tricodec.client._files import SharedFile
-from tricodec.client._memory import SharedOutput, leave_shared_memory, unanswered
+from tricodec.client._memory import SharedOutput, leave_shared_memory, may_still_run, unanswered
 from tricodec.client._ring import Ring
 
 if TYPE_CHECKING:
@@ -31,18 +30,18 @@ T = TypeVar("T")
 
 #: The longest time that a repeated request waits for its model to be ready again.
 RETURN_SECONDS = 10.0
-#: A request without an answer is lost if its model was unloaded so long ago.
+#: A request without an answer is lost if its process is known to be gone for so long.
 LOST_SECONDS = 3.0
 _LOOK_SECONDS = 0.05
+_PING_SECONDS = 0.5
 _ANSWER_SECONDS = 5.0
-"""A server that hangs does not answer the question whether a model is ready."""
+"""A server that hangs, or loads a model, does not answer the question whether a model is ready."""
+_PING = "tricodec_ping"
+"""The parameter of a request that asks whether the process of a model is at least so many milliseconds old."""
+_MOST_COPIED = 16
 
 #: Below this size an answer by gRPC is as fast as one through shared memory.
 SHARED_MEMORY_MIN_BYTES = 1 << 20
-
-
-class BusyError(ConnectionError):
-    """The server answers, and has no room for this request now."""
 
 
 class Connection:
@@ -143,7 +142,7 @@ class Connection:
         try:
             return self._infer(model, inputs, outputs, **sequence)
         except InferenceServerException as error:
-            if not may_leave or _LOST_REGION not in str(error):
+            if not may_leave or LOST_REGION not in str(error):
                 raise translate(error, self._url) from error
         # Any client of the server can unregister the regions of all. Triton looks for them before a model runs.
         leave_shared_memory([*inputs, *outputs])
@@ -160,14 +159,24 @@ class Connection:
     def _watched_call(self, model: str, inputs: list[Any], outputs: list[Any], **sequence: Any) -> Any:
         """A request that ends with ConnectionError if the model has lost it: Triton itself would never answer."""
         answers = _Answers()
-        with self._sending:  # async_infer keeps the call in an attribute for a moment
-            call = self._client.async_infer(
-                model, inputs, answers.put, outputs=outputs, client_timeout=self._timeout_seconds, **sequence
-            )
+
+        def ping(age_ms: int, take: Callback) -> None:
+            own = {"sequence_id": secrets.randbits(63) or 1, "sequence_start": True, "sequence_end": True}
+            self._send(
+                model, _smallest(inputs), take, client_timeout=_ANSWER_SECONDS, parameters={_PING: age_ms},
+                **(own if sequence else {}),
+            )  # fmt: skip
+
+        watch = ModelWatch(model, self._url, ping)
+        call = self._send(model, inputs, answers.put, outputs=outputs, client_timeout=self._timeout_seconds, **sequence)
         try:
-            return answers.get(_ModelWatch(self._client, model, self._url))
+            return answers.get(watch)
         finally:
             call.cancel()  # does nothing after an answer
+
+    def _send(self, model: str, inputs: list[Any], take: Callback, **options: Any) -> Any:
+        with self._sending:  # async_infer keeps the call in an attribute for a moment
+            return self._client.async_infer(model, inputs, take, **options)
 
     @contextlib.contextmanager
     def _array_input(self, name: str, array: Any, datatype: str) -> Iterator[Any]:
@@ -208,28 +217,69 @@ def _is_local(url: str) -> bool:
     return host in ("127.0.0.1", "localhost", "::1") or url.startswith("unix:")
 
 
+Callback = Callable[[Any, Any], None]
+"""What takes an answer of tritonclient's: the result and the error, one of which is None."""
+
 _MOST_WAITING = 4
 _CHECK_SECONDS = 0.1
 
 
-class _ModelWatch:
-    """Finds out whether a model was unloaded while it had a request, which it then may never answer."""
+class ModelWatch:
+    """Finds out whether the process that has a request is gone: Triton then never answers it.
 
-    def __init__(self, client: Any, model: str, url: str) -> None:
-        self._client = client
-        self._model = model
-        self._url = url
-        self._unready_since: float | None = None
+    It asks the model by pings: small requests, which fail if there is no process, or one that began after the request.
+    """
+
+    def __init__(self, model: str, url: str, ping: Callable[[int, Callback], object]) -> None:
+        """Begins with the request.
+
+        Args:
+            model: its name.
+            url: of the server, for messages.
+            ping: sends a ping with an age in milliseconds; what it is given takes the answer, on another thread.
+        """
+        self._model, self._url, self._ping = model, url, ping
+        self._began = self._asked = time.monotonic()
+        self._is_answered = True
+        self._lost_since: float | None = None
 
     def check(self) -> None:
-        """Raises ConnectionError if the model was not ready LOST_SECONDS ago or earlier."""
-        with contextlib.suppress(InferenceServerException):  # without a server the request itself fails
-            is_ready = self._client.is_model_ready(self._model, client_timeout=_ANSWER_SECONDS)
-            if not is_ready and self._unready_since is None:
-                self._unready_since = time.monotonic()
-        if self._unready_since is not None and time.monotonic() > self._unready_since + LOST_SECONDS:
+        """Sends a ping if one is due.
+
+        Raises:
+            ConnectionError: the process was gone LOST_SECONDS ago or earlier. Until then one that was replaced on
+                purpose may answer.
+        """
+        now = time.monotonic()
+        if now >= self._asked + (_PING_SECONDS if self._is_answered else _ANSWER_SECONDS):
+            self._asked, self._is_answered = now, False
+            with contextlib.suppress(InferenceServerException):  # without a server the request itself fails
+                self._ping(int(1000 * (now - self._began)), self.take)
+        if self._lost_since is not None and now > self._lost_since + LOST_SECONDS:
             message = f"{self._url} has lost the process of the model {self._model} with this request"
             raise unanswered(ConnectionError(message))
+
+    def take(self, result: Any, error: Any) -> None:
+        """Takes the answer to a ping."""
+        del result
+        self._is_answered = True
+        if error is not None and self._lost_since is None:
+            meant = translate(error, self._url)
+            if isinstance(meant, ConnectionError) and not isinstance(meant, BusyError) and not may_still_run(meant):
+                self._lost_since = time.monotonic()
+
+
+def _smallest(inputs: Sequence[Any]) -> list[Any]:
+    """Inputs of the same names and types for a ping, which Triton checks and no model looks at."""
+    made = []
+    for tensor in inputs:
+        extents, datatype = tensor.shape(), tensor.datatype()
+        shape = extents if math.prod(extents) <= _MOST_COPIED else [1] * len(extents)
+        empty = np.full(shape, b"", np.object_)
+        if datatype != "BYTES":
+            empty = np.zeros(shape, triton_to_np_dtype(datatype))
+        made.append(input_tensor(tensor.name(), empty, datatype))
+    return made
 
 
 class _Answers:
@@ -246,7 +296,7 @@ class _Answers:
                 self._waiting.put((result, error), timeout=_CHECK_SECONDS)
                 return
 
-    def get(self, watch: _ModelWatch | None = None) -> Any:
+    def get(self, watch: ModelWatch | None = None) -> Any:
         """The next answer.
 
         Raises:
@@ -289,14 +339,15 @@ def answers(
         Exception: the errors of `translate`.
     """
     waiting = _Answers()
-    with triton_grpc.InferenceServerClient(url, **grpc_options) as client:
-        client.start_stream(waiting.put, stream_timeout=timeout_seconds)
+    with contextlib.ExitStack() as ended:
+        client = _open_stream(ended, url, grpc_options, waiting.put, timeout_seconds)
+        ended.callback(waiting.drop)
+        watch = ModelWatch(model, url, _stream_ping(ended, url, grpc_options, model)) if watched else None
         try:
             name = secrets.token_hex(16)
             opening = {"tricodec_stream": name, "tricodec_credits": window} if window is not None else None
             client.async_stream_infer(model, inputs, outputs=outputs, parameters=opening)
             is_last, num_taken = False, 0
-            watch = _ModelWatch(client, model, url) if watched else None
             while not is_last:
                 result = waiting.get(watch)
                 is_last = result.get_response().parameters["triton_final_response"].bool_param
@@ -309,9 +360,30 @@ def answers(
                     num_taken = 0
         except InferenceServerException as error:
             raise translate(error, url) from error
-        finally:
-            waiting.drop()
-            _end_stream(client)
+
+
+def _open_stream(
+    ended: contextlib.ExitStack, url: str, grpc_options: dict[str, Any], take: Callback, seconds: float | None = None
+) -> Any:
+    """A separate connection with a stream, both of which end with a stack."""
+    client = ended.enter_context(triton_grpc.InferenceServerClient(url, **grpc_options))
+    client.start_stream(take, stream_timeout=seconds)
+    ended.callback(_end_stream, client)
+    return client
+
+
+def _stream_ping(
+    ended: contextlib.ExitStack, url: str, grpc_options: dict[str, Any], model: str
+) -> Callable[[int, Callback], None]:
+    """Pings of a model with answers in parts, by a stream of their own: an error on a stream names no request."""
+    streams: list[Any] = []
+
+    def send(age_ms: int, take: Callback) -> None:
+        if not streams:
+            streams.append(_open_stream(ended, url, grpc_options, take))
+        streams[0].async_stream_infer(model, [_no_video()], parameters={_PING: age_ms})
+
+    return send
 
 
 def _end_stream(client: Any) -> None:
@@ -325,60 +397,3 @@ def _end_stream(client: Any) -> None:
 def _no_video() -> Any:
     """The input of a request that only grants credits; Triton refuses a request without its required input."""
     return input_tensor("VIDEO", np.array([b""], dtype=np.object_), "BYTES")
-
-
-class FilesRefusedError(Exception):
-    """The server cannot open memory files of this process, or does not know them."""
-
-
-_NO_FILES = ("MemoryFileError: ", "unexpected inference input 'VIDEO_FILE'", "unexpected inference input 'FRAMES_FILE'")
-_LOST_REGION = "Unable to find shared memory region"
-_FULL_POOL = "Failed to increase the shared memory pool"
-_NO_ANSWER = "expected a single response, got 0"
-_BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
-
-
-def translate(error: InferenceServerException, url: str) -> Exception:
-    """The exception that the same call raises without a server, if the server's text names one."""
-    message, status = error.message() or str(error), str(error.status() or "")
-    if any(text in message for text in _NO_FILES):
-        return FilesRefusedError(message)
-    named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
-    if named:
-        name, text = named.groups()
-        if name == BusyError.__name__:
-            return BusyError(f"{url} cannot answer: {message}")
-        kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
-        if isinstance(kind, type) and issubclass(kind, Exception):
-            return kind(text)
-    if "is not healthy" in message or "no stream has the name" in message or "has no available versions" in message:
-        return ConnectionError(f"{url} has lost the process of the model: {message}")
-    if "must specify the START flag" in message:
-        return ConnectionError(f"{url} does not have this session any more; open it again")
-    if named and named[1] in ("BusyError", "UnavailableError"):
-        return ConnectionError(f"{url} cannot answer: {message}")
-    if _NO_ANSWER in message or _FULL_POOL in message:  # the model could neither send its answer nor the reason
-        return tricodec.OutOfMemoryError(
-            f"{url} has no shared memory left for this request or its answer; request less, or give the server more "
-            "(--shm-size)"
-        )
-    if _LOST_REGION in message:
-        return ConnectionError(
-            f"{url} has lost the shared memory of this request, because a client unregistered it; pass "
-            "shared_memory=False, or let trusted clients alone reach the server"
-        )
-    if status.endswith("INVALID_ARGUMENT"):
-        return ValueError(message)  # Triton's own check, for instance a request without VIDEO
-    if status.endswith("DEADLINE_EXCEEDED"):
-        return unanswered(TimeoutError(f"{url} did not answer in time: {message}"))
-    if status.endswith("UNAVAILABLE"):
-        remedy = "leave out http:// from the URL" if "://" in url else "start a server, or check host and gRPC port"
-        return unanswered(ConnectionError(f"{url} cannot answer: {message}; {remedy}"))
-    if "unknown model" in message:
-        unknown: Exception = InferenceServerException(
-            f"{url} does not serve this model: {message}; start the server with it (tricodec serve --model NAME)",
-            status=status or None,
-        )
-        return unknown
-    unchanged: Exception = error
-    return unchanged

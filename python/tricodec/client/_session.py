@@ -19,7 +19,8 @@ import numpy.typing as npt
 import tritonclient.grpc as triton_grpc
 
 import tricodec
-from tricodec.client._connection import BusyError, input_tensor
+from tricodec.client._connection import input_tensor
+from tricodec.client._errors import BusyError
 from tricodec.client._memory import CudaOutput, SharedOutput, element_dtype, item_bytes
 from tricodec.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
 from tricodec.client._ring import Ring

@@ -6,8 +6,10 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import signal
+import subprocess
 import threading
 import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,21 +19,29 @@ import pytest
 import tricodec
 from media import generated
 from patience import least_seconds, pause
-from triton_testing import again_if_triton_crashes, command, stop_worker, stubs, wait_until, workers
+from triton_testing import (
+    WAIT_SECONDS,
+    again_if_triton_crashes,
+    command,
+    stop_worker,
+    stubs,
+    wait_until,
+    workers,
+)
 
 pytestmark = pytest.mark.needs_triton
 
 RETURN_SECONDS = 3.0
 """Within this a model is back on a machine with two free cores; a busy one gets several attempts."""
 
-PARAMETERS = {"video_decode": {"workers": "2"}, "video_stream": {"workers": "1"}}
+PARAMETERS = {"video_decode": {"workers": "2"}, "video_stream": {"workers": "1"}, "video_session": {"workers": "1"}}
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
     from tricodec.serve import Server
 
-    with Server(models=["video_scenes", "video_stream"], parameters=PARAMETERS) as started:
+    with Server(models=["video_scenes", "video_stream", "video_session"], parameters=PARAMETERS) as started:
         yield started
 
 
@@ -147,6 +157,57 @@ def test_a_stream_in_a_dead_process_is_repeated_before_its_first_chunk_and_ends_
     np.testing.assert_array_equal(chunk.frames, tricodec.decode_video(path, count=25).frames)
 
 
+@pytest.mark.parametrize("model", ["video_decode", "video_stream", "video_session"])
+@again_if_triton_crashes
+def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
+    server: Any, control: Any, monkeypatch: Any, model: str
+) -> None:
+    """And not while its process is alive: that has answered two pings before it dies."""
+    from tricodec.client import Client, _connection
+
+    path, is_back, pongs = generated("h264_bframes.mp4"), threading.Event(), threading.Semaphore(0)
+    expected = tricodec.decode_video(path, count=2).frames
+    check, take = _connection.ModelWatch.check, _connection.ModelWatch.take
+    num_left = 2
+
+    def patient_check(self: Any) -> None:
+        if num_left or is_back.wait(WAIT_SECONDS):
+            check(self)
+
+    def counted_take(self: Any, result: Any, error: Any) -> None:
+        nonlocal num_left
+        take(self, result, error)
+        if num_left and error is None:
+            num_left -= 1
+            pongs.release()
+
+    def ask(client: Client) -> Any:
+        if model == "video_decode":
+            return client.decode_video(path, count=2).frames
+        if model == "video_stream":
+            return np.concatenate([chunk.frames for chunk in client.stream_video(path, 2, count=2)])
+        with client.open(path, 2) as session:
+            return session.read().frames
+
+    wait_until(lambda: control.is_ready(model), f"{model} is ready")
+    for worker in workers(server.pid, model):
+        os.kill(worker, signal.SIGSTOP)
+    monkeypatch.setattr(_connection, "_PING_SECONDS", 0.1)
+    monkeypatch.setattr(_connection, "LOST_SECONDS", 0.0)
+    monkeypatch.setattr(_connection.ModelWatch, "check", patient_check)
+    monkeypatch.setattr(_connection.ModelWatch, "take", counted_take)
+    with Client(server.grpc_url, retries=1) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
+        repeated = threads.submit(ask, client)
+        assert all(pongs.acquire(timeout=WAIT_SECONDS) for _ in range(2))
+        killed = kill_stub(server, model)
+        wait_until(lambda: stubs(server.pid, model) not in ([], [killed]), f"{model} has another process")
+        wait_until(lambda: control.is_ready(model), f"{model} is ready again")
+        is_back.set()
+        frames = repeated.result(WAIT_SECONDS)
+
+    np.testing.assert_array_equal(frames, expected)
+
+
 def test_a_model_is_loaded_again_under_load_and_only_once(server: Any, control: Any, caplog: Any) -> None:
     """Triton freed the counters of the new process with those of the old one, and crashed by the second time."""
     from tricodec.client import Client
@@ -236,6 +297,24 @@ def test_a_negative_number_of_retries_is_refused() -> None:
 
     with pytest.raises(ValueError, match="retries is -1; expected 0 or more"):
         Client(retries=-1)
+
+
+@pytest.mark.parametrize(("thrown", "attempts"), [("boost::interprocess::lock_exception", 3), ("std::bad_alloc", 1)])
+def test_a_test_is_repeated_after_the_known_crash_of_triton_alone(tmp_path: Path, thrown: str, attempts: int) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        pass
+    log, runs = tmp_path / "server.log", []
+    log.write_text(f"terminate called after throwing an instance of '{thrown}'\n")
+    server = types.SimpleNamespace(pid=ended.pid, log_path=log, restart=lambda: None)
+
+    @again_if_triton_crashes
+    def fails(server: Any) -> None:
+        runs.append(server)
+        raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        fails(server=server)
+    assert len(runs) == attempts
 
 
 def test_a_server_that_had_a_dead_model_ends_in_time(server: Any) -> None:  # the last test: it ends the server
