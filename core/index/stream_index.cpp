@@ -87,8 +87,12 @@ void StreamIndex::link() {
     std::sort(frame_starts_.begin(), frame_starts_.end());
     entries_.push_back({0, 0});
     if (counted_) return;
+    std::int64_t latest = packets_.empty() ? -1 : packet(0).frame;  // of the packets before k
     for (std::int64_t k = 1; k < num_packets(); ++k) {
+        const bool is_last = packet(k).frame >= latest;
+        latest = std::max(latest, packet(k).frame);
         if (!packet(k).entry) continue;
+        if (scanned_ && packet(k).frame >= 0 && (!is_last || shows_leading_late(k))) continue;
         if (packet(k).frame >= 0) {
             entries_.push_back({k, packet(k).frame});
         } else if (!scanned_ && packet(k).pts != kNoTimestamp) {
@@ -106,6 +110,16 @@ void StreamIndex::link() {
         here.duration =
             static_cast<std::int64_t>(static_cast<std::uint64_t>(next) - static_cast<std::uint64_t>(here.pts));
     }
+}
+
+bool StreamIndex::shows_leading_late(std::int64_t entry_packet) const {
+    const auto& entry = packet(entry_packet);
+    if (entry.pts == kNoTimestamp) return false;
+    for (auto k = entry_packet + 1; k < num_packets() && !packet(k).entry; ++k) {
+        const bool leads = packet(k).pts != kNoTimestamp && packet(k).pts < entry.pts;
+        if (leads && packet(k).frame > entry.frame) return true;
+    }
+    return false;
 }
 
 std::int64_t StreamIndex::entry_for(std::int64_t i) const {

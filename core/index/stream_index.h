@@ -48,7 +48,9 @@ struct IndexedFrame {
 /// packet is whole, has a time stamp of its own, is no field and no hidden frame, and nothing precedes the first key
 /// frame's time, then that order is the order of the time stamps. Otherwise the stream is decoded once (scan). It is
 /// also decoded where time stamps contradict the codec: AV1 and VP9 give frames in the order of their packets, and no
-/// codec shows a frame from before a key frame after it.
+/// codec shows a frame from before a key frame after it. A scan that gives a frame after such a key frame has met a
+/// damaged number of order, which no codec reports: that frame may need the GOP before, so decoding does not start at
+/// the key frame.
 class StreamIndex {
 public:
     [[nodiscard]] const std::vector<IndexedPacket>& packets() const noexcept { return packets_; }
@@ -117,6 +119,8 @@ private:
     void sort_positions();
     void predict();
     void link();
+    /// True if a frame from before the entry, by its time, came after it.
+    [[nodiscard]] bool shows_leading_late(std::int64_t entry_packet) const;
     struct Entry {
         std::int64_t packet;
         std::int64_t rank;  // first frame that this entry serves

@@ -35,7 +35,7 @@ void DecoderPool::prepare() {
     idle_.push_back(std::move(cursor));
 }
 
-DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool blank_pictures) {
+DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool blank_pictures, bool reports_leftovers) {
     DecoderOptions options;
     {
         std::lock_guard lock(mutex_);
@@ -43,11 +43,13 @@ DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool bl
         auto found = idle_.end();
         for (auto it = idle_.begin(); it != idle_.end() && !blank_pictures; ++it) {
             if (it->num_threads != num_threads || (fresh && !it->fresh)) continue;
+            if (it->reports_leftovers != reports_leftovers) continue;
             if (found == idle_.end() || (found->index && !it->index)) found = it;
         }
         if (found != idle_.end()) {
             DecoderCursor cursor;
             cursor.num_threads = num_threads;
+            cursor.reports_leftovers = reports_leftovers;
             cursor.decoder = std::move(found->decoder);
             if (found->index) cursor.decoder->reset();
             idle_.erase(found);
@@ -56,9 +58,9 @@ DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool bl
         options = options_;
     }
     DecoderCursor cursor;
-    cursor.num_threads = num_threads;
-    options.num_threads = num_threads;
+    cursor.num_threads = options.num_threads = num_threads;
     options.blank_pictures = blank_pictures;
+    cursor.reports_leftovers = options.reports_leftovers = reports_leftovers;
     cursor.decoder = Decoder::create(stream_, options);
     describe(*cursor.decoder);
     return cursor;
@@ -124,8 +126,9 @@ DecoderCursor DecoderPool::acquire(const std::shared_ptr<const StreamIndex>& ind
             return cursor;
         }
     }
-    auto cursor =
-        acquire_at_start(index->counted() ? 1 : num_threads, fresh, index->counted());  // Note [Damaged streams]
+    // Note [Damaged streams], Note [Leftovers]
+    const bool leftovers = stream_.codec != CodecId::mpeg4 || !index->scanned();
+    auto cursor = acquire_at_start(index->counted() ? 1 : num_threads, fresh, index->counted(), leftovers);
     if (range.entry > 0) cursor.decoder->reset(true);
     cursor.index = index;
     cursor.next_packet = range.entry;

@@ -28,6 +28,7 @@ struct DecoderCursor {
     std::uint8_t stale_slots = 0;    ///< of AV1: slots of pictures that were left out; Note [Needed pictures]
     bool expects_reports = false;    ///< the codec complains of references before the entry: no damage
     bool fresh = false;              ///< it has seen no packets
+    bool reports_leftovers = true;   ///< DecoderOptions::reports_leftovers
     std::int64_t num_collected = 0;  ///< of its reports, by collect_issues()
     std::int64_t num_heard = 0;      ///< the same, by has_new_damage()
 };
@@ -43,6 +44,7 @@ public:
           options_{.device = options.device,
                    .num_threads = 1,
                    .context = options.context,
+                   .reports_leftovers = true,
                    .block_statistics = options.block_statistics} {}
 
     /// Makes a decoder of one thread and keeps it for the first read that wants one. Fails now, rather than then, if
@@ -54,7 +56,8 @@ public:
                                         int num_threads, bool goes_on);
     /// A decoder at the start of the stream. `fresh` demands one that has seen no packets, `blank_pictures` one for
     /// Note [Damaged streams].
-    [[nodiscard]] DecoderCursor acquire_at_start(int num_threads, bool fresh, bool blank_pictures = false);
+    [[nodiscard]] DecoderCursor acquire_at_start(int num_threads, bool fresh, bool blank_pictures = false,
+                                                 bool reports_leftovers = true);
     /// Takes a decoder back, and its reports with `report`. Note [Reports of damage]
     void release(DecoderCursor cursor, bool report);
     /// Takes a decoder's reports after the first `num_collected`, which then are all. After each packet of a damaged

@@ -20,6 +20,11 @@ namespace tricodec {
 /// where its threads work side by side. Only one thread that decodes from the start is believed. What other decoders
 /// report makes that thread decode the stream.
 ///
+/// Note [Leftovers]: some encoders of MPEG-4 pad pictures wrongly. libavcodec counts pictures that end well, and takes
+/// what a damaged one leaves over for padding until it has seen two of them. So a decoder that begins in the middle, or
+/// has threads that count apart, may not see damage that one from the start sees. These decoders report any leftovers
+/// (DecoderOptions::reports_leftovers). They stop once a scan has found the stream to be so without damage.
+///
 /// Note [Pictures left out]: packets of a picture that is not wanted and that nothing refers to are not sent to the
 /// decoder, or only as far as they hold other pictures (IndexedPacket::referenced_bytes). Of AV1 the decoder also
 /// leaves out pictures that only such pictures refer to (Note [Needed pictures]), unless the read continues past the

@@ -68,6 +68,7 @@ public:
     AvDecoder(const StreamInfo& stream, const DecoderOptions& options)
         : facts_{stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color},
           has_statistics_(options.block_statistics && stream.codec == CodecId::h264),
+          reports_leftovers_(options.reports_leftovers && stream.codec == CodecId::mpeg4),
           context_(setup(stream, options)),
           packet_(ff::make_packet()),
           keys_(stream) {}
@@ -118,8 +119,8 @@ public:
     }
 
     void reset(bool mid_stream) override {
-        context_.flush();
         mid_stream_ = mid_stream;
+        context_.flush();
         if (mid_stream) {
             context_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
         } else {
@@ -151,6 +152,7 @@ private:
             context.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
             enable_numbers(context);
             if (has_statistics_) export_blocks(context);
+            if (reports_leftovers_ && (num_threads > 1 || mid_stream_)) context.err_recognition |= AV_EF_BUFFER;
         };
         return setup;
     }
@@ -217,6 +219,8 @@ private:
 
     StreamFacts facts_;
     bool has_statistics_;
+    bool reports_leftovers_;
+    bool mid_stream_ = false;
     std::string statistics_text_;  // of pictures that are not returned yet
     DecoderContext context_;
     ff::PacketPtr packet_;
@@ -227,7 +231,6 @@ private:
     std::int64_t num_sent_ = 0;
     std::int64_t last_tag_ = -1;  // of the packet sent last
     bool ended_ = false;
-    bool mid_stream_ = false;
 };
 
 }  // namespace

@@ -27,11 +27,11 @@ JOBS = int(os.environ.get("TRICODEC_FUZZ_JOBS", "1"))
 DRIVER = Path(damaged_clips.__file__)
 
 
-# 5214: a slice of HEVC ends early. 5310: AV1 that libdav1d 1.0 waits for.
+# 5214: a slice of HEVC ends early. 5310: AV1 that libdav1d 1.0 waits for. 412643: H.264 shows a picture too late.
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        (0, isolated.AT_ONCE), (5214, 1), (5310, 1), (damaged_clips.FIRST_OF_VP8, 5),
+        (0, isolated.AT_ONCE), (5214, 1), (5310, 1), (412643, 1), (damaged_clips.FIRST_OF_VP8, 5),
         pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
@@ -58,6 +58,19 @@ def test_pictures_that_refer_to_a_lost_slice_are_those_of_one_decoder(seed: int,
     decoded = tricodec.decode_video(data, device="cpu", num_workers=1).frames
 
     assert np.array_equal(iterated, decoded)
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_picture_of_mpeg4_soon_after_a_key_frame_is_the_one_of_an_iteration(num_workers: int) -> None:
+    # Only a decoder that has seen some pictures end well finds that this one ends too early.
+    _, data = damaged_clips.damaged(402470)
+    with tricodec.FrameReader(data, device="cpu", num_workers=1) as reader:
+        iterated = [frame.md5() for frame in reader]
+
+    for number in (20, 21, 22):
+        with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+            assert reader[number].md5() == iterated[number], number
+            assert number == 20 or reader.num_damaged_packets > 0
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])

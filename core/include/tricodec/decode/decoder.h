@@ -28,6 +28,9 @@ struct DecoderOptions {
     /// Of a CPU's decoder: each picture begins as zeros, so that what damage leaves undecoded is the same every time.
     /// Else it shows what was in the memory before, of this video or zeros.
     bool blank_pictures = false;
+    /// Of a CPU's decoder of MPEG-4 that has threads or begins in mid-stream: data left over after a picture are an
+    /// issue. Else libavcodec takes them for padding until it has decoded a few pictures.
+    bool reports_leftovers = false;
     /// Frames of H.264 and HEVC have block_statistics, where the decoder can tell: the CPU's of H.264, and NVDEC's if
     /// the driver gives them. If only the CPU can, it is the choice of "auto". docs/migration/pynvvideocodec.md has the
     /// layout.
