@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -70,6 +71,29 @@ def test_object_stores_are_read_by_their_schemes(server: RangeServer, scheme: st
         source = tricodec.remote(f"{scheme}://bucket/folder/a.mp4", allowed_prefixes=[f"{scheme}://bucket/"], **options)
         assert tricodec.FrameReader(source, device="cpu")[7].md5() == tricodec.FrameReader(clip, device="cpu")[7].md5()
         assert source.stats.bytes_from_folder == bytes_from_folder
+
+
+def test_a_file_of_the_hub_is_read_by_its_ranges_and_a_change_of_it_is_found(
+    server: RangeServer, long_clip: Path
+) -> None:
+    pytest.importorskip("huggingface_hub")  # transformers brings it
+
+    def put(data: bytes) -> None:
+        tag = hashlib.sha1(data).hexdigest()
+        entry = {"type": "file", "path": "folder/long.mp4", "size": len(data), "oid": tag}
+        server.put("api/datasets/me/videos", json.dumps({"id": "me/videos", "sha": tag}).encode())
+        server.put("api/datasets/me/videos/tree/main/folder", json.dumps([entry]).encode())
+        server.put("datasets/me/videos/resolve/main/folder/long.mp4", data)
+
+    data = long_clip.read_bytes()
+    put(data)
+    source = tricodec.remote("hf://datasets/me/videos/folder/long.mp4", endpoint=server.url)
+    with tricodec.FrameReader(source, device="cpu") as reader, tricodec.FrameReader(long_clip, device="cpu") as local:
+        assert reader[300].md5() == local[300].md5()
+        assert server.bytes_sent < 0.2 * len(data)
+        put(data[:-1] + bytes([data[-1] ^ 1]))
+        with pytest.raises(tricodec.SourceChangedError, match="changed while it was read"):
+            reader.frames([500])
 
 
 def test_sound_packets_and_chunks_come_from_a_remote_source(server: RangeServer) -> None:

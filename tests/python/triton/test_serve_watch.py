@@ -67,6 +67,16 @@ def kill_stub(server: Any, model: str) -> int:
     return stub
 
 
+def ask(client: Any, model: str, count: int) -> Any:
+    """The first frames of the clip."""
+    path = generated("h264_bframes.mp4")
+    if model == "video_stream":
+        return np.concatenate([chunk.frames for chunk in client.stream_video(path, 2, count=count)])
+    if model == "video_session":
+        return client.open(path, count).read().frames
+    return client.decode_video(path, count=count).frames
+
+
 def wait_until_noticed(server: Any, control: Any, model: str, killed: int, shown: str | None = None) -> None:
     """Waits until a model with a killed stub is not ready, or on a busy machine has another stub already."""
     wait_until(
@@ -80,8 +90,7 @@ def wait_until_noticed(server: Any, control: Any, model: str, killed: int, shown
 def test_a_killed_model_is_not_ready_at_once_and_right_again_in_time(server: Any, control: Any, model: str) -> None:
     from tricodec.client import Client
 
-    path = generated("h264_bframes.mp4")
-    expected = tricodec.decode_video(path, count=3).frames
+    expected = tricodec.decode_video(generated("h264_bframes.mp4"), count=3).frames
 
     def come_back() -> float:
         killed = kill_stub(server, model)
@@ -90,10 +99,7 @@ def test_a_killed_model_is_not_ready_at_once_and_right_again_in_time(server: Any
         noticed = time.monotonic() - began
         wait_until(lambda: control.is_ready(model), f"{model} is ready again")
         with Client(server.grpc_url) as client:
-            if model == "video_stream":
-                frames = np.concatenate([chunk.frames for chunk in client.stream_video(path, 2, count=3)])
-            else:
-                frames = client.decode_video(path, count=3).frames
+            frames = ask(client, model, 3)
         took = time.monotonic() - began
         np.testing.assert_array_equal(frames, expected)
         return max(took, RETURN_SECONDS * noticed)  # it is not ready within a second
@@ -165,8 +171,7 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
     """And not while its process is alive: that has answered two pings before it dies."""
     from tricodec.client import Client, _connection
 
-    path, is_back, pongs = generated("h264_bframes.mp4"), threading.Event(), threading.Semaphore(0)
-    expected = tricodec.decode_video(path, count=2).frames
+    is_back, pongs = threading.Event(), threading.Semaphore(0)
     check, take = _connection.ModelWatch.check, _connection.ModelWatch.take
     num_left = 2
 
@@ -181,14 +186,6 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
             num_left -= 1
             pongs.release()
 
-    def ask(client: Client) -> Any:
-        if model == "video_decode":
-            return client.decode_video(path, count=2).frames
-        if model == "video_stream":
-            return np.concatenate([chunk.frames for chunk in client.stream_video(path, 2, count=2)])
-        with client.open(path, 2) as session:
-            return session.read().frames
-
     wait_until(lambda: control.is_ready(model), f"{model} is ready")
     for worker in workers(server.pid, model):
         os.kill(worker, signal.SIGSTOP)
@@ -197,7 +194,7 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
     monkeypatch.setattr(_connection.ModelWatch, "check", patient_check)
     monkeypatch.setattr(_connection.ModelWatch, "take", counted_take)
     with Client(server.grpc_url, retries=1) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
-        repeated = threads.submit(ask, client)
+        repeated = threads.submit(ask, client, model, 2)
         assert all(pongs.acquire(timeout=WAIT_SECONDS) for _ in range(2))
         killed = kill_stub(server, model)
         wait_until(lambda: stubs(server.pid, model) not in ([], [killed]), f"{model} has another process")
@@ -205,7 +202,7 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
         is_back.set()
         frames = repeated.result(WAIT_SECONDS)
 
-    np.testing.assert_array_equal(frames, expected)
+    np.testing.assert_array_equal(frames, tricodec.decode_video(generated("h264_bframes.mp4"), count=2).frames)
 
 
 def test_a_model_is_loaded_again_under_load_and_only_once(server: Any, control: Any, caplog: Any) -> None:
