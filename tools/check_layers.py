@@ -47,7 +47,7 @@ PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in P
 FRONT_ENDS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "PyNvVideoCodec")
 PYTHON_ALLOWED = {
     "python/tricodec/dali": {"tricodec", "tricodec.dali"},
-    "python/tricodec/serve": {"tricodec", "tricodec._tricodec.OutputFile", "tricodec.serve"},
+    "python/tricodec/serve": {"tricodec", "tricodec._output_files", "tricodec._tricodec.OutputFile", "tricodec.serve"},
     "python/tricodec/client": {"tricodec", "tricodec.client"},
     # The measurements use every front end, and the command uses the measurements.
     "python/tricodec/bench": {

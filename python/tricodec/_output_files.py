@@ -28,6 +28,13 @@ def permissions_of(source: str | Path | None) -> Iterator[None]:
         os.umask(before)
 
 
+def refuse_existing(path: str | Path, force: bool) -> None:
+    """Raises FileExistsError for a file that is there, unless `force` says that a command may replace it."""
+    is_device = Path(path).parent in (Path("/dev"), Path("/dev/fd"))  # /dev/stdout may be a file
+    if not force and not is_device and Path(path).is_file():
+        raise FileExistsError(f"'{path}' exists; replace it with --force, or name another output")
+
+
 class OutputStream(io.RawIOBase):
     """Appends to an OutputFile, which stays open."""
 

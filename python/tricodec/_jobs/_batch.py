@@ -132,6 +132,7 @@ def batch(
         MediaNotFoundError: an input does not exist.
         BlockingIOError: another process runs a job with the same manifest.
         MediaIOError: the manifest cannot be written.
+        FileExistsError: a file has the name of an output, and there is no manifest yet.
 
     Thread safety: safe. Two jobs need two manifests.
     """
@@ -164,10 +165,14 @@ def run_job(spec: Job, rows_of: Callable[[list[Task], int], Generator[dict[str, 
         rows_of: does tasks, given them and the number of all; gives the row of each when it has ended.
 
     Raises:
-        MediaNotFoundError, BlockingIOError, MediaIOError: as `batch`.
+        MediaNotFoundError, BlockingIOError, MediaIOError, FileExistsError: as `batch`.
     """
     start = time.monotonic()
     tasks = tasks_of(spec)
+    if not Manifest.is_at(spec.manifest) and (foreign := [each.target for each in tasks if Path(each.target).exists()]):
+        raise FileExistsError(
+            f"'{foreign[0]}' exists, and no job wrote it: there is no manifest '{spec.manifest}'; name another output"
+        )
     made: list[dict[str, Any]] = []
     with Manifest(spec.manifest) as known:
         remove_parts(tasks)

@@ -52,8 +52,7 @@ class Manifest:
         if self._is_parquet:
             arrow()
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.with_name(f".{path.name}.jsonl") if self._is_parquet else path
-        self._lines = lines
+        self._lines = lines = self._lines_of(path)
         self._descriptor = os.open(lines, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         self.rows: dict[str, dict[str, Any]] = {}
         """The last row of each output."""
@@ -67,6 +66,15 @@ class Manifest:
         except BaseException:
             os.close(self._descriptor)
             raise
+
+    @classmethod
+    def is_at(cls, path: Path) -> bool:
+        """True if a job has begun with this manifest."""
+        return path.exists() or cls._lines_of(path).exists()
+
+    @staticmethod
+    def _lines_of(path: Path) -> Path:
+        return path.with_name(f".{path.name}.jsonl") if path.suffix == ".parquet" else path
 
     def add(self, row: dict[str, Any]) -> None:
         """Appends a row, which replaces an earlier one of the same output."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import tricodec
 from tricodec._display.progress import Progress
-from tricodec.cli.shared import STDIO, refuse_own_source, report, shown_name, to_source, warn_of_damage
+from tricodec._output_files import refuse_existing
+from tricodec.cli.shared import STDIO, add_force, refuse_own_source, report, shown_name, to_source, warn_of_damage
 from tricodec.encode import write_audio
 
 _CHUNK_SECONDS = 1
@@ -32,6 +33,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="number of the audio stream")
     parser.add_argument("--codec", help="aac, opus, mp3, flac, pcm_s16le, ...; default: the container's")
     parser.add_argument("--bit-rate", type=int, default=0, metavar="BPS", help="bits per second")
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
@@ -41,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
     if options.input != STDIO:
         refuse_own_source(options.input, options.output)
+    refuse_existing(options.output, options.force)
     with (
         tricodec.AudioReader(to_source(options.input), stream_index=options.stream) as reader,
         Progress(f"{shown_name(options.input)}: samples") as progress,

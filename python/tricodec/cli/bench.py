@@ -11,6 +11,7 @@ from typing import Any
 
 from tricodec import bench
 from tricodec._display.progress import Progress
+from tricodec._output_files import refuse_existing
 from tricodec.cli import bench_quality
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
 from tricodec.cli.bench_report import print_report, print_settings, write_files
@@ -183,6 +184,8 @@ def _encoder_options(options: argparse.Namespace) -> dict[str, str]:
 def run(options: argparse.Namespace) -> int:
     """Measures, prints the report and writes the files; 2 if the figures are not stable."""
     rules, sweep = rules_of(options), sweep_of(options)
+    for name in filter(None, (options.json, options.csv, options.html)):
+        refuse_existing(name, options.force)
     with contextlib.ExitStack() as stack:
         engine = options.open_engine(options, stack)
         environment = bench.environment()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tricodec import bench
+from tricodec.cli.shared import add_force
 
 
 def _range_of(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
@@ -103,6 +104,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--json", type=Path, metavar="FILE", help="everything, with every latency")
     group.add_argument("--csv", type=Path, metavar="FILE", help="a line for each case")
     group.add_argument("--html", type=Path, metavar="FILE", help="one page with plots; needs matplotlib")
+    add_force(group)
 
 
 def rules_of(options: argparse.Namespace) -> bench.Rules:

@@ -9,7 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tricodec.cli.shared import print_facts, say
+from tricodec._output_files import refuse_existing
+from tricodec.cli.shared import add_force, print_facts, say
 
 
 def add_parser(kinds: Any, common: argparse.ArgumentParser) -> None:
@@ -22,6 +23,7 @@ def add_parser(kinds: Any, common: argparse.ArgumentParser) -> None:
         "encoder; compare the results with their source; write JSON, PNG and one HTML page.",
     )
     parser.add_argument("-o", "--output", default="encode_report", metavar="DIR", help="folder for the report")
+    add_force(parser)
     parser.add_argument("--resolutions", default="360p,720p,1080p", metavar="A,B", help="some of 360p,720p,1080p")
     parser.add_argument("--duration", type=float, default=4.0, metavar="S", help="seconds of pictures (default 4)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="runs of each measurement (default 3)")
@@ -40,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     """Measures encoders, and prints each result and the path of the report."""
     from tricodec import bench
 
+    refuse_existing(Path(options.output) / "encode.json", options.force)
     report = bench.run_encode(
         options.resolutions.split(","), duration=options.duration, repeats=options.repeats,
         threads=[int(each) for each in options.threads.split(",")] if options.threads else None,

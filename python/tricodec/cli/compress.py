@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tricodec._display.progress import Progress
+from tricodec._output_files import refuse_existing
 from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
-from tricodec.cli.shared import STDIO, refuse_existing, say, shown_target, to_source
+from tricodec.cli.shared import STDIO, add_force, say, shown_target, to_source
 from tricodec.compress import FILE_SUFFIX, compress_file, compression_algorithms, decompress_file
 
 _MIB = 1 << 20
@@ -39,7 +40,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     pack.add_argument("--level", type=int, help="level of LZ4 (3 to 12) and Zstd (-7 to 22)")
     pack.add_argument("--strength", type=int, help="algorithm_type of Deflate, Gzip, GDeflate: 0 fastest, 5 smallest")
     pack.add_argument("--chunk-size", type=int, default=65536, metavar="BYTES", help="bytes of a chunk (default 65536)")
-    pack.add_argument("-f", "--force", action="store_true", help="overwrite the output")
+    add_force(pack)
     pack.set_defaults(run=run_compress)
 
     unpack = commands.add_parser(
@@ -54,7 +55,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help=f"the decompressed file (default: FILE without {FILE_SUFFIX}), a folder for several, or - for standard "
         "output",
     )  # fmt: skip
-    unpack.add_argument("-f", "--force", action="store_true", help="overwrite the output")
+    add_force(unpack)
     unpack.set_defaults(run=run_decompress)
 
 

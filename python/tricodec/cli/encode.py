@@ -13,8 +13,10 @@ import tricodec
 from tricodec import encode
 from tricodec._display.progress import Progress
 from tricodec._display.tables import format_table
+from tricodec._output_files import refuse_existing
 from tricodec.cli.shared import (
     STDIO,
+    add_force,
     nearest,
     pairs_of,
     parse_size,
@@ -54,6 +56,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the options of each engine for these parameters, and encode nothing",
     )
+    add_force(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -73,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("encode writes files; `tricodec transcode -o -` writes to standard output")
     if options.input != STDIO:
         refuse_own_source(options.input, options.output)
+    refuse_existing(options.output, options.force)
     if not options.size and (options.input == STDIO or PurePath(options.input).suffix.lower() in _RAW):
         raise ValueError("raw pictures do not say their size; pass --size HEIGHTxWIDTH, such as --size 720x1280")
     reader = None if options.size else tricodec.FrameReader(options.input, device="cpu")

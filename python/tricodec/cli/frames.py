@@ -15,10 +15,12 @@ from typing import Any
 import tricodec
 from tricodec._display.pictures import compose, encode_png, evenly_spaced, thumbnail_size, write_png
 from tricodec._display.progress import Progress
+from tricodec._output_files import refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
     STDIO,
+    add_force,
     counted,
     parse_size,
     positive,
@@ -75,6 +77,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
     parser.add_argument("-o", "--output", metavar="PATH", help="where the result goes; - is standard output")
+    add_force(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument(
         "--raw", nargs="?", const="", metavar="PATH",
@@ -132,6 +135,8 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
         output = each.relative.stem + suffix
     if output is not None and STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
+    if output is not None and output != STDIO:
+        refuse_existing(output, options.force)
     # The sums are over the stream's own pixel format, which frames of the CPU have.
     with tricodec.FrameReader(
         to_source(each.name), device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
@@ -235,17 +240,23 @@ def _raw(reader: tricodec.FrameReader, each: Input, output: str | None, options:
     return {"output": output, "num_frames": count}
 
 
+def _picture(folder: Path, index: int) -> Path:
+    return folder / f"{index:06d}.png"
+
+
 def _pictures(
     reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace
 ) -> dict[str, Any]:
     if output == STDIO:
         raise ValueError("pictures go to a folder; standard output takes those of --raw and --contact-sheet")
     folder = Path(str(output))
+    for index in reader.select(**_words(options)):
+        refuse_existing(_picture(folder, index), options.force)
     folder.mkdir(parents=True, exist_ok=True)
     transform = tricodec.Transform(size=options.size)
     count = 0
     for frame in _chosen(reader, each, options, "PNG files"):
-        write_png(folder / f"{frame.index:06d}.png", transform(frame))
+        write_png(_picture(folder, frame.index), transform(frame))
         count += 1
     say(options, f"wrote {counted(count, 'PNG file')} to {folder}")
     return {"output": str(folder), "num_frames": count}

@@ -149,7 +149,6 @@ def refuse_own_source(source: str, target: str) -> None:
             raise ValueError(f"{target} is the input itself, which would be lost; name another output")
 
 
-def refuse_existing(name: str, force: bool) -> None:
-    """Raises FileExistsError for a file that is there, unless `force` says that it may be replaced."""
-    if Path(name).exists() and not force:
-        raise FileExistsError(f"{name} exists; overwrite it with --force, or name another with --output")
+def add_force(parser: Any) -> None:
+    """Adds the option without which no command replaces a file."""
+    parser.add_argument("-f", "--force", action="store_true", help="replace files that are there")

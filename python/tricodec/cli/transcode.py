@@ -6,14 +6,16 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 import tricodec
 from tricodec._display.progress import Progress
+from tricodec._output_files import refuse_existing
 from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
     STDIO,
+    add_force,
     pairs_of,
     parse_size,
     refuse_own_source,
@@ -33,7 +35,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="decode, resize and encode videos; copy or encode their audio",
         description="Decode videos, crop and resize them, encode them, and copy their audio, or encode it too. "
-        "Without -o the second of two names is a new file to write.",
+        "Without -o the second of two names is the output.",
     )
     parser.add_argument("files", metavar="INPUT", nargs="+", help="a video, a folder of videos, - or a URL")
     parser.add_argument(
@@ -87,6 +89,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fast-start", action="store_true", help="write the index of an mp4 before its samples")
     parser.add_argument("--fragmented", action="store_true", help="write an mp4 in fragments")
+    add_force(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -96,9 +99,6 @@ def run(options: argparse.Namespace) -> int:
         if len(options.files) != 2:
             options.parser.error("name the output with -o: a file for one INPUT, a folder for several")
         options.output = options.files.pop()
-        # A pattern of the shell may match just two videos.
-        if options.output not in options.files and Path(options.output).is_file():
-            options.parser.error(f"{options.output} exists; to replace it, write -o {options.output}")
     elif re.fullmatch(r"\w+=[\w.+-]+", options.output):
         options.parser.error(f"-o names the output; an option of the encoder is --option {options.output}")
     inputs = inputs_of(options.files)
@@ -111,6 +111,8 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
     assert output is not None
     if STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
+    if output != STDIO:
+        refuse_existing(output, options.force)
     with Progress(f"{each.label}: ms of video") as bar:
 
         def progress(_frames: int, seconds: float, total: float) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from tricodec._output_files import refuse_existing
 from tricodec.serve import log, perf_data
 from tricodec.serve.ports import INTERFACES
 from tricodec.serve.repository import EVERY_MODEL, describe_models, installed_repository, write_repository
@@ -100,6 +101,7 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
         "--perf-video", action="append", default=[], metavar="VIDEO",
         help="with --perf-data: a video to send; may be repeated (default: a generated clip)",
     )  # fmt: skip
+    parser.add_argument("-f", "--force", action="store_true", help="with --perf-data: replace FILE if it is there")
     parser.add_argument(
         "--perf-input", action="append", default=[], metavar="NAME=VALUES",
         help="with --perf-data: an input of the model, such as SIZE=224,224; may be repeated",
@@ -228,6 +230,7 @@ def _write_perf_data(options: argparse.Namespace) -> int:
     models = options.model or ["video_decode"]
     if len(models) > 1:
         raise ValueError(f"--perf-data is for one model, got --model {', '.join(models)}")
+    refuse_existing(options.perf_data, options.force)
     url = f"{options.host}:{options.grpc_port}"
     print(perf_data.write(Path(options.perf_data), models[0], options.perf_video, options.perf_inputs, url))
     return 0

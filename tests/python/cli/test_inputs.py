@@ -100,19 +100,6 @@ def test_crf_and_preset_reach_the_encoder(run: Run, tmp_path: Path) -> None:
     assert sizes[0] > 2 * sizes[1]
 
 
-def test_the_second_of_two_videos_is_not_replaced_without_o(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`tricodec transcode *.mp4` in a folder of two."""
-    from tricodec.cli import main
-
-    shutil.copy(folder / "a.mp4", folder / "b.mp4")
-
-    with pytest.raises(SystemExit, match="2"):
-        main(["transcode", str(folder / "a.mp4"), str(folder / "b.mp4")])
-
-    assert f"to replace it, write -o {folder}/b.mp4" in capsys.readouterr().err
-    assert (folder / "b.mp4").read_bytes() == (folder / "a.mp4").read_bytes()
-
-
 def test_checksums_of_several_files_are_all_that_standard_output_gets(run: Run, folder: Path) -> None:
     _, sums, total = run("frames", folder, "--md5", "--count", 1)
     _, rows, _ = run("frames", folder, "--framemd5", "--count", 1)

@@ -43,6 +43,77 @@ def test_commands_refuse_to_write_their_input(
     assert clip.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [
+        ("transcode a.mp4 b.mp4", "b.mp4"),
+        ("transcode a.mp4 -o b.mp4", "b.mp4"),
+        ("transcode a.mp4 -o out/", "out/a.mp4"),
+        ("encode a.mp4 b.mkv", "b.mkv"),
+        ("audio a.wav -o b.wav", "b.wav"),
+        ("frames a.mp4 --count 2", "a_frames/000001.png"),
+        ("frames a.mp4 --count 2 --raw", "a.raw"),
+        ("frames a.mp4 --contact-sheet b.png", "b.png"),
+        ("frames a.mp4 --md5 -o b.md5", "b.md5"),
+        ("frames a.mp4 --framemd5 -o b.md5", "b.md5"),
+        ("compress a.wav", "a.wav.tcz"),
+        ("decompress b.tcz", "b"),
+        ("bench decode a.mp4 --json b.json", "b.json"),
+        ("bench decode a.mp4 --csv b.csv", "b.csv"),
+        ("bench quality", "encode_report/encode.json"),
+        ("serve --perf-data b.json --perf-video a.mp4", "b.json"),
+    ],
+)
+def test_a_file_that_is_there_is_replaced_with_force_alone(
+    command: str, target: str, clip: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(clip.parent)
+    shutil.copy(media.generated("s16.wav"), "a.wav")
+    assert main(["compress", "a.wav", "-o", "b.tcz", "--algorithm", "lz4"]) == 0
+    path = clip.parent / target
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"old")
+    others = sorted(clip.parent.rglob("*"))
+
+    assert main(command.split()) == 1
+
+    assert f"{target}' exists; replace it with --force" in capsys.readouterr().err
+    assert path.read_bytes() == b"old"
+    assert sorted(clip.parent.rglob("*")) == others
+    if not command.startswith("bench"):  # which measures for seconds
+        assert main([*command.split(), "--force"]) == 0
+        assert path.read_bytes() != b"old"
+
+
+def test_of_several_files_those_that_are_there_stay(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(clip, clip.parent / "b.mp4")
+    out = clip.parent / "out"
+    out.mkdir()
+    (out / "b.mp4").write_bytes(b"old")
+    words = ["transcode", str(clip), str(clip.parent / "b.mp4"), "-o", str(out), "--preset", "ultrafast"]
+
+    assert main(words) == 1
+
+    told = capsys.readouterr()
+    assert "exists" in told.err
+    assert "2 files, 50 frames, 1 failed" in told.out
+    assert (out / "b.mp4").read_bytes() == b"old"
+    assert tricodec.probe(out / "a.mp4").video.width > 0
+
+
+def test_devices_need_no_force(clip: Path) -> None:
+    assert main(["frames", str(clip), "--count", "2", "--md5", "-o", "/dev/null"]) == 0
+
+
+def test_an_index_of_other_data_is_not_replaced(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (clip.parent / "b.parquet").write_bytes(b"old")
+
+    assert main(["index", str(clip), "-o", str(clip.parent / "b.parquet")]) == 1
+
+    assert "is not an index" in capsys.readouterr().err
+    assert (clip.parent / "b.parquet").read_bytes() == b"old"
+
+
 def test_compress_can_take_the_place_of_its_input(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, np.arange(100_000))

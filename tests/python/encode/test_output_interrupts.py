@@ -51,7 +51,7 @@ BEGINNINGS = {
             yield reader[0]
             end()
         frames._chosen = some
-        command.main(["frames", SOURCE, "--raw", TARGET])
+        command.main(["frames", SOURCE, "--raw", TARGET, "-f"])
     """,
     "tricodec decompress": """
         from tricodec.cli import command
@@ -208,7 +208,7 @@ def test_ctrl_c_ends_the_command_with_its_status(old: Path, capsys: pytest.Captu
     thread = threading.Thread(target=interrupt)
     thread.start()
     source = str(generated("h264_bframes.mp4"))
-    status = main(["transcode", source, "-o", str(old), "--size", "360x640", "--preset", "placebo"])
+    status = main(["transcode", source, "-f", "-o", str(old), "--size", "360x640", "--preset", "placebo"])
     thread.join()
 
     assert status == 130

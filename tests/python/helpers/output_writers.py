@@ -67,8 +67,8 @@ def old_index() -> bytes:
 
 
 def command(*arguments: object) -> None:
-    """A command that fails has said why, and raises here as a call does."""
-    if main([str(argument) for argument in arguments]) != 0:
+    """A command that replaces files, as calls do. One that fails has said why, and raises here."""
+    if main([*map(str, arguments), "--force"]) != 0:
         message = "the command failed"
         raise OSError(message)
 
@@ -151,7 +151,7 @@ WRITERS = {
     "tricodec frames --raw": Writer(lambda path: command("frames", clip(), "--count", 2, "--raw", path), "a.yuv"),
     "tricodec frames --contact-sheet": Writer(lambda path: command("frames", clip(), "--contact-sheet", path), "a.png"),
     "tricodec compress": Writer(
-        lambda path: command("compress", sources() / "source", "--algorithm", "lz4", "-f", "-o", path), "a.tcz"
+        lambda path: command("compress", sources() / "source", "--algorithm", "lz4", "-o", path), "a.tcz"
     ),
-    "tricodec decompress": Writer(lambda path: command("decompress", sources() / "source.tcz", "-f", "-o", path), "a"),
+    "tricodec decompress": Writer(lambda path: command("decompress", sources() / "source.tcz", "-o", path), "a"),
 }

@@ -67,6 +67,19 @@ def test_each_file_gets_one_output_and_a_row(videos: Path, tmp_path: Path) -> No
         assert int(made["nb_read_frames"]) == rows[name]["num_frames"] == len(ffmpeg_frames(videos / source))
 
 
+@pytest.mark.parametrize("manifest", ["manifest.jsonl", "rows.parquet"])
+def test_a_file_that_no_job_wrote_is_not_replaced(manifest: str, videos: Path, tmp_path: Path) -> None:
+    output = tmp_path / "facts"
+    output.mkdir()
+    (output / "a.json").write_bytes(b"old")
+
+    for _ in range(2):  # the first call must not make it look like the output of a job
+        with pytest.raises(FileExistsError, match=r"a\.json' exists, and no job wrote it.* name another output"):
+            tricodec.batch("probe", videos / "a.mp4", output, manifest=output / manifest)
+
+    assert [(each.name, each.read_bytes()) for each in output.iterdir()] == [("a.json", b"old")]
+
+
 def test_a_job_that_is_repeated_makes_what_changed_or_is_gone(videos: Path, tmp_path: Path) -> None:
     output = tmp_path / "small"
     words: dict[str, Any] = {"options": {**FAST, "size": [90, 160]}, "workers": 1, "retries": 0}
