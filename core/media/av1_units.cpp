@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/av1_units.h"
 
-#include <algorithm>
-
 namespace tricodec {
 namespace {
 
@@ -53,16 +51,8 @@ Av1Units::Av1Units(Bytes extradata) {
     const auto obus = is_av1c ? extradata.subspan(kAv1cHeaderBytes) : extradata;
     // If these headers are damaged, the stream brings them again.
     (void)for_each_obu(obus, [&](unsigned type, std::size_t, Bytes payload) {
-        if (type == kSequenceHeader) learn_sequence(payload);
+        if (type == kSequenceHeader) sequence_ = parse_sequence(payload);
     });
-}
-
-bool Av1Units::learn_sequence(Bytes payload) {
-    const bool is_first = sequence_bytes_.empty();
-    if (std::ranges::equal(payload, sequence_bytes_)) return false;
-    sequence_bytes_.assign(payload.begin(), payload.end());
-    sequence_ = parse_sequence(payload);
-    return !is_first;
 }
 
 Av1Units::Unit Av1Units::inspect(Bytes unit) {
@@ -70,7 +60,6 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     bool found = false;
     bool all = false;
     bool has_sequence = false;
-    bool changes_sequence = false;
     bool key = false;
     int num_pictures = 0;
     int num_shown = 0;
@@ -78,7 +67,7 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     bool slots_known = true;
     const bool split = for_each_obu(unit, [&](unsigned type, std::size_t begin, Bytes payload) {
         if (type == kSequenceHeader) {
-            changes_sequence = learn_sequence(payload) || changes_sequence;
+            sequence_ = parse_sequence(payload);
             all = has_sequence = true;
         } else if (type == kFrameHeader || type == kFrame) {
             const Picture picture = sequence_.known ? parse_picture(payload) : Picture{};
@@ -105,7 +94,8 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     slots_known = slots_known && split && !sequence_.has_layers && (closed || !has_sequence);
     const bool shows_one = sequence_.has_layers || (split && num_shown == 1);
     const auto known_slots = slots_known ? std::optional(slots) : std::nullopt;
-    Unit result{unit.size(), known_slots, key, shows_one, has_sequence, changes_sequence};
+    Unit result{unit.size(), known_slots, key, shows_one};
+    if (has_sequence && sequence_.known) result.size = {sequence_.max_width, sequence_.max_height};
     if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return result;
     // Without a picture before it, what comes first are delimiters and metadata.
     bool has_other = false;
@@ -157,8 +147,8 @@ Av1Units::Sequence Av1Units::parse_sequence(Bytes payload) {
     }
     const int width_bits = static_cast<int>(bits.bits(4)) + 1;
     const int height_bits = static_cast<int>(bits.bits(4)) + 1;
-    bits.skip(width_bits);
-    bits.skip(height_bits);
+    sequence.max_width = static_cast<int>(bits.bits(width_bits)) + 1;
+    sequence.max_height = static_cast<int>(bits.bits(height_bits)) + 1;
     if (!sequence.reduced_still_picture && bits.flag()) {
         const int delta_bits = static_cast<int>(bits.bits(4)) + 2;
         sequence.frame_id_bits = static_cast<int>(bits.bits(3)) + 1 + delta_bits;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "media/bit_reader.h"
 #include "media/nal.h"
@@ -18,6 +17,13 @@ struct SlotUse {
     std::uint8_t reads = 0;
     std::uint8_t writes = 0;
     friend bool operator==(const SlotUse&, const SlotUse&) = default;
+};
+
+/// In pixels, as a key frame's headers state it.
+struct PictureSize {
+    int width = 0;
+    int height = 0;
+    friend bool operator==(const PictureSize&, const PictureSize&) = default;
 };
 
 /// Finds the pictures in AV1's temporal units that nothing refers to: their frame headers refresh no slot
@@ -37,8 +43,7 @@ public:
         std::optional<SlotUse> slots{};  ///< nothing if the headers do not say
         bool key = false;                ///< its first picture is a key frame, and is shown
         bool shows_one = true;           ///< false: its headers do not say that it shows one picture
-        bool has_sequence = false;       ///< it has a sequence header
-        bool changes_sequence = false;   ///< its sequence header is not the one before, of a packet or of av1C
+        PictureSize size{};              ///< that its sequence header states; 0x0 without one
     };
     [[nodiscard]] Unit inspect(Bytes unit);
 
@@ -49,6 +54,8 @@ private:
         bool has_decoder_model = false;
         bool equal_picture_interval = false;
         bool has_layers = false;
+        int max_width = 0;   ///< in pixels
+        int max_height = 0;  ///< in pixels
         int presentation_time_bits = 0;
         int frame_id_bits = 0;  ///< 0: frames carry no ids
         std::uint32_t screen_content_tools = kSelect;
@@ -73,11 +80,7 @@ private:
     template <typename Visit>
     [[nodiscard]] static bool for_each_obu(Bytes unit, const Visit& visit);
 
-    /// True if `payload` differs from the sequence header before it.
-    bool learn_sequence(Bytes payload);
-
     Sequence sequence_;
-    std::vector<std::byte> sequence_bytes_;
     std::uint32_t key_slots_ = 0;  // that hold a key frame: showing it again refreshes all
 };
 

@@ -2,6 +2,7 @@
 #include "media/packet_inspector.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "media/ffmpeg.h"
 #include "media/packet.h"
@@ -57,9 +58,20 @@ bool is_mpeg_b_picture(CodecId codec, Bytes packet) {
     return all_b && num_pictures >= 1 && num_pictures <= (mpeg4 ? 1 : 2);
 }
 
+/// Of a key frame (RFC 6386, 9.1); 0x0 of another picture.
+PictureSize vp8_key_size(Bytes picture) {
+    constexpr std::size_t kSizeAt = 6;
+    if (picture.size() < kSizeAt + 4 || (byte_at(picture, 0) & 1) != 0) return {};
+    const auto side = [&](std::size_t at) {
+        return static_cast<int>((byte_at(picture, at) | byte_at(picture, at + 1) << 8) & 0x3fff);
+    };
+    return {side(kSizeAt), side(kSizeAt + 2)};
+}
+
 }  // namespace
 
-PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec) {
+PacketInspector::PacketInspector(const StreamInfo& stream)
+    : codec_(stream.codec), stated_size_({stream.width, stream.height}) {
     const Bytes extradata = extradata_of(stream.parameters.get());
     if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
     length_size_ = nal_length_size(codec_, extradata);
@@ -111,6 +123,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             break;
         case CodecId::vp8:
             facts.shows_frame = facts.shows_frame && (byte_at(packet.data, 0) >> 4 & 1) != 0;
+            note_size(vp8_key_size(packet.data), facts);
             break;
         case CodecId::vp9: {
             const int shown = vp9_shown_in_packet(packet.data);
@@ -132,8 +145,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
             facts.slots = unit.slots;
             facts.uncertain = facts.uncertain || !unit.shows_one;  // as where a wrong size joins packets
-            facts.has_parameter_sets = unit.has_sequence;
-            facts.changes_parameters = facts.changes_parameters || unit.changes_sequence;
+            note_size(unit.size, facts);
             break;
         }
         case CodecId::mjpeg:
@@ -229,6 +241,14 @@ void PacketInspector::note_parameter_set(int type, Bytes nal, PacketFacts& facts
         it->second.assign(nal.begin(), nal.end());
         facts.changes_parameters = true;
     }
+}
+
+void PacketInspector::note_size(PictureSize size, PacketFacts& facts) {
+    if (size == PictureSize{}) return;
+    facts.has_parameter_sets = true;
+    // Later changes come with key frames, which say all that decoders need.
+    const auto stated = std::exchange(stated_size_, std::nullopt);
+    if (stated && *stated != size) facts.changes_parameters = true;
 }
 
 bool PacketInspector::is_field(const Packet& packet) {

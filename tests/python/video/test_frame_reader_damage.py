@@ -96,12 +96,23 @@ def test_frames_of_av1_that_share_a_packet_are_all_given(num_workers: int) -> No
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_frames_of_av1_have_the_size_of_the_packets_and_not_of_a_damaged_container(num_workers: int) -> None:
-    clip = damaged_clips.made("av1.mp4", damaged_clips.SMALL["av1.mp4"])
-    data = bytearray(clip.read_bytes())
-    sequence_header = data.index(b"av1C") + 4 + 4 + 2  # the box's name, its own four bytes, the OBU's header and size
-    data[sequence_header + 3] ^= 1  # the first bit of frame_width_bits_minus_1
-    data = bytes(data)
+@pytest.mark.parametrize(
+    ("name", "before", "bit"),
+    [
+        # av1C's own four bytes, the header of its OBU, and the sequence header up to frame_width_bits_minus_1
+        ("av1.mp4", rb"av1C.{4}\x0a.{4}", 1),
+        ("vp8.webm", rb"\xb0\x81", 0x20),  # PixelWidth
+    ],
+)
+def test_frames_have_the_size_of_the_packets_and_not_of_a_damaged_container(
+    name: str, before: bytes, bit: int, num_workers: int
+) -> None:
+    clip = damaged_clips.made(name, damaged_clips.SMALL[name])
+    damaged = bytearray(clip.read_bytes())
+    found = re.search(before, damaged, re.DOTALL)
+    assert found is not None
+    damaged[found.end()] ^= bit
+    data = bytes(damaged)
 
     with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
         stated = (reader.width, reader.height)
