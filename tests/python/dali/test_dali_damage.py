@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the DALI operators give of a file that decodes to fewer frames than its packets promise: 29 of 30."""
+"""What the DALI operators give of a file that decodes to fewer frames than its packets promise: 29 of 30.
+
+And of frames that share packets, sizes that change, and a picture past the limits.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import damaged_clips
+import h264_writer
 import numpy as np
 import pytest
 import tricodec
@@ -48,6 +54,47 @@ def test_decode_video_gives_the_frames_that_are_left(
         assert sample.num_damaged_packets == expected.num_damaged_packets
     assert batch[1].frames.shape[0] == len(range(PROMISED)[:LEFT][start:])
     assert batch[1].num_damaged_packets > 0
+
+
+@pytest.mark.parametrize("make", [damaged_clips.av1_in_28_packets, damaged_clips.of_two_sizes])
+def test_decode_video_gives_all_frames_of_a_file_whose_packets_or_sizes_change(make: Callable[[], bytes]) -> None:
+    clips: list[Path | bytes] = [make(), generated("h264_bframes.mp4")]
+
+    batch = decode(clips, size=(36, 64))
+
+    for sample, source in zip(batch, clips, strict=True):
+        expected = tricodec.decode_video(source, device="cpu", size=(36, 64))
+        assert np.array_equal(sample.frames, expected.frames)
+        assert np.array_equal(sample.pts, expected.pts_seconds)
+
+
+def test_frames_of_two_sizes_without_a_size_are_an_error_of_their_sample() -> None:
+    resized, good = damaged_clips.of_two_sizes(), generated("h264_bframes.mp4")
+    with pytest.raises(tricodec.UnsupportedError, match="size=") as raised:
+        tricodec.decode_video(resized, device="cpu")
+
+    mixed, whole = decode([resized, good], on_error="empty")
+    with pytest.raises(RuntimeError, match="Sample 0") as said:
+        pipeline([resized, good]).run()
+
+    assert str(raised.value) in str(said.value)
+    assert mixed.frames.shape[0] == 0
+    assert np.array_equal(whole.frames, tricodec.decode_video(good, device="cpu").frames)
+
+
+def test_a_stream_that_grows_past_the_limits_is_refused_before_memory_is_taken() -> None:
+    def peak_mib() -> int:
+        return int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1]) >> 10  # type: ignore[index]
+
+    decode([h264_writer.small(80)])
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
+    before = peak_mib()
+    for count in (2, 80):  # the opening meets the large picture, and decoding
+        grown = h264_writer.small(count) + bytes(h264_writer.first_block(3200, 32000).data)
+        with pytest.raises(RuntimeError, match="3200x32000"):
+            pipeline([grown]).run()
+
+    assert peak_mib() - before < 120  # one such picture has 150 MiB
 
 
 def test_decode_video_gives_the_raw_frames_that_are_left(shortened: bytes) -> None:

@@ -130,6 +130,24 @@ def _without_frames(numbers: list[int]) -> bytes:
     return bytes(changed)
 
 
+def of_two_sizes() -> bytes:
+    """A stream of 30 frames of 64x64 and 30 of 96x48."""
+    return b"".join(made("h264.h264", SMALL["h264.mp4"], size).read_bytes() for size in ("64x64", "96x48"))
+
+
+def av1_in_28_packets() -> bytes:
+    """A clip of 30 frames, of which two packets show two each. A damaged table of sizes joins packets so."""
+    ivf = media.ffmpeg(f"-i {made('av1.mp4', SMALL['av1.mp4'])} -c copy -f ivf -")
+    packets, at = [], 32
+    while at < len(ivf):
+        size = int.from_bytes(ivf[at : at + 4], "little")
+        packets.append((ivf[at + 4 : at + 12], ivf[at + 12 : at + 12 + size]))
+        at += 12 + size
+    for first in (14, 6):
+        packets[first : first + 2] = [(packets[first][0], packets[first][1] + packets[first + 1][1])]
+    return ivf[:32] + b"".join(len(payload).to_bytes(4, "little") + pts + payload for pts, payload in packets)
+
+
 _DAMAGES = (_flip_bits, _flip_bits, _flip_bits, _flip_header, _flip_header, _zero, _copy_packet, _edit_table, _cut)
 
 

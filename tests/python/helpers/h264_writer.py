@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 from pcm_stream import Bits, PcmStream, Planes
 
 _P, _I = 5, 7  # slice_type
@@ -130,3 +131,19 @@ class H264Stream(PcmStream):
         """Writes a picture without residuals and motion: it repeats the first picture of its list."""
         total = self.across * self.down // (2 if picture.field else 1)
         self._unit(self._header(0, _P, picture).ue(total).trailing(), 2, 1)
+
+
+def small(count: int) -> bytes:
+    """So many pictures of 64x64, of which all repeat the first."""
+    stream = H264Stream(64, 64)
+    stream.write(stream.noise(), Picture(idr=True))
+    for number in range(1, count):
+        stream.skip(Picture(frame_num=number, poc=2 * number))
+    return bytes(stream.data)
+
+
+def first_block(width: int, height: int) -> H264Stream:
+    """The first block of a picture: a decoder begins the whole picture with it."""
+    stream = H264Stream(width, height)
+    stream.write([np.zeros((side, side), np.uint8) for side in (16, 8, 8)], Picture(idr=True, slices=[range(1)]))
+    return stream

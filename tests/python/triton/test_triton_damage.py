@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Triton models' tasks give of a file that decodes to fewer frames than its packets promise: 29 of 30."""
+"""What the Triton models' tasks give of a file that decodes to fewer frames than its packets promise, 29 of 30.
+
+And of frames that share packets, and of sizes that change.
+"""
 
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
 
 import damaged_clips
 import numpy as np
@@ -63,3 +67,25 @@ def test_a_stream_task_gives_the_frames_that_are_left(chunk: int, in_process: bo
 def test_a_decode_task_raises_for_a_count_that_is_not_there(in_process: bool, shortened: bytes) -> None:
     with pytest.raises(IndexError, match=f"damaged and has {LEFT} frames"):
         outcomes(DecodeTask(words={"count": PROMISED}), shortened, in_process=in_process)
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+@pytest.mark.parametrize("make", [damaged_clips.av1_in_28_packets, damaged_clips.of_two_sizes])
+def test_tasks_give_all_frames_of_a_file_whose_packets_or_sizes_change(
+    make: Callable[[], bytes], in_process: bool
+) -> None:
+    expected = tricodec.decode_video(make(), device="cpu", size=(36, 64))
+    size = {"size": (36, 64)}
+
+    for task in (DecodeTask(transform=size), StreamTask(transform=size, chunk=7)):
+        answers = outcomes(task, make(), in_process=in_process)
+
+        assert np.array_equal(np.concatenate([each.arrays[0] for each in answers]), expected.frames)
+        assert np.array_equal(np.concatenate([each.arrays[1] for each in answers]), expected.pts_seconds)
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+@pytest.mark.parametrize("task", [DecodeTask(), StreamTask(chunk=7)])
+def test_frames_of_two_sizes_without_a_size_are_refused(task: DecodeTask, in_process: bool) -> None:
+    with pytest.raises(tricodec.UnsupportedError, match="size="):
+        outcomes(task, damaged_clips.of_two_sizes(), in_process=in_process)

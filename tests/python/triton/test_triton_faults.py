@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import damaged_clips
 import numpy as np
 import pytest
 import tricodec
-from h264_writer import H264Stream, Picture
+from h264_writer import Picture, first_block
 from media import generated
 from triton_testing import (
     LONG_REQUEST,
@@ -209,9 +210,7 @@ def test_a_picture_wider_than_the_limit_is_refused(server: Any) -> None:
 
 def test_a_request_past_the_memory_of_a_worker_fails_alone(server: Any) -> None:
     (worker,) = workers(server.pid, "lean")
-    stream = H264Stream(8192, 8192)
-    block = [np.zeros((16, 16), np.uint8), np.zeros((8, 8), np.uint8), np.zeros((8, 8), np.uint8)]
-    stream.write(block, Picture(idr=True, slices=[range(1)]))
+    stream = first_block(8192, 8192)
     for number in range(1, 4):
         stream.skip(Picture(frame_num=number, poc=2 * number))
 
@@ -234,8 +233,10 @@ def test_frames_are_the_same_without_isolation(server: Any) -> None:
 
 @pytest.mark.parametrize("model", ["one_worker", "inline"])
 @pytest.mark.parametrize(
-    "name", ["truncated.mp4", "truncated.mkv", "truncated.ts", "zeroed.h264", "zeroed.webm", "flipped.ts"]
-)
+    "name",
+    ["truncated.mp4", "truncated.mkv", "truncated.ts", "zeroed.h264", "zeroed.webm", "flipped.ts", "of_two_sizes",
+     "av1_in_28_packets"],
+)  # fmt: skip
 def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, model: str) -> None:
     def outcome(call: Any) -> Any:
         try:
@@ -244,7 +245,9 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, m
             return type(error)
         return video.frames.tobytes(), video.num_damaged_packets
 
-    assert outcome(lambda: decode(server, model, clip(name))) == outcome(lambda: tricodec.decode_video(clip(name)))
+    data = clip(name) if "." in name else getattr(damaged_clips, name)()
+
+    assert outcome(lambda: decode(server, model, data)) == outcome(lambda: tricodec.decode_video(data))
 
 
 def test_an_ensemble_has_new_damage(server: Any) -> None:

@@ -75,17 +75,8 @@ def test_a_picture_of_mpeg4_soon_after_a_key_frame_is_the_one_of_an_iteration(nu
 
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_frames_of_av1_that_share_a_packet_are_all_given(num_workers: int) -> None:
-    # A damaged table of sizes joins packets so: each frame comes, and the numbers are those of an iteration.
     clip = damaged_clips.made("av1.mp4", damaged_clips.SMALL["av1.mp4"])
-    ivf = bytearray(media.ffmpeg(f"-i {clip} -c copy -f ivf -"))
-    packets, at = [], 32
-    while at < len(ivf):
-        size = int.from_bytes(ivf[at : at + 4], "little")
-        packets.append((ivf[at + 4 : at + 12], ivf[at + 12 : at + 12 + size]))
-        at += 12 + size
-    for first in (14, 6):
-        packets[first : first + 2] = [(packets[first][0], packets[first][1] + packets[first + 1][1])]
-    data = bytes(ivf[:32]) + b"".join(len(payload).to_bytes(4, "little") + pts + payload for pts, payload in packets)
+    data = damaged_clips.av1_in_28_packets()
 
     decoded = tricodec.decode_video(data, device="cpu", num_workers=num_workers).frames
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import h264_writer
 import hevc_writer
-import numpy as np
 import pytest
 import tricodec
-from h264_writer import H264Stream
 from hevc_writer import HevcStream
 from programs import printed_by
 
@@ -21,19 +19,7 @@ MOST_MIB = 160
 
 
 def h264(width: int, height: int) -> bytes:
-    """The first block of a picture: a decoder begins the whole picture with it."""
-    stream = H264Stream(width, height)
-    block = [np.zeros((16, 16), np.uint8), np.zeros((8, 8), np.uint8), np.zeros((8, 8), np.uint8)]
-    stream.write(block, h264_writer.Picture(idr=True, slices=[range(1)]))
-    return bytes(stream.data)
-
-
-def small_h264(count: int) -> bytes:
-    stream = H264Stream(64, 64)
-    stream.write(stream.noise(), h264_writer.Picture(idr=True))
-    for number in range(1, count):
-        stream.skip(h264_writer.Picture(frame_num=number, poc=2 * number))
-    return bytes(stream.data)
+    return bytes(h264_writer.first_block(width, height).data)
 
 
 def hevc(width: int, height: int) -> bytes:
@@ -93,7 +79,7 @@ print(peak() - before)
 
 # With few pictures before it libavformat meets the header; with many our decoder does.
 @pytest.mark.parametrize("count", [2, 80])
-@pytest.mark.parametrize(("small", "grown"), [(small_h264, h264), (small_hevc, hevc)])
+@pytest.mark.parametrize(("small", "grown"), [(h264_writer.small, h264), (small_hevc, hevc)])
 def test_a_picture_past_the_limits_is_refused_before_memory_is_taken(
     small: Callable[[int], bytes], grown: Callable[[int, int], bytes], count: int, tmp_path: Path
 ) -> None:
@@ -113,8 +99,8 @@ def test_a_picture_larger_than_usual_is_opened_within_the_limits() -> None:
 
 def test_limits_that_were_lowered_bound_the_pictures_that_opening_decodes(tmp_path: Path) -> None:
     start = tmp_path / "start.264"
-    start.write_bytes(small_h264(2))
+    start.write_bytes(h264_writer.small(2))
     path = tmp_path / "large.264"
-    path.write_bytes(small_h264(2) + h264(8192, 4096))
+    path.write_bytes(h264_writer.small(2) + h264(8192, 4096))
 
     assert int(printed_by(READ, "decode_video", start, path, "8192x4096", 640)) < 40  # less than a picture's 48 MiB
