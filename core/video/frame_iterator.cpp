@@ -129,18 +129,20 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, 
     return std::make_unique<SequentialRead>(video, std::move(resolve));
 }
 
-FollowingRead::FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan)
+FollowingRead::FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan,
+                             std::int64_t num_before)
     : video_(video),
       make_plan_(std::move(make_plan)),
       next_(first),
+      num_given_(num_before),
       frames_(std::make_unique<SequentialRead>(video, [first] { return FrameRange{first}; }, num_threads)) {}
 
 std::optional<Frame> FollowingRead::next() {
-    if (make_plan_ != nullptr && num_given_ == kFramesInOrder && !reads_ahead_) begin_ahead();
+    if (make_plan_ != nullptr && num_given_ >= kFramesInOrder && !reads_ahead_) begin_ahead();
     auto frame = frames_->next();
     if (!frame || frame->index != next_) return std::nullopt;
     ++next_;
-    if (num_given_ < kFramesInOrder) ++num_given_;
+    ++num_given_;
     return frame;
 }
 

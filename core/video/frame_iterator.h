@@ -90,7 +90,7 @@ private:
 /// several that decode GOP ranges ahead of the consumer.
 [[nodiscard]] std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, ResolveSelection resolve);
 
-/// Frames in order that the caller asks for one by one, and may stop asking for at any time.
+/// Frames in order that the caller asks for one by one or some at a time, and may stop asking for at any time.
 ///
 /// One decoder stays at its place. On a GPU one decoder uses one engine, so once kFramesInOrder frames were asked for
 /// in order, several decoders read the following GOP ranges ahead, within kMostBytes of memory.
@@ -100,8 +100,9 @@ public:
     static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
     /// `num_threads`: of the decoder on the CPU, 0 for all that the video's workers allow. `make_plan`, if any, plans
-    /// the decoders that read ahead.
-    FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan);
+    /// the decoders that read ahead. `num_before`: frames that were asked for in order before `first`.
+    FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan,
+                  std::int64_t num_before = 0);
 
     /// Number of the frame that next() gives.
     [[nodiscard]] std::int64_t next_number() const noexcept { return next_; }
@@ -115,7 +116,7 @@ private:
     IndexedVideo& video_;
     const Read::MakePlan make_plan_;
     std::int64_t next_;
-    int num_given_ = 0;
+    std::int64_t num_given_;
     bool reads_ahead_ = false;
     std::unique_ptr<FrameReader::Iterator> frames_;
 };

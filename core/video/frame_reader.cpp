@@ -14,7 +14,6 @@
 #include "video/frame_reader.h"
 #include "video/listed_iterator.h"
 #include "video/read_memory.h"
-#include "video/slot_sinks.h"
 #include "video/video_plans.h"
 
 namespace tricodec {
@@ -120,7 +119,7 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
 Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
     if (i == 0 && !following_ && (last_given_ < 0 || !video_.has_index())) {
         if (auto first = video_.decode_first_frame()) {
-            last_given_ = 0;
+            remember(std::vector<std::int64_t>{0});
             return *std::move(first);
         }
     }
@@ -135,13 +134,15 @@ Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
         following_ = nullptr;  // first: its decoder may be the one that is taken next
         // A decoder that stays is worth its delay.
         if (follows(number)) {
-            following_ = std::make_unique<FollowingRead>(video_, number, num_threads, plan_following(video_));
+            following_ =
+                std::make_unique<FollowingRead>(video_, number, num_threads, plan_following(video_), num_in_order_);
         }
     }
+    const std::int64_t wanted[] = {number};
     if (following_) {
         try {
             if (auto frame = following_->next()) {
-                last_given_ = number;
+                remember(wanted);
                 return *std::move(frame);
             }
         } catch (...) {
@@ -154,10 +155,9 @@ Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
     const auto index = video_.index();
     const bool ahead = last_given_ >= 0 && last_given_ < number;
     const bool goes_on = ahead && index->entry_for(last_given_) == index->entry_for(number);
-    const std::int64_t wanted[] = {number};
     FrameListSink sink(wanted);
     read(sink, sink.distinct(), goes_on);
-    last_given_ = number;
+    remember(wanted);
     return std::move(sink.take().front());
 }
 
@@ -169,6 +169,28 @@ bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
 
 void FrameReaderImpl::expect_still_there(std::span<const std::int64_t> numbers) {
     if (!numbers.empty()) (void)checked(numbers.back());
+}
+
+void FrameReaderImpl::remember(std::span<const std::int64_t> numbers) {
+    if (numbers.empty()) return;
+    const bool is_run = numbers.back() - numbers.front() + 1 == std::ssize(numbers);
+    num_in_order_ = is_run ? std::ssize(numbers) + (follows(numbers.front()) ? num_in_order_ : 0) : 1;
+    last_given_ = numbers.back();
+}
+
+void FrameReaderImpl::give(SlotSink& sink) {
+    const auto& numbers = sink.distinct();
+    const bool continues = goes_on(numbers);
+    if (continues && last_given_ >= 0 && video_.slots() != nullptr) {
+        const auto index = video_.index();
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            sink.put(static_cast<std::int64_t>(i), numbered_frame(numbers[i], 0));
+        }
+        if (video_.index()->numbers_as(*index)) return;
+        sink.restart(0, std::ssize(numbers));
+    }
+    read(sink, numbers, continues);
+    remember(numbers);
 }
 
 void FrameReaderImpl::read(FrameSink& sink, std::vector<std::int64_t> numbers, bool goes_on) {
@@ -215,8 +237,7 @@ std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices
         const auto num_frames = static_cast<std::int64_t>(sink.distinct().size());
         FrameListSink::expect_within_limit(num_frames, num_frames * shape.size_bytes());
     }
-    read(sink, sink.distinct(), goes_on(sink.distinct()));
-    last_given_ = numbers.back();
+    give(sink);
     return sink.take();
 }
 
@@ -252,21 +273,15 @@ void FrameReaderImpl::parts_into(std::vector<Part> parts, std::optional<StreamVi
     }
     const auto numbers = numbers_of(parts);
     TensorSink sink(numbers, parts, video_.context(), stream);
-    if (numbers.size() == 1 && video_.slots() != nullptr && follows(numbers.front())) {
-        sink.put(0, numbered_frame(numbers.front(), 0));
-    } else {
-        read(sink, sink.distinct(), goes_on(sink.distinct()));
-    }
+    give(sink);
     sink.finish();
-    if (!numbers.empty()) last_given_ = numbers.back();
 }
 
 void FrameReaderImpl::each(std::span<const std::int64_t> indices, const Writer& write) {
     std::vector<std::int64_t> numbers;
     for (const auto i : indices) numbers.push_back(checked(i));
     CallbackSink sink(numbers, write);
-    read(sink, sink.distinct(), goes_on(sink.distinct()));
-    if (!numbers.empty()) last_given_ = numbers.back();
+    give(sink);
 }
 
 FrameReader::Plan FrameReader::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,

@@ -12,6 +12,7 @@
 #include "video/frame_iterator.h"
 #include "video/indexed_video.h"
 #include "video/read_scheduler.h"
+#include "video/slot_sinks.h"
 
 namespace tricodec {
 
@@ -87,6 +88,11 @@ private:
     [[nodiscard]] MemoryNeed memory_of_listed(const FrameSelection& selection, std::int64_t num_frames,
                                               std::int64_t output_bytes);
 
+    /// The frames of a call for several, or of one into a tensor. On a GPU those of a call that continues the one
+    /// before are read as single frames in order are.
+    void give(SlotSink& sink);
+    /// Where the calls of the caller are.
+    void remember(std::span<const std::int64_t> numbers);
     /// Decodes frames to a sink that takes each distinct one, ascending, for the calls that wait for all of them.
     void read(FrameSink& sink, std::vector<std::int64_t> numbers, bool goes_on);
     /// The same as tasks for the caller's threads.
@@ -102,8 +108,9 @@ private:
     IndexedVideo video_;
     Device opened_on_;
     std::optional<FrameTimes> times_;
-    std::unique_ptr<FollowingRead> following_;  // single frames that are asked for in order
+    std::unique_ptr<FollowingRead> following_;  // frames that are asked for in order
     std::int64_t last_given_ = -1;
+    std::int64_t num_in_order_ = 0;  // frames asked for in order, up to that one
 };
 
 }  // namespace tricodec

@@ -254,6 +254,18 @@ TEST_F(ReadInSlots, single_frames_in_order_are_read_ahead_after_some) {
     }
 }
 
+TEST_F(ReadInSlots, frames_in_order_count_from_the_calls_before) {
+    DecoderSlots slots(4, kNoLimit);
+    const auto reader = open();
+    FollowingRead frames(reader->video(), 20, 0, plan_for(slots), FollowingRead::kFramesInOrder);
+    for (std::int64_t i = 20; i < kFrames; ++i) {
+        const auto frame = frames.next();
+        EXPECT_TRUE(frames.reads_ahead());
+        ASSERT_TRUE(frame) << i;
+        EXPECT_EQ(testing::packed(*frame), expected_[static_cast<std::size_t>(i)]) << i;
+    }
+}
+
 TEST_F(ReadInSlots, reading_ahead_stays_within_the_memory_of_its_plan) {
     const std::int64_t two_ranges = std::int64_t{2} * 16 * 320 * 180 * 3 / 2;
     for (const std::int64_t most_bytes : {std::int64_t{1}, two_ranges, std::int64_t{0}}) {

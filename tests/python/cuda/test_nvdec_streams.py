@@ -134,7 +134,8 @@ for path in {[str(media.generated(name)) for name in names]}:
     run(driver, code)
 
 
-def test_single_frames_in_order_are_read_ahead_by_more_decoders(driver: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_a_time", [1, 8])  # no call is for two GOPs
+def test_frames_in_order_are_read_ahead_by_more_decoders(driver: Path, tmp_path: Path, at_a_time: int) -> None:
     """The pictures are the stand-in's; that each is the right one is tested over decoders of the CPU."""
     clip, log = tmp_path / "clip.mp4", tmp_path / "log"
     media.ffmpeg(
@@ -145,10 +146,16 @@ reader = tricodec.FrameReader({str(clip)!r}, device="cuda", num_workers=4)
 def num_decoders():
     with open({str(log)!r}) as file:
         return sum(line.startswith("decoder ") for line in file)
-assert [reader[i].index for i in range(17)] == list(range(17))
+def expect(start, stop):
+    numbers = range(start, stop)
+    frames = [reader[i] for i in numbers] if {at_a_time} == 1 else reader.frames(numbers)
+    assert [frame.index for frame in frames] == list(numbers)
+expect(0, 16)
 few = num_decoders()
-assert [reader[i].index for i in range(17, 160)] == list(range(17, 160))
-assert num_decoders() > few, (few, num_decoders())
-assert reader[3].index == 3 and reader[4].index == 4
+for start in range(16, 160, {at_a_time}):
+    expect(start, min(start + {at_a_time}, 160))
+assert few == 1 and num_decoders() > few, (few, num_decoders())
+expect(3, 5)
+assert [len(reader.batch(range(i, i + 8))) for i in (40, 48, 56)] == [8, 8, 8]
 """
     run(driver, code, FAKE_CUDA_LOG=str(log))
