@@ -7,8 +7,6 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,10 +16,11 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from preloaded import with_tricodec
 from tricodec.cli.command import main
 from tricodec.io import StreamWriter
 
-SLOW = {"preset": "placebo"}
+SLOW = {"preset": "placebo", "x264-params": "rc-lookahead=0:bframes=0"}  # one picture at a time
 PATIENCE_SECONDS = 30  # of processors: a picture or two take less, all of them minutes
 
 BEGINNINGS = {
@@ -84,8 +83,7 @@ def end():
     {end}
 {body}
 """
-    arguments = [sys.executable, "-c", program, str(generated("h264_bframes.mp4")), str(target)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=100)
+    done = with_tricodec().run_code(program, generated("h264_bframes.mp4"), target)
     assert "Error" not in done.stderr, done.stderr
     return done.returncode
 
@@ -192,7 +190,7 @@ def begun(target: Path) -> Callable[[], bool]:
 
 def test_ctrl_c_ends_transcode(old: Path) -> None:
     with interrupted_after(begun(old)):
-        tricodec.transcode(generated("h264_bframes.mp4"), old, size=(720, 1280), options=SLOW)
+        tricodec.transcode(generated("h264_bframes.mp4"), old, size=(720, 1280), options=SLOW, num_threads=1)
 
     assert old.read_bytes() == b"the old file"
     assert parts(old.parent) == []
@@ -208,7 +206,8 @@ def test_ctrl_c_ends_the_command_with_its_status(old: Path, capsys: pytest.Captu
     thread = threading.Thread(target=interrupt)
     thread.start()
     source = str(generated("h264_bframes.mp4"))
-    status = main(["transcode", source, "-f", "-o", str(old), "--size", "360x640", "--preset", "placebo"])
+    slow = [f"--option={name}={value}" for name, value in SLOW.items()]
+    status = main(["transcode", source, "-f", "-o", str(old), "--size", "720x1280", "--threads", "1", *slow])
     thread.join()
 
     assert status == 130

@@ -3,23 +3,29 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+_SECONDS = 300
 
 # Reads a line of JSON for each program: its path and arguments, its folder, and the files of what it prints and of its
 # errors. Writes its exit status.
 _LOOP = """
-import importlib, json, os, runpy, sys
+import importlib, json, os, runpy, signal, sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
 for line in sys.stdin:
     words, folder, output, errors = json.loads(line)
     pid = os.fork()
     if pid == 0:
+        signal.alarm(SECONDS)  # one that hangs ends
         for number, path in ((1, output), (2, errors)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -46,7 +52,7 @@ class Preloaded:
             environment: of the programs; None is this process's.
         """
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _LOOP, *modules],
+            [sys.executable, "-c", _LOOP.replace("SECONDS", str(_SECONDS)), *modules],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
 
@@ -62,6 +68,26 @@ class Preloaded:
             status = int(self._process.stdout.readline())
             return subprocess.CompletedProcess(words, status, output.read_text(), errors.read_text())
 
+    def run_code(self, code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+        """Runs code, indented or not, in a folder of its own."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "program.py"
+            script.write_text(textwrap.dedent(code))
+            return self.run(script, *arguments, cwd=Path(folder))
+
     def close(self) -> None:
         """Ends the process."""
         self._process.communicate()
+
+
+@functools.cache
+def with_modules(*modules: str) -> Preloaded:
+    """Where programs run that import these modules, which takes longer than many of them. It ends with this process."""
+    started = Preloaded(modules)
+    atexit.register(started.close)
+    return started
+
+
+def with_tricodec() -> Preloaded:
+    """The same with numpy and tricodec."""
+    return with_modules("numpy", "tricodec", "tricodec.io")

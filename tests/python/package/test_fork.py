@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -17,19 +15,14 @@ import pytest
 from forked import PRELUDE
 from gpu_helpers import build_fake_decoder, build_fake_driver, run_with_driver
 from media import ffmpeg_framemd5, generated
+from preloaded import Preloaded, with_modules, with_tricodec
 
 CODECS = ["h264_bframes.mp4", "h264_one_gop.mp4", "h264.ts", "hevc.mp4", "av1.mp4", "vp9.webm"]
 
 
-def run(script: str, *arguments: object, timeout: int = 180) -> str:
+def run(script: str, *arguments: object, programs: Preloaded | None = None) -> str:
     """What a process of Python prints."""
-    process = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", PRELUDE + textwrap.dedent(script), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=timeout,
-    )
+    process = (programs or with_tricodec()).run_code(PRELUDE + textwrap.dedent(script), *arguments)
     assert process.returncode == 0, process.stderr
     return process.stdout
 
@@ -264,7 +257,6 @@ def test_a_fork_while_other_threads_read_leaves_no_lock_held(clips: tuple[str, s
         """,
         *paths,
         json.dumps(expected),
-        timeout=600,
     )
 
 
@@ -509,6 +501,7 @@ def test_a_dataloader_reads_from_readers_that_its_dataset_made() -> None:
                 assert np.array_equal(np.concatenate(read), expected), (path, workers)
         """,
         *map(generated, ("h264_bframes.mp4", "hevc.mp4", "av1.mp4", "vp9.webm")),
+        programs=with_modules("torch"),
     )
 
 
