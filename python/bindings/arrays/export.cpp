@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays/export.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,10 @@
 
 namespace tricodec::python {
 namespace {
+
+// The kernel needs a millisecond to take back 400 MB in huge pages, and many in small ones: other threads run
+// meanwhile.
+constexpr std::int64_t kFreedUnlockedBytes = 16 << 20;
 
 /// The memory of a Py_buffer's pointers.
 struct BufferFields {
@@ -270,7 +275,12 @@ py::array to_numpy(ArrayView array) {
     static_cast<void>(numpy_dtype(array));  // raises for bfloat16 without ml_dtypes
     auto owner = std::make_unique<ArrayView>(std::move(array));
     const ArrayView& view = *owner;
-    const py::capsule base(owner.get(), [](void* held) { delete static_cast<ArrayView*>(held); });
+    const py::capsule base(owner.get(), [](void* held) {
+        auto* const kept = static_cast<ArrayView*>(held);
+        std::optional<Released> released;
+        if (kept->span_bytes() >= kFreedUnlockedBytes && interpreter_usable()) released.emplace();
+        delete kept;
+    });
     owner.release();  // NOLINT(bugprone-unused-return-value): the capsule deletes it
     return {numpy_dtype(view), view.shape.vector(), view.strides.vector(), view.data, base};
 }

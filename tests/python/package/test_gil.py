@@ -109,6 +109,31 @@ def test_a_python_thread_goes_on_while_another_is_inside_a_long_call(name: str) 
     assert turns >= 5
 
 
+@pytest.mark.usefixtures("no_switches")
+def test_a_python_thread_goes_on_while_the_memory_of_a_large_array_is_freed() -> None:
+    turns, moved = 0, False
+    done = threading.Event()
+
+    def work() -> None:
+        nonlocal moved
+        end = time.perf_counter() + 30.0
+        while not moved and time.perf_counter() < end:
+            frames = tricodec.decode_video(generated(CLIP), dtype="float32", size=(540, 960)).frames  # 311 MB
+            before = turns
+            del frames
+            moved = turns > before
+        done.set()
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    while not done.is_set():
+        turns += 1
+        time.sleep(0)
+    worker.join()
+
+    assert moved
+
+
 def in_threads(works: list[Callable[[], None]]) -> tuple[float, float]:
     """Runs each work on a thread of its own, from a common start. Returns wall and CPU seconds."""
     start = threading.Barrier(len(works) + 1)
