@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,12 +10,11 @@ import pytest
 import tricodec
 from forked import PRELUDE
 from media import generated
+from preloaded import with_tricodec
 
 
 def run(program: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-c", PRELUDE + program], capture_output=True, text=True, check=False, timeout=120
-    )
+    result = with_tricodec().run_code(PRELUDE + program)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import textwrap
 
 import pytest
+from preloaded import with_tricodec
 
 PRELUDE = """
     import tricodec
@@ -38,8 +37,7 @@ PRELUDE = """
 
 def run(script: str) -> str:
     """What a process of Python prints; an abort of libavformat ends it."""
-    command = [sys.executable, "-c", textwrap.dedent(PRELUDE) + textwrap.dedent(script)]
-    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    process = with_tricodec().run_code(textwrap.dedent(PRELUDE) + textwrap.dedent(script))
     assert process.returncode == 0, process.stderr
     return process.stdout
 

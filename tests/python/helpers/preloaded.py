@@ -15,14 +15,14 @@ from pathlib import Path
 
 _SECONDS = 300
 
-# Reads a line of JSON for each program: its path and arguments, its folder, and the files of what it prints and of its
-# errors. Writes its exit status.
+# Reads a line of JSON for each program: its path and arguments, its folder, more variables of its environment, and the
+# files of what it prints and of its errors. Writes its exit status.
 _LOOP = """
 import importlib, json, os, runpy, signal, sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
 for line in sys.stdin:
-    words, folder, output, errors = json.loads(line)
+    words, folder, variables, output, errors = json.loads(line)
     pid = os.fork()
     if pid == 0:
         signal.alarm(SECONDS)  # one that hangs ends
@@ -30,6 +30,7 @@ for line in sys.stdin:
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.chdir(folder)
+        os.environ.update(variables)
         sys.argv = words
         sys.path[0] = os.path.dirname(words[0])
         kept = runpy.run_path(words[0], run_name="__main__")
@@ -44,36 +45,39 @@ class Preloaded:
     Thread safety: one thread at a time.
     """
 
-    def __init__(self, modules: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, modules: Sequence[str], environment: Mapping[str, str] | None = None, options: Sequence[str] = ()
+    ) -> None:
         """Starts the process.
 
         Args:
             modules: which it imports. They must not start threads.
             environment: of the programs; None is this process's.
+            options: of Python, such as ("-W", "error").
         """
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _LOOP.replace("SECONDS", str(_SECONDS)), *modules],
+            [sys.executable, *options, "-c", _LOOP.replace("SECONDS", str(_SECONDS)), *modules],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
         )  # fmt: skip
 
-    def run(self, script: Path, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-        """Runs a program in a folder."""
+    def run(self, script: Path, *arguments: object, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Runs a program in a folder, with more variables in its environment: the modules have not seen them."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         words = [str(script), *map(str, arguments)]
         with tempfile.TemporaryDirectory() as folder:
             output, errors = Path(folder) / "output", Path(folder) / "errors"
-            self._process.stdin.write(json.dumps([words, str(cwd), str(output), str(errors)]) + "\n")
+            self._process.stdin.write(json.dumps([words, str(cwd), variables, str(output), str(errors)]) + "\n")
             self._process.stdin.flush()
             status = int(self._process.stdout.readline())
             return subprocess.CompletedProcess(words, status, output.read_text(), errors.read_text())
 
-    def run_code(self, code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    def run_code(self, code: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
         """Runs code, indented or not, in a folder of its own."""
         with tempfile.TemporaryDirectory() as folder:
             script = Path(folder) / "program.py"
             script.write_text(textwrap.dedent(code))
-            return self.run(script, *arguments, cwd=Path(folder))
+            return self.run(script, *arguments, cwd=Path(folder), **variables)
 
     def close(self) -> None:
         """Ends the process."""

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import media
 import pytest
+from preloaded import with_tricodec
 
 # Each call takes far longer than MOST_SECONDS if nothing ends it.
 CALLS = {
@@ -56,8 +55,6 @@ def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_a_long_call(name: str, long_video: Path) -> None:
     program = PROGRAM.replace("{call}", CALLS[name]).replace("{shape}", str(DATA.get(name, 0)))
-    done = subprocess.run(
-        [sys.executable, "-c", program, long_video], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = with_tricodec().run_code(program, long_video)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < MOST_SECONDS

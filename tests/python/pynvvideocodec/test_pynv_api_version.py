@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import bitstreams
 import PyNvVideoCodec as nvc
 import pytest
+from preloaded import with_tricodec
 from pynv_encoding import HEIGHT, WIDTH, encode
 
 # A program that encodes eight pictures, and what it says on the way.
@@ -34,9 +32,8 @@ def run_program(tmp_path: Path, options: str, before: str = "", **environment: s
     raw, out = tmp_path / "raw.yuv", tmp_path / "out.h264"
     bitstreams.moving(WIDTH, HEIGHT, 8, noise=2).tofile(raw)
     code = _PROGRAM.format(raw=str(raw), out=str(out), width=WIDTH, height=HEIGHT, options=options, before=before)
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )
+    result = with_tricodec().run_code(code, **environment)
+    assert result.returncode == 0, result.stderr
     return bitstreams.pictures(out)[:7], result.stdout.strip(), result.stderr
 
 
