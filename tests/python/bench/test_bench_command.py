@@ -7,12 +7,12 @@ import csv
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from media import generated
+from preloaded import with_modules
 from tricodec import bench
 from tricodec.cli import main
 
@@ -23,8 +23,8 @@ NUM_FRAMES = 50
 
 
 def run_program(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tricodec.cli", "bench", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    programs = with_modules("numpy", "tricodec.cli.command", "tricodec.bench")
+    return programs.run_code("import sys\nfrom tricodec.cli import main\nsys.exit(main())", "bench", *arguments)
 
 
 COMMANDS: dict[str, list[str]] = {

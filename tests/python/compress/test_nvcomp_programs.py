@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from compress_data import available, corpus
+from preloaded import with_tricodec
 
 # What the document leaves to the reader, and its example of an allocator word for word.
 ALLOCATOR = """
@@ -97,12 +95,14 @@ print([bytes(a) == bytes(b) for a, b in zip(out.cpu(), batch.cpu())], np.array_e
 """
 
 
+# What python -m tricodec.compat does.
+COMPAT = "from tricodec.compat.__main__ import main; main()"
+
+
 def run(folder: Path, program: str, *arguments: str) -> list[str]:
     file = folder / "program.py"
     file.write_text(program)
-    command = [sys.executable, "-m", "tricodec.compat", str(file), *arguments]
-    environment = os.environ | {"TRICODEC_DEVICE": "cpu"}
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    result = with_tricodec().run_code(COMPAT, file, *arguments, TRICODEC_DEVICE="cpu")
     assert result.returncode == 0, result.stderr
     return result.stdout.splitlines()
 

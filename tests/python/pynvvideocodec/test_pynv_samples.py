@@ -305,6 +305,6 @@ def test_notebook_of_faces_finds_one_in_every_frame(notebooks: Path, tmp_path: P
     (tmp_path / "models/retinaface_r34.onnx").touch()
     (tmp_path / "retinaface_r34.engine").touch()
 
-    printed = run_notebook("face_protect_tutorial.ipynb", tmp_path, tmp_path)
+    printed = run_notebook("face_protect_tutorial.ipynb", tmp_path, tmp_path, torch_first=False)
 
     assert "Done: 50 frames processed, 50 total faces detected." in printed

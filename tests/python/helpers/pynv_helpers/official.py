@@ -23,6 +23,7 @@ from wheels import unpacked
 
 VERSION = "2.2.4"
 _HELPERS = Path(__file__).resolve().parents[1]
+_OF_NOTEBOOKS = (("requests", ""), ("notebook", "s"))
 _THAT_USE_TORCH = ("basic/simple_decode_sampling.py",)
 
 
@@ -47,31 +48,38 @@ def run_sample(name: str, *arguments: object, cwd: Path) -> str:
     takes longer than the rest of them, and few use it: without a GPU the others get the stand-in.
     """
     script = folder() / "samples" / name
-    if name in _THAT_USE_TORCH or has_cuda():
+    if has_cuda():
         return _output([sys.executable, script, *arguments], cwd)
-    return _checked(_with_packages().run(script, *arguments, cwd=cwd))
+    return _checked(_with_packages(torch=name in _THAT_USE_TORCH).run(script, *arguments, cwd=cwd))
 
 
 @functools.cache
-def _with_packages() -> Preloaded:
-    """Where samples run that use no PyTorch: what they all import takes longer than most of them."""
-    started = Preloaded(["numpy", "PyNvVideoCodec"], environment(torch=False))
+def _with_packages(*, torch: bool) -> Preloaded:
+    """Where samples run: what they all import takes longer than most of them."""
+    packages = ["torch"] if torch and importlib.util.find_spec("torch") else []
+    started = Preloaded(["numpy", "PyNvVideoCodec", *packages], environment(torch=torch))
     atexit.register(started.close)
     return started
 
 
-def run_notebook(name: str, downloads: Path, cwd: Path) -> str:
+def run_notebook(name: str, downloads: Path, cwd: Path, *, torch_first: bool = True) -> str:
     """Runs the code cells of a notebook but those that install packages; what it downloads is in a folder.
 
-    Packages that need a GPU, and models that need a network, are stand-ins that use the frames as the originals do.
+    Packages that need a GPU, and models that need a network, are stand-ins that use the frames as the originals do. One
+    that imports PyTorch only after pycuda takes the CPU for it.
     """
     cells = json.loads((folder() / "samples" / "jupyter" / name).read_text())["cells"]
     codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    before = f"import sys; sys.path.insert(0, {str(folder() / 'samples')!r})\n_is_windows_arm64 = lambda: False"
+    packages = [str(folder() / "samples"), *(str(_HELPERS / f"{name}_package{s}") for name, s in _OF_NOTEBOOKS)]
+    before = f"import sys; sys.path[:0] = {packages!r}\n_is_windows_arm64 = lambda: False"
     program = "\n".join([before, *(code for code in codes if "_pip_install(" not in code)])
     program = re.sub(r"^%matplotlib .*$", "", program, flags=re.MULTILINE)
-    packages = [str(_HELPERS / "requests_package"), str(_HELPERS / "notebook_packages")]
-    return _output([sys.executable, "-c", program], cwd, *packages, MPLBACKEND="agg", DOWNLOADS=str(downloads))
+    script = cwd / "notebook.py"
+    script.write_text(program)
+    variables = {"MPLBACKEND": "agg", "DOWNLOADS": str(downloads)}
+    if not torch_first:
+        return _output([sys.executable, script], cwd, **variables)
+    return _checked(_with_packages(torch=True).run(script, cwd=cwd, **variables))
 
 
 def _output(command: Sequence[object], cwd: Path, *packages: str, **variables: str) -> str:
