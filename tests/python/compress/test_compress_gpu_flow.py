@@ -38,11 +38,19 @@ def batches(kind):
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of the stand-ins."""
     folder = tmp_path_factory.mktemp("driver")
-    library = build_fake_nvcomp(folder)
+    build_fake_driver(folder)
+    build_fake_nvcomp(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Iterator[Run]:
+    library = folder / "libnvcomp.so.5"
     question = "from tricodec import _tricodec; print(_tricodec.gpu_compression_unavailable_reason(0))"
-    answer = run_with_driver(build_fake_driver(folder), question, TRICODEC_LIBNVCOMP=str(library)).stdout.strip()
+    answer = run_with_driver(folder, question, TRICODEC_LIBNVCOMP=str(library)).stdout.strip()
     assert answer == ""
     with runner_with_driver(
         folder,
@@ -317,12 +325,12 @@ def test_a_library_without_a_function_is_named(run: Run, tmp_path: Path) -> None
     ("version", "answers"),
     [(4999, False), (5000, True), (5399, True), (5400, False), (6000, True), (6099, True), (6100, False)],
 )
-def test_versions_of_the_library_that_are_not_known_are_refused(tmp_path: Path, version: int, answers: bool) -> None:
-    library = build_fake_nvcomp(tmp_path)
+def test_versions_of_the_library_that_are_not_known_are_refused(folder: Path, version: int, answers: bool) -> None:
+    library = folder / "libnvcomp.so.5"
     question = "from tricodec import _tricodec; print(_tricodec.gpu_compression_unavailable_reason(0))"
 
     said = run_with_driver(
-        build_fake_driver(tmp_path), question, TRICODEC_LIBNVCOMP=str(library), FAKE_NVCOMP_VERSION=str(version)
+        folder, question, TRICODEC_LIBNVCOMP=str(library), FAKE_NVCOMP_VERSION=str(version)
     ).stdout.strip()
 
     if answers:
@@ -334,10 +342,12 @@ def test_versions_of_the_library_that_are_not_known_are_refused(tmp_path: Path, 
 @pytest.mark.parametrize("direction", ["compress", "decompress"])
 def test_bench_compresses_arrays_of_either_memory(run: Run, direction: str) -> None:
     run(f"""
+    from pathlib import Path
     from tricodec.bench._engines_compress import CompressEngine
 
+    data = Path({__file__!r})
     for transfers, parts in ((True, {{"upload", {direction!r}, "download"}}), (False, {{{direction!r}}})):
-        engine = CompressEngine(None, "cuda:0", {direction!r}, 1 << 16, transfers=transfers, algorithm="LZ4")
+        engine = CompressEngine(data, "cuda:0", {direction!r}, 1 << 16, transfers=transfers, algorithm="LZ4")
         with engine.open(2, 0) as work:
             assert set(work().parts) == parts
     """)

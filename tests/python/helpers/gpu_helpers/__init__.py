@@ -6,10 +6,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -106,9 +108,18 @@ def build_fake_nvcomp(folder: Path, release: int = 5) -> Path:
 
 
 def _compile(source: str, library: Path, *options: str) -> Path:
-    compiler = os.environ.get("CC", "cc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", *options, "-o", library, _HERE / source, "-ldl"], check=True)
+    library.write_bytes(_compiled(source, *options))
+    library.chmod(0o755)
     return library
+
+
+@functools.cache
+def _compiled(source: str, *options: str) -> bytes:
+    """The library, which several modules of tests have in folders of their own."""
+    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", *options]
+    with tempfile.NamedTemporaryFile(suffix=".so") as file:
+        subprocess.run([*command, "-o", file.name, _HERE / source, "-ldl"], check=True)
+        return Path(file.name).read_bytes()
 
 
 def environment_with_driver(folder: Path, **variables: str) -> dict[str, str]:
@@ -122,7 +133,7 @@ _forks: dict[Path, Preloaded] = {}
 
 def run_with_driver(folder: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Runs Python code in a process of its own where the driver is the one in `folder`."""
-    if all(name.startswith("FAKE_") for name in variables):  # of the stand-in, which reads them when it is used
+    if all(name.startswith(("FAKE_", "TRICODEC_LIBNVCOMP")) for name in variables):  # read when they are used
         if folder not in _forks:
             close_forks()
             _forks[folder] = Preloaded(["numpy", "tricodec"], environment_with_driver(folder), ("-W", "error"))
