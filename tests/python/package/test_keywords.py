@@ -256,7 +256,8 @@ def test_a_type_checker_finds_wrong_words_and_types_alone(tmp_path: Path) -> Non
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"
     program.write_text(CHECKED)
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--no-error-summary", str(program)]
+    kept = ["--cache-dir", str(media.CACHE / "mypy")]  # what it found out about numpy takes longest
+    command = [sys.executable, "-m", "mypy", "--strict", *kept, "--no-error-summary", str(program)]
     # mypy finds what is installed by itself, and refuses to be told where that is.
     folder = Path(tricodec.__file__).parents[1]
     search = {} if folder.name == "site-packages" else {"MYPYPATH": str(folder)}

@@ -83,7 +83,9 @@ def triton() -> Iterator[Any]:
 
     models = ["video_decode", "video_stream", "video_encode", "compress", "decompress"]
     with (
-        Server(models=models, ready_timeout_seconds=180, stop_timeout_seconds=5) as server,
+        Server(
+            models=models, parameters={"*": {"workers": "1"}}, ready_timeout_seconds=180, stop_timeout_seconds=5
+        ) as server,
         Client(server.grpc_url) as client,
     ):
         yield client
