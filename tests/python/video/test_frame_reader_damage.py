@@ -28,10 +28,12 @@ DRIVER = Path(damaged_clips.__file__)
 
 
 # 5214: a slice of HEVC ends early. 5310: AV1 that libdav1d 1.0 waits for. 412643: H.264 shows a picture too late.
+# 1100696: the data of a picture of VP8 end early, and its decoder leaves the rest as the memory was.
 @pytest.mark.parametrize(
     ("first", "count"),
     [
         (0, isolated.AT_ONCE), (5214, 1), (5310, 1), (412643, 1), (damaged_clips.FIRST_OF_VP8, 5),
+        (1100696, 1),
         pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
@@ -40,10 +42,12 @@ def test_damaged_files_are_read_alike_by_every_way(first: int, count: int) -> No
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_a_slice_that_ends_early_is_reported(num_workers: int) -> None:
-    _, data = damaged_clips.damaged(5214)
+@pytest.mark.parametrize("seed", [5214, 1100696])
+def test_a_slice_of_hevc_and_a_picture_of_vp8_that_end_early_are_reported(seed: int, num_workers: int) -> None:
+    _, data = damaged_clips.damaged(seed)
+    decoded = tricodec.decode_video(data, num_workers=num_workers, device="cpu", size=(64, 64))
 
-    assert tricodec.decode_video(data, num_workers=num_workers, device="cpu").num_damaged_packets > 0
+    assert decoded.num_damaged_packets > 0
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
