@@ -48,7 +48,7 @@ def test_every_frame_has_its_md5_in_any_order(stream: ExactStream) -> None:
     path, expected = made(stream.name)
     order = random.Random(3).sample(range(len(expected)), len(expected))
     with tricodec.FrameReader(path, device="cpu") as reader:
-        for number in order[:8]:
+        for number in order[:4]:
             assert stream.digest(reader[number]) == expected[number], number
     with tricodec.FrameReader(path, device="cpu", num_workers=2) as reader:
         assert [stream.digest(frame) for frame in reader.frames(order)] == [expected[number] for number in order]
