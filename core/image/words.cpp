@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,15 +25,31 @@ Value parse_word(std::string_view option, std::string_view word,
                                           did_you_mean(word, accepted));
 }
 
+/// The word of other packages that people say for one of ours, or `name`.
+std::string_view meant(std::string_view name,
+                       std::initializer_list<std::pair<std::string_view, std::string_view>> spellings) {
+    for (const auto& [spelling, word] : spellings) {
+        if (same_word(name, spelling)) return word;
+    }
+    return name;
+}
+
 }  // namespace
 
 Resize parse_resize(std::string_view name) {
+    name = meant(name, {{"linear", "bilinear"}, {"cubic", "bicubic"}});
     return parse_word<Resize, 3>(
         "resize", name, {{{"nearest", Resize::nearest}, {"bilinear", Resize::bilinear}, {"bicubic", Resize::bicubic}}});
 }
 
 OutputColor parse_output_color(std::string_view name) {
-    if (same_word(name, "grey")) name = "gray";
+    name = meant(name, {{"grey", "gray"},
+                        {"grayscale", "gray"},
+                        {"greyscale", "gray"},
+                        {"gray8", "gray"},
+                        {"rgb24", "rgb"},
+                        {"bgr24", "bgr"},
+                        {"ycbcr", "yuv"}});
     return parse_word<OutputColor, 4>("color", name,
                                       {{{"rgb", OutputColor::rgb},
                                         {"bgr", OutputColor::bgr},

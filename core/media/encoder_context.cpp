@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/encoder_context.h"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/suggestion.h"
 #include "media/dictionary.h"
 #include "media/stream_info.h"
+#include "tricodec/base/interrupt.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -33,13 +41,15 @@ void keep_deterministic(std::string_view name, CodecSettings& settings) {
 #endif
 }
 
-/// libx264 and libx265 print their complaint to standard error, and libavcodec's words for it name no preset.
-void expect_preset(std::string_view name, const CodecSettings& settings) {
+/// The preset of libx264 and libx265 in small letters. They print their complaint to standard error, and libavcodec's
+/// words for it name no preset.
+void check_preset(std::string_view name, CodecSettings& settings) {
     constexpr std::string_view kPresets =
         "ultrafast, superfast, veryfast, faster, fast, medium, slow, slower, veryslow, placebo";
     const auto given = settings.find("preset");
     if ((name != "libx264" && name != "libx264rgb" && name != "libx265") || given == settings.end()) return;
-    const std::string& preset = given->second;
+    std::string& preset = given->second;
+    preset = lower(preset);
     const bool is_number = preset.size() == 1 && preset[0] >= '0' && preset[0] <= '9';
     const bool is_listed = (", " + std::string(kPresets) + ", ").find(", " + preset + ", ") != std::string::npos;
     TRICODEC_EXPECT(is_number || is_listed, invalid_argument,
@@ -60,6 +70,27 @@ ff::FramePtr blank(const AVCodecContext& context) {
     return picture;
 }
 
+/// Threads that close encoders. The process that began them waits for them when it exits; a child does not have them.
+class Closers {
+public:
+    static void begin() {
+        static std::once_flag once;
+        std::call_once(once, [] { std::atexit(wait); });
+        const auto here = ::getpid();
+        if (owner.exchange(here) != here) running = 0;
+        ++running;
+    }
+    static void end() noexcept { --running; }
+
+private:
+    static void wait() noexcept {
+        while (owner == ::getpid() && running > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+
+    static inline std::atomic<pid_t> owner{0};
+    static inline std::atomic<int> running{0};
+};
+
 }  // namespace
 
 void put_first(CodecSettings& settings, const std::string& option, const std::string& first) {
@@ -67,24 +98,41 @@ void put_first(CodecSettings& settings, const std::string& option, const std::st
     list = list.empty() ? first : first + ":" + list;
 }
 
-EncoderContext::EncoderContext(const AVCodec& codec) : codec_(codec), context_(avcodec_alloc_context3(&codec)) {
-    ff::install_log();
-    TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate an encoder");
-    context_->opaque = &log_;
+EncoderContext::EncoderContext(const AVCodec& codec)
+    : codec_(codec), opened_(std::make_shared<Opened>(codec)), context_(opened_->context.get()) {}
+
+/// After Ctrl-C the caller does not wait for the encoder to finish its pictures, which may take seconds.
+EncoderContext::~EncoderContext() {
+    if (!opened_->is_open || opened_->mark.in_child() || !is_interrupted()) return;
+    try {
+        Closers::begin();
+        std::thread([opened = std::move(opened_)]() mutable {
+            opened.reset();
+            Closers::end();
+        }).detach();
+    } catch (const std::system_error&) {  // no thread: `opened` was closed with the function
+        Closers::end();
+    }
 }
 
-EncoderContext::~EncoderContext() {
-    if (!mark_.in_child()) end_before_close();
+EncoderContext::Opened::Opened(const AVCodec& codec) : context(avcodec_alloc_context3(&codec)) {
+    ff::install_log();
+    TRICODEC_EXPECT(context != nullptr, out_of_memory, "could not allocate an encoder");
+    context->opaque = &log;
+}
+
+EncoderContext::Opened::~Opened() {
+    if (!mark.in_child()) end_before_close();
 }
 
 void EncoderContext::open(CodecSettings given, bool works) {
     const ff::CallLog call_log;
-    expect_preset(codec_.name, given);
+    check_preset(codec_.name, given);
     silence(codec_.name, given);
     keep_deterministic(codec_.name, given);
     Dictionary settings(given);
     const int code = ff::open_codec(*context_, codec_, &settings.entries);
-    is_open_ = code >= 0;
+    opened_->is_open = code >= 0;
     const std::string name = codec_.name;
     if (code < 0) {
         const std::string text = "cannot open the encoder '" + name + "': " + text_of(code);
@@ -106,7 +154,7 @@ void EncoderContext::open(CodecSettings given, bool works) {
 StreamInfo EncoderContext::describe() const {
     ff::ParametersPtr parameters(avcodec_parameters_alloc());
     TRICODEC_EXPECT(parameters != nullptr, out_of_memory, "could not allocate codec parameters");
-    ff::check(avcodec_parameters_from_context(parameters.get(), context_.get()), "describing the encoder's stream");
+    ff::check(avcodec_parameters_from_context(parameters.get(), context_), "describing the encoder's stream");
     StreamInfo stream;
     stream.kind = codec_.type == AVMEDIA_TYPE_VIDEO ? StreamKind::video : StreamKind::audio;
     stream.codec = to_codec(codec_.id);
@@ -129,17 +177,17 @@ StreamInfo EncoderContext::describe() const {
 /// Notes the frame. False if there is nothing to send.
 bool EncoderContext::begin(const AVFrame* frame) {
     if (frame != nullptr) {
-        has_frames_ = true;
+        opened_->has_frames = true;
         return true;
     }
     // SVT-AV1 would wait for a packet of no picture.
-    if (!has_frames_ && codec_.type == AVMEDIA_TYPE_VIDEO) return false;
-    return !std::exchange(has_end_, true);
+    if (!opened_->has_frames && codec_.type == AVMEDIA_TYPE_VIDEO) return false;
+    return !std::exchange(opened_->has_end, true);
 }
 
 ff::PacketPtr EncoderContext::receive() {
     auto packet = ff::make_packet();
-    const int code = avcodec_receive_packet(context_.get(), packet.get());
+    const int code = avcodec_receive_packet(context_, packet.get());
     if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
     if (code < 0) fail_with(code);
     return packet;
@@ -147,7 +195,7 @@ ff::PacketPtr EncoderContext::receive() {
 
 std::string EncoderContext::text_of(int code) {
     std::string text = ff::error_text(code);
-    const auto lines = log_.take();
+    const auto lines = opened_->log.take();
     if (!lines.empty() && text.find(lines) == std::string::npos) text += ": " + lines;
     return text;
 }
@@ -161,21 +209,20 @@ void EncoderContext::fail_with(int code) {
 
 /// SVT-AV1 (1.4.1 under load) waits forever for its own threads if it is closed without a picture, or before the end
 /// of its stream. So it gets a picture if it had none, then the end, and its packets are dropped.
-void EncoderContext::end_before_close() noexcept {
-    if (!is_open_ || std::string_view(codec_.name) != "libsvtav1") return;
-    auto& context = *context_;
-    if (!has_frames_) {
-        const auto picture = blank(context);
-        if (!picture || avcodec_send_frame(&context, picture.get()) < 0) return;
+void EncoderContext::Opened::end_before_close() noexcept {
+    if (!is_open || std::string_view(context->codec->name) != "libsvtav1") return;
+    if (!has_frames) {
+        const auto picture = blank(*context);
+        if (!picture || avcodec_send_frame(context.get(), picture.get()) < 0) return;
     }
     const ff::PacketPtr packet(av_packet_alloc());
     if (!packet) return;
-    int code = has_end_ ? 0 : avcodec_send_frame(&context, nullptr);
+    int code = has_end ? 0 : avcodec_send_frame(context.get(), nullptr);
     while (code == 0 || code == AVERROR(EAGAIN)) {
-        const int received = avcodec_receive_packet(&context, packet.get());
+        const int received = avcodec_receive_packet(context.get(), packet.get());
         if (received < 0) return;
         av_packet_unref(packet.get());
-        if (code == AVERROR(EAGAIN)) code = avcodec_send_frame(&context, nullptr);  // the queue was full
+        if (code == AVERROR(EAGAIN)) code = avcodec_send_frame(context.get(), nullptr);  // the queue was full
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "media/ffmpeg.h"
@@ -23,7 +24,7 @@ public:
     EncoderContext(const EncoderContext&) = delete;
     EncoderContext& operator=(const EncoderContext&) = delete;
 
-    [[nodiscard]] AVCodecContext* operator->() const noexcept { return context_.get(); }
+    [[nodiscard]] AVCodecContext* operator->() const noexcept { return context_; }
     [[nodiscard]] AVCodecContext& operator*() const noexcept { return *context_; }
     [[nodiscard]] const AVCodec& codec() const noexcept { return codec_; }
 
@@ -39,8 +40,8 @@ public:
     template <class Drain>
     void send(const AVFrame* frame, Drain drain) {
         if (!begin(frame)) return;
-        int code = avcodec_send_frame(context_.get(), frame);
-        while (code == AVERROR(EAGAIN) && drain()) code = avcodec_send_frame(context_.get(), frame);
+        int code = avcodec_send_frame(context_, frame);
+        while (code == AVERROR(EAGAIN) && drain()) code = avcodec_send_frame(context_, frame);
         if (code < 0) fail_with(code);
     }
     /// The next packet, or null until more is sent.
@@ -50,15 +51,28 @@ private:
     [[nodiscard]] bool begin(const AVFrame* frame);
     [[nodiscard]] std::string text_of(int code);
     [[noreturn]] void fail_with(int code);
-    void end_before_close() noexcept;
 
-    ForkMark mark_;
+    /// The encoder, which its destructor closes: libx265 and SVT-AV1 finish the pictures that they are at work on.
+    struct Opened {
+        explicit Opened(const AVCodec& codec);
+        ~Opened();
+        Opened(const Opened&) = delete;
+        Opened& operator=(const Opened&) = delete;
+
+        ForkMark mark;
+        ff::LogCapture log;  // outlives the context: its threads use it
+        ff::CodecContextPtr context;
+        bool is_open = false;
+        bool has_frames = false;
+        bool has_end = false;
+
+    private:
+        void end_before_close() noexcept;
+    };
+
     const AVCodec& codec_;
-    ff::LogCapture log_;  // outlives the context: its threads use it
-    ff::CodecContextPtr context_;
-    bool is_open_ = false;
-    bool has_frames_ = false;
-    bool has_end_ = false;
+    std::shared_ptr<Opened> opened_;
+    AVCodecContext* context_;  ///< that of `opened_`
 };
 
 }  // namespace tricodec

@@ -151,7 +151,7 @@ void expect_at_least(const std::optional<std::int64_t>& value, std::int64_t leas
 
 TimePolicy parse_time_policy(std::string_view word) {
     for (const auto& [name, policy] : kPolicies) {
-        if (name == word) return policy;
+        if (same_word(name, word)) return policy;
     }
     constexpr std::string_view accepted = "nearest, on_screen, exact";
     fail(ErrorCode::invalid_argument,
@@ -161,7 +161,7 @@ TimePolicy parse_time_policy(std::string_view word) {
 Sampling parse_sampling(std::string_view word) {
     Words names;
     for (const auto& rule : rules()) {
-        if (rule.name == word) return rule.sampling;
+        if (same_word(rule.name, word)) return rule.sampling;
         names.push_back(rule.name);
     }
     const std::string accepted = listed(names);

@@ -29,8 +29,9 @@ Enum parse_word(std::string_view what, std::string_view name, Enum last) {
 
 ColorMatrix parse_color_matrix(std::string_view name) {
     // The names people say for the two that H.273 lists under others.
-    if (same_word(name, "bt601")) return ColorMatrix::smpte170m;
-    if (same_word(name, "bt2020")) return ColorMatrix::bt2020_ncl;
+    if (same_word(name, "bt601") || same_word(name, "rec601")) return ColorMatrix::smpte170m;
+    if (same_word(name, "bt2020") || same_word(name, "rec2020")) return ColorMatrix::bt2020_ncl;
+    if (same_word(name, "rec709")) return ColorMatrix::bt709;
     return parse_word("matrix", name, ColorMatrix::ictcp);
 }
 
@@ -43,6 +44,9 @@ ColorTransfer parse_color_transfer(std::string_view name) {
 }
 
 ColorRange parse_color_range(std::string_view name) {
+    // FFmpeg's names.
+    if (same_word(name, "tv") || same_word(name, "mpeg")) return ColorRange::limited;
+    if (same_word(name, "pc") || same_word(name, "jpeg")) return ColorRange::full;
     return parse_word("range", name, ColorRange::full);
 }
 

@@ -98,7 +98,12 @@ py::dtype to_numpy_dtype(DType dtype) {
 }
 
 std::string to_dtype_name(const py::object& value) {
-    if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+    const bool is_torchs = std::string_view(Py_TYPE(value.ptr())->tp_name) == "torch.dtype";
+    if (is_torchs || py::isinstance<py::str>(value)) {
+        const auto name = py::str(value).cast<std::string>();
+        constexpr std::string_view kPackage = "torch.";
+        return name.starts_with(kPackage) ? name.substr(kPackage.size()) : name;
+    }
     // np.uint8, np.dtype("float32") and others that numpy takes.
     return py::dtype::from_args(value).attr("name").cast<std::string>();
 }
@@ -113,10 +118,13 @@ std::vector<int> to_ints(const py::object& value, std::size_t count, const char*
     const auto complain = [&]() -> py::type_error {
         return py::type_error(std::string(what) + " must be " + shape + ", not " + shown(value));
     };
-    if (!py::isinstance<py::sequence>(value) || py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
+    // torch's tensors are no sequences.
+    const bool is_tensor = !py::isinstance<py::sequence>(value) && py::hasattr(value, "tolist");
+    const py::object listed = is_tensor ? value.attr("tolist")() : value;
+    if (!py::isinstance<py::sequence>(listed) || py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
         throw complain();
     }
-    const auto items = py::reinterpret_borrow<py::sequence>(value);
+    const auto items = py::reinterpret_borrow<py::sequence>(listed);
     if (items.size() != count) throw py::value_error(complain().what());
     std::vector<int> result;
     // Not handles: a sequence such as an array makes each item when it is asked for.

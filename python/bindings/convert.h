@@ -44,7 +44,7 @@ struct DeviceWord {
 
 /// Raises ImportError for bfloat16 if the package ml_dtypes, which has the type, is not installed.
 [[nodiscard]] py::dtype to_numpy_dtype(DType dtype);
-/// The name of an element type: a str as it is, and what numpy takes for a dtype.
+/// The name of an element type: a str, torch's, and what numpy takes for a dtype.
 [[nodiscard]] std::string to_dtype_name(const py::object& value);
 
 /// An object with __index__. Raises ValueError beyond 32 bits; its text begins with `subject`: "gop_size is".

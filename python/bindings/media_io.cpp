@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -161,11 +162,27 @@ private:
     bool readable_;
 };
 
-/// For set_interrupt_check(): ends a call of Python's main thread when a signal handler raises, as Ctrl-C does.
+/// Calls in several threads, which one of them ends for all: Python's signals reach the main thread alone.
+class Interruption {
+public:
+    /// A `with` block of a thread.
+    void enter() { t_block = ended_; }
+    void set() { *ended_ = true; }
+    static void leave() { t_block.reset(); }
+    static bool is_set() { return t_block != nullptr && *t_block; }
+
+private:
+    std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
+    static inline thread_local std::shared_ptr<std::atomic<bool>> t_block;
+};
+
+/// For set_interrupt_check(): ends a call of Python's main thread when a signal handler raises, as Ctrl-C does, and one
+/// of another thread in a block of an Interruption.
 void check_signals() {
     if (!Unlocked::active() || !interpreter_usable()) return;  // a thread of the core
     with_lock([] {
-        if (PyErr_CheckSignals() == 0) return 0;
+        if (Interruption::is_set()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+        if (PyErr_Occurred() == nullptr && PyErr_CheckSignals() == 0) return 0;
         py::error_already_set raised;
         throw PythonError(raised);
     });
@@ -274,6 +291,11 @@ void bind_output_file(py::module_& module) {
     // Objects that live until the interpreter ends are not destroyed (Guarded); their temporary files are still
     // removed.
     if (Py_AtExit(discard_open_outputs) != 0) throw py::import_error("Py_AtExit() has no room left");
+    py::class_<Interruption>(module, "Interruption", "Ends what threads do in their ``with`` blocks.")
+        .def(py::init<>())
+        .def("set", &Interruption::set)
+        .def("__enter__", &Interruption::enter)
+        .def("__exit__", [](const Interruption&, const py::args&) { Interruption::leave(); });
     py::class_<PyOutputFile>(module, "OutputFile",
                              "A file for a ``with`` block; it has its name when the block ends well.")
         .def(py::init(&PyOutputFile::open), py::arg("path"), py::arg("permissions") = 0666,

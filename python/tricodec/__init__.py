@@ -157,12 +157,19 @@ _IMPORTED_AT_FIRST_USE = {
 }
 
 
+def _hint(name: str) -> str:
+    if name.startswith("_"):  # tools ask for names such as __wrapped__
+        return ""
+    from importlib.util import find_spec
+
+    if find_spec(f"tricodec.{name}") is not None:
+        return f" before `import tricodec.{name}`"
+    return _keywords.meant(name, __all__)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _IMPORTED_AT_FIRST_USE:
-        meant = (
-            "" if name.startswith("_") else _keywords.meant(name, __all__)
-        )  # tools ask for names such as __wrapped__
-        raise AttributeError(f"module 'tricodec' has no attribute '{name}'{meant}")
+        raise AttributeError(f"module 'tricodec' has no attribute '{name}'{_hint(name)}")
     from importlib import import_module
 
     module = import_module(_IMPORTED_AT_FIRST_USE[name])

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tricodec._keywords import with_words
-from tricodec._tricodec import AudioReader, FrameReader, SpooledSource, Transform
+from tricodec._keywords import transform_of, with_words
+from tricodec._tricodec import AudioReader, FrameReader, SpooledSource
 from tricodec._video import read_video
 
 if TYPE_CHECKING:
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
     from tricodec._tricodec import AudioSamples, Source, TransformOptions
     from tricodec._words import Device, SoundDType
+
+
+_WORDS = (
+    "start", "stride", "count", "audio_rate", "audio_channels", "audio_dtype", "audio_stream_index", "device",
+    "stream_index", "num_workers", "ignore_edit_list", "out", "context", "stream", "pinned",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +95,8 @@ def read_av(
 
     Thread safety: safe.
     """
-    transform = Transform(**transform_options)  # first, to find wrong options before the source is opened
+    # First, to find wrong options before the source is opened.
+    transform = transform_of("read_av", transform_options, _WORDS)  # type: ignore[arg-type]
     again = SpooledSource(source)
     with FrameReader(
         again, device=device, stream_index=stream_index, num_workers=num_workers, ignore_edit_list=ignore_edit_list,

@@ -39,13 +39,15 @@ _TYPES_OF: dict[str, dict[str, Any]] = {
 }
 _SELECTION_DEFAULTS = {"start": 0, "stride": 1, "count": -1}
 _MOST_SUGGESTED = 3
+#: Classes of which an unknown attribute gets the nearest one, or what other packages call by its name.
+_WITH_HINTS = ("AudioReader", "FrameReader", "MediaInfo")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PLAIN: dict[str, type] = {"str": str}  # numbers have many types
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
 
-#: Names of other packages for what is here under another one.
+#: Names of other packages for what is here under another one, or under one of several.
 _ELSEWHERE = {
     "VideoReader": "FrameReader",
     "VideoDecoder": "FrameReader",
@@ -58,17 +60,68 @@ _ELSEWHERE = {
     "VideoWriter": "Muxer",
     "info": "probe",
     "fps": "frame_rate",
-    "framerate": "frame_rate",
+    "framerate": "frame_rate fps",
+    "frame_rate": "fps",
+    "video_fps": "fps",
+    "sample_fps": "fps",
+    "target_fps": "fps",
+    "average_fps": "fps",
+    "get_avg_fps": "fps",
     "bitrate": "bit_rate",
     "quality": "crf",
     "width": "size",
     "height": "size",
     "resolution": "size",
+    "interpolation": "resize",
     "normalize": "mean",
+    "output_dtype": "dtype",
+    "dimension_order": "layout",
+    "data_format": "layout",
+    "pix_fmt": "color info",
+    "pixel_format": "color info",
     "frames": "indices",
     "frame_indices": "indices",
-    "timestamps": "times",
+    "timestamps": "times pts_seconds",
+    "seconds": "times",
+    "tolerance": "tolerance_s",
+    "step": "stride",
+    "frame_interval": "stride",
+    "start_seconds": "start_s",
+    "start_time": "start_s",
+    "video_start": "start_s",
+    "stop": "end_s",
+    "stop_seconds": "end_s",
+    "end_time": "end_s",
+    "video_end": "end_s",
+    "nframes": "num_frames",
+    "frame_count": "num_frames",
     "num_threads": "num_workers",
+    "num_ffmpeg_threads": "num_workers",
+    "ctx": "device",
+    "rate": "sample_rate audio_rate fps",
+    "sr": "sample_rate audio_rate",
+    "sampling_rate": "sample_rate audio_rate",
+    "sample_rate": "audio_rate",
+    "mono": "num_channels audio_channels",
+    "channels": "num_channels audio_channels",
+    "num_channels": "audio_channels",
+    "get_batch": "batch",
+    "get_frame_at": "frames batch",
+    "get_frames_at": "batch",
+    "get_frames_in_range": "batch",
+    "get_all_frames": "batch",
+    "get_frames_played_at": "at_times",
+    "get_frames_played_in_range": "batch",
+    "get_all_samples": "read",
+    "get_samples_played_in_range": "read",
+    "get_key_indices": "key_frames",
+    "get_frame_timestamp": "pts_seconds",
+    "next": "iterate",
+    "metadata": "info",
+    "codec": "info",
+    "rotation": "info",
+    "duration": "duration_seconds",
+    "duration_seconds": "duration",
 }
 
 
@@ -78,10 +131,27 @@ def meant(name: str, accepted: Iterable[str]) -> str:
 
     words = list(dict.fromkeys(accepted))
     close = difflib.get_close_matches(name, words, _MOST_SUGGESTED, 0.6)
-    elsewhere = _ELSEWHERE.get(name)
-    if elsewhere in words:
-        close = [elsewhere]
+    known = [name] if close else [name, *difflib.get_close_matches(name, _ELSEWHERE, 1, 0.6)]
+    elsewhere = [word for other in known for word in _ELSEWHERE.get(other, "").split() if word in words]
+    close = elsewhere[:1] or close
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def plain(word: str) -> str:
+    """A word in small letters without separators: the same for all spellings that core takes for one word."""
+    return re.sub("[-_. ]", "", word.lower())
+
+
+def transform_of(call: str, options: dict[str, Any], others: Iterable[str]) -> _tricodec.Transform:
+    """The Transform of the options that are left of a call, which takes `others` too.
+
+    Raises:
+        TypeError: an option is not one of `Transform`; the nearest one that the call takes is named.
+    """
+    for name in options:
+        if name not in TRANSFORM_WORDS:
+            raise unknown_keyword(call, name, [*others, *TRANSFORM_WORDS])
+    return _tricodec.Transform(**options)
 
 
 def install(public: dict[str, Any]) -> None:
@@ -93,6 +163,8 @@ def install(public: dict[str, Any]) -> None:
     for name, value in list(public.items()):
         if name.startswith("_"):
             continue
+        if name in _WITH_HINTS:
+            value.__getattr__ = _missing_attribute
         if inspect.isclass(value) and value.__module__.startswith("tricodec"):
             for method, native in list(vars(value).items()):
                 if _has_arguments(native) and (method == "__init__" or not method.startswith("_")):
@@ -101,6 +173,12 @@ def install(public: dict[str, Any]) -> None:
         elif inspect.isbuiltin(value) and _has_arguments(value):
             public[name] = _explained(value, name, ())
             public[name].__module__, public[name].__qualname__ = "tricodec", name  # where pickle finds it
+
+
+def _missing_attribute(self: Any, name: str) -> Any:
+    # Tools ask for names such as __array_interface__.
+    hint = "" if name.startswith("_") else meant(name, [each for each in dir(type(self)) if not each.startswith("_")])
+    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
 
 def _has_arguments(native: Any) -> bool:

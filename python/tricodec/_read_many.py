@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from tricodec._cores import num_cores
-from tricodec._tricodec import FrameReader
+from tricodec._tricodec import FrameReader, Interruption
 from tricodec._video import DecodedVideo, decode_video
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def read_many(
     """
     if workers < 0:
         raise ValueError(f"workers of read_many is {workers}; expected 0 or more")
+    if isinstance(sources, str | bytes | os.PathLike):
+        raise TypeError("sources of read_many is one video; put it into a list, or call decode_video")
     requests = [_request(entry, options) for entry in sources]
     workers = min(workers or num_cores(), len(requests))
     if workers <= 1:
@@ -51,18 +53,30 @@ def read_many(
     for source, request in requests:
         if not isinstance(source, FrameReader):
             request.setdefault("num_workers", 1)
+    interruption = Interruption()
+
+    def read(number: int, source: Any, request: dict[str, Any]) -> DecodedVideo:
+        with interruption:
+            return _read(number, source, request)
+
     with ThreadPoolExecutor(workers, thread_name_prefix="tricodec-read_many") as threads:
-        reads = [threads.submit(_read, number, *request) for number, request in enumerate(requests)]
+        reads = [threads.submit(read, number, *request) for number, request in enumerate(requests)]
         try:
-            return [read.result() for read in reads]
-        except BaseException:
-            for read in reads:
-                read.cancel()
+            return [each.result() for each in reads]
+        except BaseException:  # Ctrl-C too, which Python's main thread alone notices
+            interruption.set()
+            for each in reads:
+                each.cancel()
             raise
 
 
 def _request(entry: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    source, own = entry if isinstance(entry, tuple) else (entry, {})
+    source, own = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, {})
+    if not isinstance(own, Mapping) or isinstance(source, tuple):
+        raise TypeError(
+            f"an entry of read_many is {entry!r}; expected a source, or (source, {{'indices': [0, 5]}}): a source and "
+            "a dict of the options that count for it alone"
+        )
     return source, {**options, **own}
 
 

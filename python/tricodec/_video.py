@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword, with_words
-from tricodec._tricodec import FrameReader, Transform, check_selection
+from tricodec._keywords import transform_of, with_words
+from tricodec._tricodec import FrameReader, check_selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Unpack
 
-    from tricodec._tricodec import Source, TransformOptions
+    from tricodec._tricodec import Source, Transform, TransformOptions
     from tricodec._words import Device, Policy, Rule
 
 
@@ -148,10 +148,8 @@ def decode_video(
         "tolerance_s": tolerance_s, "policy": policy, "fps": fps, "num_frames": num_frames, "start_s": start_s,
         "end_s": end_s, "sampling": sampling, "min_frames": min_frames, "max_frames": max_frames,
     }  # fmt: skip
-    for name in transform_options:
-        if name not in TRANSFORM_WORDS:
-            raise unknown_keyword("decode_video", name, [*selection, *_OF_READER, *TRANSFORM_WORDS])
-    transform = Transform(**transform_options)  # first, to find wrong options before the source is opened
+    # First, to find wrong options before the source is opened.
+    transform = transform_of("decode_video", transform_options, [*selection, *_OF_READER])  # type: ignore[arg-type]
     check_selection(**selection)
     if isinstance(source, FrameReader):
         if (device, stream_index, num_workers, ignore_edit_list, context, stream) != ("auto", -1, 0, False, None, None):

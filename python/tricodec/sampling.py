@@ -23,6 +23,7 @@ from tricodec._cores import turn_to_decode
 from tricodec._tricodec import FrameReader, select_frames
 from tricodec._video import decode_video
 from tricodec._words import Rule
+from tricodec.selection import checked_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,7 +152,8 @@ def choose(total: int, source_fps: float, *, sampling: Rule, **words: Any) -> li
         IndexError: the video is too short for the rule.
     """
     times = [k / source_fps for k in range(total)]
-    numbers: list[int] = select_frames(times, total / source_fps, sampling=sampling, **words)[0].tolist()
+    given = checked_words("choose", {"sampling": sampling, **words})
+    numbers: list[int] = select_frames(times, total / source_fps, **given)[0].tolist()
     return numbers
 
 
@@ -173,6 +175,7 @@ def smart_resize(
     Raises:
         ValueError: one side is more than 200 times the other.
     """
+    height, width = int(height), int(width)  # torch's tensors too
     if max(height, width) / min(height, width) > QWEN_MAX_RATIO:
         raise ValueError(f"the picture is {width}x{height}; Qwen's models take sides of at most 1 to {QWEN_MAX_RATIO}")
     new_height = max(factor, round(height / factor) * factor)

@@ -39,9 +39,10 @@ def install(*packages: str) -> None:
         ImportError: a package is not installed.
     """
     for package in packages:
-        if package not in _INSTALLERS:
+        name = package.lower().replace("-", "_")
+        if name not in _INSTALLERS:
             raise ValueError(f"package {package!r} is not one of {', '.join(_INSTALLERS)}")
-        _INSTALLERS[package]()
+        _INSTALLERS[name]()
 
 
 def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **kwargs: Any) -> tuple[Any, Any]:
@@ -178,6 +179,9 @@ def _install_transformers() -> None:
 def _install_qwen() -> None:
     module: Any = importlib.import_module("qwen_vl_utils.vision_process")
     module.VIDEO_READER_BACKENDS[NAME] = read_for_qwen
+    if not hasattr(importlib.import_module("torchvision.io"), "read_video"):
+        # The package tries this backend again after any error, and its own one would hide the error by another.
+        module.VIDEO_READER_BACKENDS["torchvision"] = read_for_qwen
     module.FORCE_QWENVL_VIDEO_READER = NAME
     getattr(module.get_video_reader_backend, "cache_clear", lambda: None)()
 

@@ -14,14 +14,15 @@
 #include "gil.h"
 #include "guarded.h"
 #include "media_io.h"
+#include "tricodec/base/text.h"
 #include "video/video.h"
 
 namespace tricodec::python {
 namespace {
 
 AudioSeek to_audio_seek(const std::string& name) {
-    if (name == "exact") return AudioSeek::exact;
-    TRICODEC_EXPECT(name == "approximate", invalid_argument,
+    if (same_word(name, "exact")) return AudioSeek::exact;
+    TRICODEC_EXPECT(same_word(name, "approximate"), invalid_argument,
                     "seek_mode is '" + name + "'; use 'exact' or 'approximate'");
     return AudioSeek::approximate;
 }

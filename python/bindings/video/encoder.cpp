@@ -116,8 +116,11 @@ void bind_encoder(py::module_& module) {
                "The options that an encoder does not know (\"\") or refuses the value of (why).");
     module.def("picture_bytes", &picture_bytes, py::arg("format"), py::arg("width"), py::arg("height"),
                "Bytes of one picture in a layout that Encoder.encode() takes.");
-    module.def("encoder_for", &encoder_for, py::arg("codec"), py::arg("device") = "auto",
-               "The encoder of libavcodec that Encoder takes for these arguments: \"libx264\", \"h264_nvenc\".");
+    module.def(
+        "encoder_for",
+        [](const std::string& codec, const DeviceWord& device) { return encoder_for(codec, device.text); },
+        py::arg("codec"), py::arg("device") = "auto",
+        "The encoder of libavcodec that Encoder takes for these arguments: \"libx264\", \"h264_nvenc\".");
     module.def("input_formats", &input_formats,
                "The names of array layouts that Encoder.encode() takes besides FFmpeg's, a tuple of str.");
     module.def(

@@ -182,7 +182,7 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options) {
         if (name == "codec") {
             options.codec = keyword<std::string>(name, value, "a str");
         } else if (name == "device") {
-            options.device = keyword<std::string>(name, value, "a str");
+            options.device = keyword<DeviceWord>(name, value, "a str or torch.device").text;
         } else if (name == "format") {
             options.format = parse_pixel_format(keyword<std::string>("pixel_format", value, "a str"));
         } else if (name == "frame_rate") {

@@ -42,15 +42,6 @@ std::vector<float> to_floats(const py::object& value, const char* what) {
     }
 }
 
-std::string to_dtype_name(const py::object& value) {
-    if (py::isinstance<py::str>(value)) return value.cast<std::string>();
-    // torch.float32
-    if (std::string_view(Py_TYPE(value.ptr())->tp_name) == "torch.dtype")
-        return py::str(value).cast<std::string>().substr(std::string_view("torch.").size());
-    // np.uint8, np.dtype("float32") and others that numpy takes.
-    return py::dtype::from_args(value).attr("name").cast<std::string>();
-}
-
 bool to_flag(const py::object& value, const char* what) {
     if (!py::isinstance<py::bool_>(value))
         throw py::type_error(std::string(what) + " must be a bool, not " + shown(value));
@@ -150,6 +141,8 @@ py::tuple output_shape(const Transform& self, int width, int height, int rotatio
 }  // namespace
 
 std::string to_word(const py::object& value, const char* what) {
+    if (!py::isinstance<py::str>(value) && py::hasattr(py::type::of(value), "__members__"))
+        return value.attr("name").cast<std::string>();  // an enumeration's: torchvision's, Pillow's
     if (!py::isinstance<py::str>(value))
         throw py::type_error(std::string(what) + " must be a str, not " + shown(value));
     return value.cast<std::string>();

@@ -65,6 +65,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--policy",
+        type=lambda word: word.lower().replace("-", "_"),
         choices=("nearest", "on_screen", "exact"),
         help="which frame a time asks for (default: nearest for --times, on_screen for --fps)",
     )

@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import os
 
+from tricodec._keywords import meant
 from tricodec.compat._packages import PACKAGES, install_packages
 from tricodec.compat._torchaudio import install_torchaudio
+
+_DISTRIBUTIONS = {"decord2": "decord"}
+"""Names of distributions that are imported by another one."""
 
 
 def install(*names: str, force: bool = False) -> tuple[str, ...]:
@@ -33,9 +37,13 @@ def install(*names: str, force: bool = False) -> tuple[str, ...]:
     Thread safety: call it before other threads import these packages.
     """
     accepted = ("torchaudio", *PACKAGES)
+    names = tuple(_DISTRIBUTIONS.get(name.lower(), name.lower()) for name in names)
     for name in names:
         if name not in accepted:
-            raise ValueError(f"{name!r} is no package with a replacement here; accepted are {', '.join(accepted)}")
+            raise ValueError(
+                f"{name!r} is no package with a replacement here; accepted are {', '.join(accepted)}"
+                + meant(name, accepted)
+            )
     packages = [name for name in names if name in PACKAGES]
     if packages:
         install_packages(packages)

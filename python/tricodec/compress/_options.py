@@ -139,7 +139,19 @@ def _trusted_by_default() -> bool:
     return said == "1"
 
 
+def _device_word(value: Any) -> Any:
+    """The word of a device in any case, or of a torch.device, in small letters. Other values stay."""
+    if isinstance(getattr(value, "type", None), str) and hasattr(value, "index"):
+        value = value.type if value.index is None or value.type == "cpu" else f"{value.type}:{value.index}"
+    if not isinstance(value, str):
+        return value
+    kind, colon, number = value.lower().partition(":")
+    return ("cuda" if kind == "gpu" else kind) + colon + number
+
+
 def _checked(name: str, value: Any, kind: type) -> Any:
+    if name == "device":
+        value = _device_word(value)
     if kind is str:
         # A numpy dtype is as good as its array protocol string.
         text = getattr(value, "str", value) if name == "data_type" else value

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,11 @@ def encode_video(
         num_threads=num_threads, rotation=rotation, color=described or None, pixel_format=pixel_format,
         frame_rate=frame_rate, crf=crf, preset=preset, options=options,
     )  # fmt: skip
+    if isinstance(pts_seconds, str | os.PathLike):
+        raise TypeError(
+            f"pts_seconds is {pts_seconds!r}; encode_video returns the bytes of the file: write them with "
+            "pathlib.Path(...).write_bytes()"
+        )
     times = None if pts_seconds is None else [float(time) for time in pts_seconds]
     return _tricodec.encode_video(
         frames, times, color, layout, format, encoder, container, fast_start, fragmented, audio, audio_rate,

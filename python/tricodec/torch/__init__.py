@@ -22,6 +22,7 @@ try:
 except ImportError as _error:
     raise ImportError(f"tricodec.torch needs PyTorch ({_error}): pip install 'tricodec[torch]'") from _error
 
+from tricodec._keywords import transform_of
 from tricodec._tricodec import FrameReader, Transform
 from tricodec.selection import SELECTION_WORDS
 from tricodec.torch._clip_loader import ClipLoader, IterableClips
@@ -33,6 +34,8 @@ __all__ = ["POSITIONS", "Clip", "ClipDataset", "ClipLoader", "ClipStream", "Iter
 
 Clip: TypeAlias = "tuple[torch.Tensor, torch.Tensor, int]"
 POSITIONS = ("random", "middle", "begin")
+_OF_CLIPS = ("num_frames", "stride", "fps", "position")
+_OF_STREAM = ("num_frames", "drop_last", *SELECTION_WORDS)
 _READER_OPTIONS = ("device", "stream_index", "num_workers", "ignore_edit_list", "index")
 
 
@@ -67,18 +70,19 @@ class ClipDataset(Dataset[Clip]):  # type: ignore[misc,unused-ignore]  # torch m
                 DataLoader share the cores.
 
         Raises:
-            ValueError: an option is not accepted.
+            ValueError, TypeError: an option is not accepted.
         """
+        position = position.lower()
         if position not in POSITIONS:
             raise ValueError(f"position is {position!r}; expected one of {', '.join(POSITIONS)}")
         if num_frames < 1 or stride < 1 or (fps is not None and fps <= 0):
             raise ValueError(f"num_frames {num_frames}, stride {stride} and fps {fps} must be above 0")
-        self._sources = list(sources)
+        self._sources = _listed(sources)
         self._num_frames = num_frames
         self._stride = stride
         self._fps = fps
         self._position = position
-        self._reader_options, self._transform = _split(options, layout)
+        self._reader_options, self._transform = _split("ClipDataset", options, layout, _OF_CLIPS)
 
     def __len__(self) -> int:
         """Number of videos."""
@@ -141,11 +145,11 @@ class ClipStream(IterableDataset[Clip]):  # type: ignore[misc,unused-ignore]
         """
         if num_frames < 1:
             raise ValueError(f"num_frames is {num_frames}; it must be at least 1")
-        self._sources = list(sources)
+        self._sources = _listed(sources)
         self._num_frames = num_frames
         self._drop_last = drop_last
         self._words = {name: options.pop(name) for name in SELECTION_WORDS if name in options}
-        self._reader_options, self._transform = _split(options, layout)
+        self._reader_options, self._transform = _split("ClipStream", options, layout, _OF_STREAM)
 
     def __iter__(self) -> Iterator[Clip]:
         """The clips of the videos of this worker, as `ClipDataset` gives them."""
@@ -163,7 +167,17 @@ class ClipStream(IterableDataset[Clip]):  # type: ignore[misc,unused-ignore]
                     done += size
 
 
-def _split(options: dict[str, Any], layout: Layout) -> tuple[dict[str, Any], Transform]:
+def _listed(sources: Sequence[Any]) -> list[Any]:
+    if isinstance(sources, str | bytes):
+        raise TypeError(f"sources is one video, {sources[:80]!r}; put it into a list")
+    return list(sources)
+
+
+def _split(
+    call: str, options: dict[str, Any], layout: Layout, others: Sequence[str]
+) -> tuple[dict[str, Any], Transform]:
     """Options of a reader, and the Transform of the others."""
     of_reader = {name: options.pop(name) for name in _READER_OPTIONS if name in options}
-    return {"device": "cpu", "num_workers": 1, **of_reader}, Transform(layout=layout, **options)
+    return {"device": "cpu", "num_workers": 1, **of_reader}, transform_of(
+        call, {"layout": layout, **options}, [*others, *_READER_OPTIONS]
+    )

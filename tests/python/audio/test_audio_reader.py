@@ -35,7 +35,7 @@ class Pipe:
 
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 @pytest.mark.parametrize("name", CLIPS)
-def test_all_samples_are_those_of_ffmpeg(name: str, dtype: str) -> None:
+def test_all_samples_are_those_of_ffmpeg(name: str, dtype: str) -> None:  # V197, V202
     expected = ffmpeg_samples(generated(name), dtype, channels=CHANNELS.get(name, 2))
 
     reader = tricodec.AudioReader(generated(name), dtype=dtype)
@@ -47,7 +47,7 @@ def test_all_samples_are_those_of_ffmpeg(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("rate", [16000, 48000, 22050, 16001])
 @pytest.mark.parametrize("name", ["aac.mp4", "mp3.mp3", "opus.ogg", "s16.wav"])
-def test_resampled_samples_are_those_of_ffmpeg(name: str, rate: int) -> None:
+def test_resampled_samples_are_those_of_ffmpeg(name: str, rate: int) -> None:  # V198, V204
     expected = ffmpeg_samples(generated(name), options=f"-ar {rate}")
 
     assert np.array_equal(tricodec.AudioReader(generated(name), sample_rate=rate)[:], expected)
@@ -68,7 +68,7 @@ def test_mixes_are_those_of_ffmpeg(name: str, channels: int, dtype: str) -> None
 
 @pytest.mark.parametrize("rate", [None, 16000])
 @pytest.mark.parametrize("name", ["aac.mp4", "mp3.mp3", "opus.mkv", "vorbis.ogg", "flac.flac", "s16.wav"])
-def test_reads_give_the_same_samples_however_they_are_cut(name: str, rate: int | None) -> None:
+def test_reads_give_the_same_samples_however_they_are_cut(name: str, rate: int | None) -> None:  # V78, V199, V200
     whole = tricodec.AudioReader(generated(name), sample_rate=rate)[:]
     reader = tricodec.AudioReader(generated(name), sample_rate=rate)
     order = random.Random(7)
@@ -85,7 +85,7 @@ def test_reads_give_the_same_samples_however_they_are_cut(name: str, rate: int |
 
 @pytest.mark.parametrize("rate", [None, 44100, 8000, 16001])
 @pytest.mark.parametrize("name", ["long.wav", "long.mp4"])
-def test_far_jumps_give_the_samples_of_decoding_from_the_start(name: str, rate: int | None) -> None:
+def test_far_jumps_give_the_samples_of_decoding_from_the_start(name: str, rate: int | None) -> None:  # V201
     whole = tricodec.AudioReader(generated(name), sample_rate=rate)[:]
     reader = tricodec.AudioReader(generated(name), sample_rate=rate)
     second = reader.sample_rate
@@ -124,7 +124,7 @@ def test_approximate_seeking_gives_nearly_the_same_samples() -> None:
 
 
 @pytest.mark.parametrize("name", ["aac.mp4", "aac_cut.mp4", "aac.ts", "mp3.mp3", "opus.ogg", "flac.mkv", "s16.wav"])
-def test_times_are_those_of_the_decoded_frames(name: str) -> None:
+def test_times_are_those_of_the_decoded_frames(name: str) -> None:  # V203
     probed = ffprobe(generated(name), "-select_streams a:0 -show_entries frame=pts_time,nb_samples")["frames"]
     first = next(float(frame["pts_time"]) for frame in probed if int(frame["nb_samples"]) > 0)
     reader = tricodec.AudioReader(generated(name))

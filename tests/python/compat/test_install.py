@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import media
+import numpy as np
 import pytest
 from programs import printed_by, run_python
+from wheels import unpacked
 
 _FAKE = "raise ImportError('the original')\n"
 
@@ -90,3 +95,44 @@ assert not any(name.startswith(("torchcodec", "decord", "tricodec.compat.decord"
 print("nothing")
 """
     assert printed_by(program) == "nothing\n"
+
+
+@pytest.fixture
+def lerobot(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """LeRobot's own module that reads videos, on torchcodec's names, without packages that it only imports."""
+    import torch
+    from tricodec.compat import torchcodec
+    from tricodec.compat.torchcodec import decoders
+
+    monkeypatch.setitem(sys.modules, "torchcodec", torchcodec)
+    monkeypatch.setitem(sys.modules, "torchcodec.decoders", decoders)
+    for name in ("datasets", "datasets.features", "datasets.features.features", "torchvision"):
+        module: Any = ModuleType(name)
+        module.__getattr__ = lambda _: torch.nn.Identity
+        monkeypatch.setitem(sys.modules, name, module)
+    path = unpacked("lerobot-0.4.4", "lerobot==0.4.4") / "lerobot/datasets/video_utils.py"
+    spec = importlib.util.spec_from_file_location("lerobots_video_utils", path)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, found)  # its dataclasses look for it
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("name", ["av1_lerobot.mp4", "hevc_lerobot.mp4"])
+def test_lerobot_itself_reads_the_frames_of_several_episodes(lerobot: Any, name: str) -> None:  # V158, V159, V164
+    path = media.generated(name)
+    data = media.ffmpeg("-i", path, "-pix_fmt rgb24 -f rawvideo -")
+    pictures = np.frombuffer(data, np.uint8).reshape(120, 96, 96, 3).transpose(0, 3, 1, 2)
+
+    for first in (0, 40, 80):
+        rows = [first + row for row in (3, 0, 7, 7, 39)]
+        times = [first / 30 + (row - first) / 30 for row in rows]
+        frames = lerobot.decode_video_frames(path, times, 1e-4, backend="torchcodec")
+        assert np.array_equal(frames.numpy(), (pictures[rows] / 255.0).astype(np.float32))
+
+    with pytest.raises(lerobot.FrameTimestampError, match="violate the tolerance"):
+        lerobot.decode_video_frames(path, [0.51], 1e-4, backend="torchcodec")
+    lerobot._default_decoder_cache.clear()

@@ -65,7 +65,7 @@ def test_ranges_that_meet_leave_nothing_out(sounds: dict[str, Path]) -> None:  #
         assert torch.equal(second.data, whole[:, 22050:66150])
 
 
-def test_ranges_outside_the_sound(sounds: dict[str, Path]) -> None:  # V75, V77
+def test_ranges_outside_the_sound(sounds: dict[str, Path]) -> None:  # V75, V77, V177
     decoder = torchcodec.decoders.AudioDecoder(sounds["wav"])
     whole = decoder.get_all_samples().data
     early = decoder.get_samples_played_in_range(-1, 0.5)
@@ -73,7 +73,8 @@ def test_ranges_outside_the_sound(sounds: dict[str, Path]) -> None:  # V75, V77
     assert torch.equal(early.data, whole[:, :22050])
     assert torch.equal(decoder.get_samples_played_in_range(1.5, 100).data, whole[:, 66150:])
     for time in (0, 1, 100):
-        assert decoder.get_samples_played_in_range(time, time).data.shape == (2, 0)
+        nothing = decoder.get_samples_played_in_range(time, time)
+        assert (nothing.data.shape, nothing.sample_rate) == ((2, 0), 44100)
     with pytest.raises(ValueError, match="Invalid start seconds"):
         decoder.get_samples_played_in_range(1, 0)
     with pytest.raises(RuntimeError, match="No audio frames were decoded"):

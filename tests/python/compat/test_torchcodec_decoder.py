@@ -399,6 +399,18 @@ def test_a_decoder_of_a_path_pickles_and_one_of_a_file_refuses() -> None:  # V11
         pickle.dumps(torchcodec.decoders.VideoDecoder(io.BytesIO(media.generated("h264_bframes.mp4").read_bytes())))
 
 
+def test_a_decoder_and_its_metadata_take_what_datasets_puts_on_them() -> None:  # V154, V176
+    class Mine(torchcodec.decoders.VideoDecoder):  # type: ignore[misc,name-defined,unused-ignore]
+        pass
+
+    reader = Mine(media.generated("h264_bframes.mp4"))
+    reader._hf_encoded = {"path": "a.mp4"}
+    reader.metadata.path = "a.mp4"
+    assert reader.metadata.path == "a.mp4"
+    assert isinstance(reader, torchcodec.decoders.VideoDecoder)
+    assert reader.get_frames_in_range(0, 10).data.shape == (10, 3, 180, 320)
+
+
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec starts it at its second group")
 def test_a_transport_stream_begins_with_its_first_frame() -> None:  # V110
     reader = decoder("h264.ts")

@@ -94,11 +94,13 @@ def test_video_arguments_are_checked(tmp_path: Path) -> None:  # V84, V87
 
 
 @pytest.mark.parametrize(("format", "bound"), [("wav", 1e-4), ("flac", 1e-6)])
-def test_samples_come_back(format: str, bound: float, tmp_path: Path) -> None:  # V88, V92
+def test_samples_come_back(format: str, bound: float, tmp_path: Path) -> None:  # V88, V92, V175
     samples = tone(2)
     encoder = torchcodec.encoders.AudioEncoder(samples, sample_rate=16000)
     encoder.to_file(tmp_path / f"a.{format}")
-    for data in ((tmp_path / f"a.{format}").read_bytes(), bytes(encoder.to_tensor(format).numpy())):
+    buffer = io.BytesIO()
+    encoder.to_file_like(buffer, format=format)
+    for data in ((tmp_path / f"a.{format}").read_bytes(), bytes(encoder.to_tensor(format).numpy()), buffer.getvalue()):
         found = np.frombuffer(media.ffmpeg("-i - -f f32le -", stdin=data), np.float32).reshape(-1, 2).T
         assert found.shape == (2, 16000)
         assert np.abs(found - samples.numpy()).max() < bound

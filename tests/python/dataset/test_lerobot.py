@@ -95,7 +95,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.usefixtures("cache")
-def test_each_clip_shows_the_rows_of_its_episode(root: Path) -> None:
+def test_each_clip_shows_the_rows_of_its_episode(root: Path) -> None:  # V158
     clips = tricodec.LeRobotClips(root, clip_length=3, stride=2, step=1, columns=["action", "index"])
     expected, first = [], 0
     for number, length in enumerate(sum(LENGTHS, ())):
@@ -136,7 +136,7 @@ def test_wrong_choices_are_refused(root: Path, words: dict[str, Any], message: s
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_row_without_a_frame_at_its_time_is_an_error(root: Path) -> None:
+def test_a_row_without_a_frame_at_its_time_is_an_error(root: Path) -> None:  # V159, V161
     clips = tricodec.LeRobotClips(root, clip_length=2)
     clips._episodes.begins[0] += 0.03
     with pytest.raises(IndexError, match="tolerance"):

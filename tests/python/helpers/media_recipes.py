@@ -320,6 +320,10 @@ RECIPES: dict[str, Recipe] = {
             *"-c:v libsvtav1 -preset 12 -crf 45 -g 2 -pix_fmt yuv420p".split(),
         ),
     ),
+    "hevc_lerobot.mp4": Recipe(
+        "the same in HEVC",
+        (*_source(size="96x96", seconds=4, rate="30"), *"-c:v libx265 -x265-params keyint=2:log-level=none".split()),
+    ),
     "av1.ivf": Recipe("IVF", _copy("av1.mp4")),
     "av1.mkv": Recipe("Matroska", _copy("av1.mp4")),
     "av1_raw.obu": Recipe("low-overhead OBU stream without a container", (*_copy("av1.mp4"), "-f", "obu")),

@@ -15,10 +15,12 @@ CALLS = {
     "batch of one decoder": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=1).batch(size=(8, 8))",
     "frames": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2)[::10]",
     "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
+    "read_many": "tricodec.read_many([SOURCE] * 3, size=(8, 8), device='cpu')",
     "encode_video": "tricodec.encode_video(data, preset='placebo', device='cpu')",
+    "encode_video of AV1": "tricodec.encode_video(data, codec='av1', preset='2', device='cpu')",
     "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(data)",
 }
-DATA = {"encode_video": (200, 360, 640, 3), "Codec.encode": (48 << 20,)}
+DATA = {"encode_video": (200, 360, 640, 3), "encode_video of AV1": (60, 180, 320, 3), "Codec.encode": (48 << 20,)}
 PROGRAM = """
 import os, signal, sys, threading, time
 import numpy as np

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import pickle
 import pydoc
@@ -17,7 +18,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from tricodec import _words
+from tricodec import _words, sampling
 from tricodec._keywords import SELECTION_WORDS, TRANSFORM_WORDS
 
 CLIP = "h264_bframes.mp4"
@@ -39,6 +40,13 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "decode_video": (lambda _: tricodec.decode_video("x", tims=[1]), "'tims'; did you mean 'times'"),
     "far away": (lambda _: tricodec.decode_video("x", qqqq=1), "'qqqq'; accepted: start, stride, count, indices"),
     "Encoder": (lambda _: tricodec.Encoder(64, 48, codek="h264"), "'codek'; did you mean 'codec'"),
+    "of another call": (lambda _: tricodec.decode_video("x", dimension_order="NHWC"), "did you mean 'layout'"),
+    "near another's": (lambda _: tricodec.encode_video(np.zeros(3), fsp=25), "did you mean 'frame_rate'"),
+    "read_av": (lambda _: tricodec.read_av("x", sample_rate=16000), r"read_av\(\) got .*did you mean 'audio_rate'"),
+    "choose": (lambda _: sampling.choose(9, 25, sampling="qwen", nframes=4), r"choose\(\) .*did you mean 'num_frames'"),
+    "a file to encode to": (lambda _: tricodec.encode_video(np.zeros(3), "a.mp4"), "'a.mp4'; encode_video returns"),
+    "one video": (lambda _: tricodec.read_many("a.mp4"), "one video; put it into a list"),
+    "words of a source": (lambda _: tricodec.read_many([("a.mp4", [1])]), r"\('a.mp4', \[1\]\); expected a source, or"),
     "missing": (lambda reader: reader.batches(), r"batches\(\) is missing the argument 'batch_size'"),
     "positional": (lambda _: tricodec.Transform((2, 2)), "give the others by their names: crop, size"),
     "wrong type": (lambda _: tricodec.FrameReader("x", stream_index="one"), "stream_index='one'; expected"),
@@ -64,6 +72,21 @@ def test_a_wrong_call_is_explained_without_pybind11s_words(name: str, reader: An
         call(reader)
     assert "incompatible" not in str(caught.value)
     assert "overload" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("get_batch", "'FrameReader' object has no attribute 'get_batch'; did you mean 'batch'?"),
+        ("get_avg_fps", "did you mean 'fps'?"),
+        ("metadata", "did you mean 'info'?"),
+        ("num_frame", "did you mean 'num_frames'"),
+    ],
+)
+def test_names_of_other_packages_readers_are_answered_with_ours(name: str, text: str, reader: Any) -> None:
+    with pytest.raises(AttributeError, match=re.escape(text)):
+        getattr(reader, name)
+    assert not hasattr(reader, "__array_interface__")
 
 
 @pytest.mark.parametrize("function", [tricodec.probe, tricodec.encoder_for, tricodec.picture_bytes])
@@ -155,12 +178,34 @@ SPELLINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"dtype": np.dtype("uint8")}, {"dtype": "uint8"}),
     ({"resize": "Bicubic"}, {"resize": "bicubic"}),
     ({"matrix": "BT709", "range": "Full"}, {"matrix": "bt709", "range": "full"}),
+    ({"matrix": "BT.709", "range": "tv"}, {"matrix": "bt709", "range": "limited"}),
+    ({"matrix": "rec2020", "range": "pc"}, {"matrix": "bt2020", "range": "full"}),
+    ({"layout": "T C H W"}, {"layout": "CHW"}),
+    ({"color": "rgb24"}, {"color": "rgb"}),
+    ({"color": "GrayScale"}, {"color": "gray"}),
+    ({"color": "YCbCr"}, {"color": "yuv"}),
+    ({"dtype": "torch.float16"}, {"dtype": "float16"}),
+    ({"resize": "linear"}, {"resize": "bilinear"}),
+    ({"resize": enum.Enum("InterpolationMode", {"BICUBIC": "bicubic"}).BICUBIC}, {"resize": "bicubic"}),
 ]
 
 
 @pytest.mark.parametrize(("said", "meant"), SPELLINGS, ids=str)
 def test_usual_spellings_mean_the_same(said: dict[str, Any], meant: dict[str, Any]) -> None:
     assert tricodec.Transform(**said).options == tricodec.Transform(**meant).options
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ({"times": [0.3], "policy": "On-Screen"}, {"times": [0.3], "policy": "on_screen"}),
+        ({"sampling": "Uniform", "num_frames": 4}, {"sampling": "uniform", "num_frames": 4}),
+        ({"sampling": "Qwen2-VL"}, {"sampling": "qwen2_vl"}),
+    ],
+    ids=str,
+)
+def test_words_of_a_selection_are_taken_in_any_spelling(said: Any, meant: Any, reader: Any) -> None:
+    assert reader.select(**said) == reader.select(**meant)
 
 
 @pytest.mark.parametrize(("said", "meant"), [("h265", "hevc"), ("H.264", "h264"), ("AVC", "h264"), ("AV01", "av1")])
@@ -182,11 +227,28 @@ class Device:
         self.index = index
 
 
-def test_a_device_of_torch_is_taken() -> None:
-    with tricodec.FrameReader(media.generated(CLIP), device=Device("cpu", None)) as reader:
-        assert reader.device == "cpu"
-    with pytest.raises(tricodec.DeviceError, match="cuda:63"):
-        tricodec.FrameReader(media.generated(CLIP), device=Device("cuda", 63))
+def test_a_device_of_torch_is_taken(tmp_path: Path) -> None:
+    path, frames = media.generated(CLIP), np.zeros((1, 48, 64, 3), np.uint8)
+    calls: list[Callable[[Any], Any]] = [
+        lambda device: tricodec.FrameReader(path, device=device),
+        lambda device: tricodec.Decoder("h264", device=device),
+        lambda device: tricodec.Encoder(64, 48, device=device),
+        lambda device: tricodec.encoder_for("h264", device),
+        lambda device: tricodec.encode_video(frames, device=device),
+        lambda device: tricodec.transcode(path, tmp_path / "a.mp4", device=device, end=1, preset="UltraFast"),
+        lambda device: tricodec.Codec(algorithm="LZ4", device=device).encode(frames),
+        lambda device: tricodec.Plan(path, count=1, device=device),
+    ]
+    for call in calls:
+        call(Device("cpu", None))
+        call("CPU")
+        with pytest.raises((tricodec.DeviceError, tricodec.UnsupportedError), match=r"cuda:63|no GPU"):
+            call(Device("cuda", 63))
+
+
+def test_sound_takes_words_in_any_case() -> None:
+    with tricodec.AudioReader(media.generated("aac.mp4"), dtype="INT16", seek_mode="Exact") as sound:
+        assert sound.dtype == "int16"
 
 
 @pytest.mark.needs_torch
@@ -197,6 +259,12 @@ def test_tensors_and_dtypes_of_torch_are_taken() -> None:
     expected = tricodec.decode_video(path, indices=[4, 1], dtype="float32", device="cpu")
     got = tricodec.decode_video(path, indices=torch.tensor([4, 1]), dtype=torch.float32, device=torch.device("cpu"))
     assert np.array_equal(got.frames, expected.frames)
+    sized = {"dtype": torch.float16, "mean": torch.tensor([0.5, 0.4, 0.3]), "crop": torch.tensor([0, 0, 32, 48])}
+    plain = {"dtype": "float16", "mean": [0.5, 0.4, 0.3], "crop": (0, 0, 32, 48)}
+    transform = tricodec.Transform(size=torch.tensor([8, 16]), **sized)
+    assert transform.options == tricodec.Transform(size=(8, 16), **plain).options
+    with tricodec.AudioReader(media.generated("aac.mp4"), dtype=torch.int16) as sound:
+        assert sound.dtype == "int16"
     times = torch.tensor(expected.pts_seconds, dtype=torch.float32)
     assert np.array_equal(tricodec.decode_video(path, times=times, policy="exact").indices, [4, 1])
 

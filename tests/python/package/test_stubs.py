@@ -18,6 +18,7 @@ STUB = ast.parse(Path(_tricodec.__file__).with_name("_tricodec.pyi").read_text()
 
 # What every class has from object, or what pybind11 gives it.
 _COMMON = set(dir(object)) | {"__module__", "__doc__", "__dict__", "__weakref__", "__annotations__", "__slotnames__"}
+_COMMON.add("__getattr__")  # an error's hint
 _COMMON |= {name for name in dir(_tricodec.Packet) if name.startswith(("_pybind11", "__pybind11"))}
 
 

@@ -153,6 +153,13 @@ def test_a_short_video_repeats_its_last_frame() -> None:
     assert seconds[-1] == seconds[-2] == seconds.max()
 
 
+def test_wrong_words_are_named() -> None:
+    with pytest.raises(TypeError, match=r"ClipDataset\(\) got .*'nframes'; did you mean 'num_frames'"):
+        ClipDataset([], nframes=4)
+    with pytest.raises(TypeError, match=r"sources is one video, 'a[.]mp4'; put it into a list"):
+        ClipStream("a.mp4")
+
+
 def test_positions_that_there_are_not_are_named() -> None:
     with pytest.raises(ValueError, match="position is 'end'; expected one of random, middle, begin"):
         ClipDataset([], position="end")

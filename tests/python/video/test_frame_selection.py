@@ -55,7 +55,7 @@ class TestTimes:
 
     @pytest.mark.parametrize("policy", ["nearest", "on_screen", "exact"])
     @pytest.mark.parametrize("rate", [30, NTSC, 50, 60, Fraction(24000, 1001)])
-    def test_a_float32_of_a_frames_time_means_that_frame(self, policy: str, rate: Fraction) -> None:
+    def test_a_float32_of_a_frames_time_means_that_frame(self, policy: str, rate: Fraction) -> None:  # V162
         video = constant(950, rate, begin=400.0)
 
         as_float32 = np.array(video["pts_seconds"], np.float32)
@@ -77,10 +77,10 @@ class TestTimes:
             assert video.indices.tolist() == [7, 2, 2, 11, 0]
             assert np.array_equal(video.pts_seconds, times)
 
-    def test_ties_go_to_the_earlier_frame(self) -> None:
+    def test_ties_go_to_the_earlier_frame(self) -> None:  # V163, V167
         assert numbers({"pts_seconds": [0.0, 0.5, 1.0], "end_seconds": 1.5}, times=[0.25, 0.75]) == [0, 1]
 
-    def test_the_first_time_out_of_tolerance_is_named_with_its_nearest_frame(self) -> None:
+    def test_the_first_time_out_of_tolerance_is_named_with_its_nearest_frame(self) -> None:  # V159, V170
         video = constant(100)
         with pytest.raises(
             IndexError, match=r"time 2 is 1\.01 s, and the nearest frame is 30 at 1 s.*tolerance_s is 0\.001 s"

@@ -29,7 +29,7 @@ def float32_linspace(last: int, count: int) -> list[int]:
     return [int(np.round(value)) for value in [*forward, *backward]]
 
 
-def smart_nframes(total: int, rate: float, fps: float = 2.0, most: int | None = None) -> int:
+def smart_nframes(total: int, rate: float, fps: float = 2.0, most: int | None = None) -> int:  # V178
     upper = math.floor((most or min(768, total)) / 2) * 2
     return math.floor(min(max(total / rate * fps, 4), upper, total) / 2) * 2
 
@@ -44,18 +44,18 @@ def qwen(total: int, rate: float, **words: Any) -> list[int]:
     return float32_linspace(total - 1, count)
 
 
-def qwen2_vl(total: int, rate: float, fps: float = 2.0) -> list[int]:
+def qwen2_vl(total: int, rate: float, fps: float = 2.0) -> list[int]:  # V184
     count = smart_nframes(total, rate, fps)
     if not 1 <= count <= total:
         raise IndexError
     return [int(np.float32(k * (total / count))) for k in range(count)]
 
 
-def qwen3_vl(total: int, rate: float, fps: float = 2.0) -> list[int]:
+def qwen3_vl(total: int, rate: float, fps: float = 2.0) -> list[int]:  # V186
     return linspace(0, total - 1, min(max(int(total / rate * fps), 4), 768, total))
 
 
-def smolvlm(total: int, rate: float, fps: float = 1.0, max_frames: int = 64) -> list[int]:
+def smolvlm(total: int, rate: float, fps: float = 1.0, max_frames: int = 64) -> list[int]:  # V190
     duration = total / rate
     count = max(1, min(round(fps * duration), max_frames))
     first, last = 0, total - 1
@@ -66,7 +66,7 @@ def smolvlm(total: int, rate: float, fps: float = 1.0, max_frames: int = 64) -> 
     return np.unique(np.linspace(first, last, count, dtype=int)).tolist()
 
 
-def segments(total: int, rate: float, num_frames: int) -> list[int]:
+def segments(total: int, rate: float, num_frames: int) -> list[int]:  # V191
     del rate
     size = (total - 1) / num_frames
     return [int(size / 2 + np.round(size * k)) for k in range(num_frames)]
@@ -104,7 +104,7 @@ RULES: dict[str, tuple[str, dict[str, Any], Callable[..., list[int]]]] = {
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_rule_is_the_formula_of_its_package(name: str) -> None:
+def test_a_rule_is_the_formula_of_its_package(name: str) -> None:  # V189
     rule, words, formula = RULES[name]
     for total in TOTALS:
         for rate in RATES:
@@ -129,11 +129,11 @@ def test_a_rule_is_the_formula_of_its_package(name: str) -> None:
         ("centers", [18, 56, 93, 131, 168, 206, 243, 281]),
     ],
 )
-def test_eight_of_300_frames_are_those_that_the_packages_print(rule: Any, expected: list[int]) -> None:
+def test_eight_of_300_frames_are_those_that_the_packages_print(rule: Any, expected: list[int]) -> None:  # V207
     assert sampling.choose(300, 30.0, sampling=rule, num_frames=8) == expected
 
 
-def test_qwen_counts_frames_as_its_package_does() -> None:
+def test_qwen_counts_frames_as_its_package_does() -> None:  # V178, V207
     assert len(sampling.choose(300, 30.0, sampling="qwen")) == 20
     assert len(sampling.choose(300, 25.0, sampling="qwen")) == 24
     assert len(sampling.choose(5, 30.0, sampling="qwen")) == 4
@@ -141,12 +141,12 @@ def test_qwen_counts_frames_as_its_package_does() -> None:
         sampling.choose(1, 30.0, sampling="qwen")
 
 
-def test_qwen2_vl_has_no_frame_past_the_end() -> None:
+def test_qwen2_vl_has_no_frame_past_the_end() -> None:  # V185, V207
     """transformers gives 15 numbers here, the last one 17 of 17 frames."""
     assert sampling.choose(17, 30.0, sampling="qwen2_vl", num_frames=14)[-1] == 15
 
 
-def test_qwen_takes_whole_frames_inside_of_its_bounds() -> None:
+def test_qwen_takes_whole_frames_inside_of_its_bounds() -> None:  # V179
     got = sampling.choose(300, 30.0, sampling="qwen", start_s=1.01, end_s=4.99, num_frames=8)
     assert got == [31 + number for number in float32_linspace(149 - 31, 8)]
 
@@ -173,7 +173,7 @@ def test_frames_around_times_end_at_the_ends_of_the_video() -> None:
 
 
 class TestSample:
-    def test_frames_come_with_their_true_times_and_what_a_processor_wants(self) -> None:
+    def test_frames_come_with_their_true_times_and_what_a_processor_wants(self) -> None:  # V157, V195, V196
         path = media.generated("h264_vfr.mkv")
         pts = media.ffprobe_times(path)
 
@@ -190,7 +190,7 @@ class TestSample:
         assert video.metadata["fps"] == pytest.approx(len(pts) / video.duration)
         assert video.sampled_fps == pytest.approx(6 / video.duration)
 
-    def test_true_times_fit_the_metadata_of_a_constant_rate(self) -> None:
+    def test_true_times_fit_the_metadata_of_a_constant_rate(self) -> None:  # V156
         video = sampling.sample(media.generated("h264_vfr.mkv"), num_frames=6)
         told = video.metadata_with_true_times()
         assert np.allclose(np.array(told["frames_indices"]) / told["fps"], video.pts_seconds, atol=5e-4)
@@ -209,7 +209,7 @@ class TestSample:
 
 class TestSmartResize:
     @pytest.mark.parametrize("factor", [28, 32])
-    def test_sides_are_multiples_within_the_bounds(self, factor: int) -> None:
+    def test_sides_are_multiples_within_the_bounds(self, factor: int) -> None:  # V182, V183
         least, most = 128 * factor**2, 768 * factor**2
         for height, width in [(1080, 1920), (240, 320), (32, 32), (2160, 3840), (720, 405), (100, 1900)]:
             got = sampling.smart_resize(height, width, factor=factor, min_pixels=least, max_pixels=most)
@@ -224,15 +224,16 @@ class TestSmartResize:
             sampling.smart_resize(10, 2001)
 
 
-def test_markers_of_time_are_the_middles_of_patches() -> None:
+def test_markers_of_time_are_the_middles_of_patches() -> None:  # V187
     times = [0.0, 0.5, 1.0, 1.5, 2.0]
     expected = ["<0.2 seconds>", "<1.2 seconds>", "<2.0 seconds>"]
     assert sampling.timestamps_text(times) == sampling.timestamps_text(np.array(times)) == expected
 
 
-def test_lerobots_frames_are_those_of_its_own_rule() -> None:
-    """Episodes of one file: AV1 with a key frame at every second frame, times as float32 from the episode's begin."""
-    path = media.generated("av1_lerobot.mp4")
+@pytest.mark.parametrize("name", ["av1_lerobot.mp4", "hevc_lerobot.mp4"])
+def test_lerobots_frames_are_those_of_its_own_rule(name: str) -> None:  # V159, V161, V162, V163, V165
+    """Episodes of one file: a key frame at every second frame, times as float32 from the episode's begin."""
+    path = media.generated(name)
     pts = np.array(media.ffprobe_times(path))
     fps, episode = 30, 40
     for first in range(0, len(pts) - episode, episode):

@@ -6,7 +6,9 @@ from __future__ import annotations
 import io
 import os
 import signal
+import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,41 @@ def torchvision() -> Any:
     return load_torchvision()
 
 
+@pytest.fixture
+def drop_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """torchcodec's names are tricodec's, as transformers finds them."""
+    from transformers.utils import import_utils
+    from tricodec.compat import torchcodec
+    from tricodec.compat.torchcodec import decoders
+
+    answers = [getattr(import_utils, f"is_torchcodec_{asked}") for asked in ("available", "usable", "greater_or_equal")]
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "torchcodec", torchcodec)
+        patched.setitem(sys.modules, "torchcodec.decoders", decoders)
+        for answer in answers:
+            answer.cache_clear()
+        yield
+    for answer in answers:
+        answer.cache_clear()
+
+
+@pytest.mark.needs_vlm
+@pytest.mark.usefixtures("torchvision", "drop_in")
+def test_transformers_own_torchcodec_readers_run_on_the_drop_in(path: str) -> None:  # V152, V155, V171, V172
+    from transformers.audio_utils import load_audio
+    from transformers.video_utils import load_video
+
+    frames, metadata = load_video(path, num_frames=8, backend="torchcodec")
+
+    data = media.ffmpeg("-i", path, "-pix_fmt rgb24 -f rawvideo -")
+    pictures = np.frombuffer(data, np.uint8).reshape(50, 180, 320, 3)[metadata.frames_indices]
+    assert np.array_equal(frames.numpy().transpose(0, 2, 3, 1), pictures)
+    assert (metadata.fps, metadata.total_num_frames) == (25, 50)
+    sound = str(media.generated("aac.mp4"))
+    expected = np.frombuffer(media.ffmpeg("-i", sound, "-ac 1 -ar 16000 -f f32le -"), np.float32)
+    assert np.allclose(load_audio(sound, sampling_rate=16000), expected, atol=1e-6)
+
+
 @pytest.mark.needs_vlm
 @pytest.mark.usefixtures("torchvision")
 class TestTransformers:
@@ -39,7 +76,7 @@ class TestTransformers:
     def _installed(self) -> None:
         vlm.install("transformers")
 
-    def test_its_loader_reads_with_tricodec(self, path: str) -> None:
+    def test_its_loader_reads_with_tricodec(self, path: str) -> None:  # V152, V189
         from transformers.video_utils import load_video
 
         frames, metadata = load_video(path, num_frames=8, backend="tricodec")
@@ -48,7 +85,7 @@ class TestTransformers:
         assert np.array_equal(frames, tricodec.decode_video(path, indices=metadata.frames_indices).frames)
         assert (metadata.video_backend, metadata.fps, metadata.total_num_frames) == ("tricodec", 25.0, 50)
 
-    def test_a_processor_makes_the_same_of_a_path_and_of_sampled_frames(self, path: str) -> None:
+    def test_a_processor_makes_the_same_of_a_path_and_of_sampled_frames(self, path: str) -> None:  # V143, V157, V184
         import torch
         from transformers import Qwen2VLVideoProcessor
 
@@ -111,7 +148,7 @@ class TestTransformers:
 
 @pytest.mark.needs_vlm
 @pytest.mark.usefixtures("torchvision")
-def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:
+def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:  # V143, V151, V180
     import qwen_vl_utils as qwen
 
     vlm.install("qwen_vl_utils")
@@ -126,10 +163,12 @@ def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:
     assert metadata["frames_indices"] == sampling.choose(50, 25.0, sampling="qwen", fps=4.0)
     assert (metadata["fps"], metadata["total_num_frames"]) == (25.0, 50)
     assert words["do_sample_frames"] is False
+    with pytest.raises(tricodec.MediaNotFoundError, match=r"cannot open '/absent[.]mp4'"):
+        qwen.process_vision_info([{"role": "user", "content": [{"type": "video", "video": "/absent.mp4"}]}])
 
 
 @pytest.mark.needs_torch
-def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None:
+def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None:  # V179, V180
     frames, metadata, sampled_fps = vlm.read_for_qwen(
         {"video": "file://" + path, "video_start": 0.42, "video_end": 1.5, "nframes": 6}
     )
@@ -137,6 +176,12 @@ def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None
     assert (metadata["frames_indices"][0], metadata["frames_indices"][-1]) == (11, 37)
     assert metadata["total_num_frames"] == 27
     assert sampled_fps == pytest.approx(6 / 27 * 25)
+
+
+@pytest.mark.needs_vlm
+@pytest.mark.usefixtures("torchvision")
+def test_packages_have_the_names_of_pypi_too() -> None:
+    vlm.install("qwen-vl-utils", "Transformers")
 
 
 def test_other_packages_are_named() -> None:

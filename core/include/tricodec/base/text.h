@@ -30,9 +30,15 @@ namespace tricodec {
     return small;
 }
 
-/// True for the same word in any case.
+/// True for the same word in any case, with or without separators: "BT.709" and "bt709", "on-screen" and "on_screen".
 [[nodiscard]] inline bool same_word(std::string_view one, std::string_view other) {
-    return one.size() == other.size() && lower(one) == lower(other);
+    const auto letters = [](std::string_view text) {
+        std::string kept = lower(text);
+        std::erase_if(kept,
+                      [](char letter) { return std::string_view("-_. ").find(letter) != std::string_view::npos; });
+        return kept;
+    };
+    return letters(one) == letters(other);
 }
 
 }  // namespace tricodec
