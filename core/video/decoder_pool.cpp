@@ -20,6 +20,7 @@ bool can_resume(const DecoderCursor& cursor, const std::shared_ptr<const StreamI
     const auto first_wanted = range.wanted.front();
     if (cursor.index == nullptr || !cursor.index->numbers_as(*index) || cursor.next_packet < range.entry) return false;
     if (cursor.last_given >= first_wanted || cursor.last_left_out >= first_wanted) return false;
+    if (cursor.ended && cursor.next_packet <= range.last) return false;
     if (cursor.stale_slots == 0) return true;
     return !all && (needed_packets(*index, range, cursor.next_packet).slots & cursor.stale_slots) == 0;
 }

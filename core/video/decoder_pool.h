@@ -28,6 +28,7 @@ struct DecoderCursor {
     std::uint8_t stale_slots = 0;    ///< of AV1: slots of pictures that were left out; Note [Needed pictures]
     bool expects_reports = false;    ///< the codec complains of references before the entry: no damage
     bool fresh = false;              ///< it has seen no packets
+    bool ended = false;              ///< it takes no more packets, and gives the frames of those it has
     bool reports_leftovers = true;   ///< DecoderOptions::reports_leftovers
     std::int64_t num_collected = 0;  ///< of its reports, by collect_issues()
     std::int64_t num_heard = 0;      ///< the same, by has_new_damage()

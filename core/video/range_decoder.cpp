@@ -53,7 +53,8 @@ void RangeDecoder::begin() {
     if (skips_) needed_ = needed_packets(*index_, range_, cursor_.next_packet);
     packets_at_once_ = kPacketsAtOnce;
     num_seen_ = 0;
-    ended_ = mismatch_ = false;
+    ended_ = cursor_.ended;
+    mismatch_ = false;
 }
 
 std::optional<Frame> RangeDecoder::next() {
@@ -95,6 +96,7 @@ std::optional<Frame> RangeDecoder::step() {
         } else if (ended_) {
             if (!index_ && is_damaged(false)) return count_on_one_thread();
             mismatch_ = index_ != nullptr;
+            cursor_.index = nullptr;
             finish();
             return std::nullopt;
         } else if (have_packet()) {
@@ -102,8 +104,8 @@ std::optional<Frame> RangeDecoder::step() {
             if (mismatch_) return std::nullopt;
         } else {
             decoder.send_end();
-            ended_ = true;
-            cursor_.index = nullptr;
+            ended_ = cursor_.ended = true;
+            if (!options_.goes_on) cursor_.index = nullptr;
         }
     }
 }

@@ -72,6 +72,15 @@ def test_random_access_gives_ffmpegs_frames(name: str) -> None:
         assert len(reader) == len(expected)
 
 
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4", "mpeg2.ts"])
+@pytest.mark.parametrize("num_workers", [1, 3])
+def test_calls_for_one_frame_after_the_other_decode_each_once_up_to_the_last(name: str, num_workers: int) -> None:
+    expected = oracle(name)
+    with tricodec.FrameReader(media.generated(name), num_workers=num_workers) as reader:
+        assert [reader.frames([i])[0].md5() for i in range(len(reader))] == expected
+        assert reader.stats.num_packets_decoded <= len(expected) + 8
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_a_list_of_frames_in_any_order_gives_ffmpegs_frames(name: str) -> None:
     expected = oracle(name)
