@@ -214,6 +214,7 @@ std::int64_t StreamIndex::find_packet(const Packet& wanted) const {
 
 StreamIndexBuilder::StreamIndexBuilder(const StreamInfo& stream)
     : inspector_(stream),
+      order_(stream),
       reorders_(stream.codec != CodecId::av1 && stream.codec != CodecId::vp9 && stream.codec != CodecId::vp8 &&
                 stream.codec != CodecId::mjpeg) {}
 
@@ -228,7 +229,8 @@ void StreamIndexBuilder::add(const Packet& packet) {
                                facts.slots});
     layers_.push_back(facts.temporal_layer);
     has_parameter_sets_.push_back(facts.has_parameter_sets);
-    index_.uncertain_ = index_.uncertain_ || facts.uncertain;
+    const bool in_order = order_.add(packet);
+    index_.uncertain_ = index_.uncertain_ || facts.uncertain || !in_order;
     if (facts.shows_frame && packet.pts != kNoTimestamp) {
         const bool follows_all = !reorders_ || (facts.entry && !facts.open_entry);
         const bool goes_back = latest_pts_ != kNoTimestamp && packet.pts <= latest_pts_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "media/av1_units.h"
+#include "media/h264_order.h"
 #include "media/packet_inspector.h"
 #include "tricodec/base/rational.h"
 #include "tricodec/index/frame_index.h"
@@ -152,6 +153,7 @@ public:
 
 private:
     PacketInspector inspector_;
+    H264Order order_;
     const bool reorders_;                     // the codec may show pictures in another order than that of their packets
     StreamIndex index_;                       // its packets, and what is known of the whole
     std::int64_t latest_pts_ = kNoTimestamp;  // of the frames so far

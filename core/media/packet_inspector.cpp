@@ -71,7 +71,7 @@ PictureSize vp8_key_size(Bytes picture) {
 }  // namespace
 
 PacketInspector::PacketInspector(const StreamInfo& stream)
-    : codec_(stream.codec), keys_(stream), stated_size_({stream.width, stream.height}) {
+    : codec_(stream.codec), stated_size_({stream.width, stream.height}) {
     const Bytes extradata = extradata_of(stream.parameters.get());
     if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
     length_size_ = nal_length_size(codec_, extradata);
@@ -104,8 +104,7 @@ void PacketInspector::learn_extradata(Bytes extradata) {
 
 PacketFacts PacketInspector::inspect(const Packet& packet) {
     PacketFacts facts;
-    // Containers without a list of key frames, as damage leaves them, say that all packets are some.
-    facts.entry = packet.key && (codec_ == CodecId::av1 || keys_.is_key(packet));
+    facts.entry = packet.key;
     facts.shows_frame = !packet.discard;
     if (packet.data.empty() || packet.corrupt) facts.uncertain = true;
     if (const AVPacket* original = av_packet_of(packet)) {
@@ -142,7 +141,6 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             break;
         case CodecId::av1: {
             const auto unit = av1_units_->inspect(packet.data);
-            facts.entry = facts.entry && unit.key;
             facts.non_reference = unit.referenced_bytes == 0;
             if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
             facts.slots = unit.slots;
@@ -211,6 +209,9 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
         const unsigned type = byte_at(nal, 0) >> 1 & 63;
         has_irap = has_irap || (type >= kHevcFirstIrap && type <= kHevcLastIrap);
         has_closed_idr = has_closed_idr || type == kHevcIdrWithoutLeading;
+        const bool drops = type >= kHevcFirstIrap && type <= kHevcLastIrap && nal.size() > 2 &&
+                           (byte_at(nal, 2) & 0x40) != 0;  // no_output_of_prior_pics_flag
+        facts.uncertain = facts.uncertain || (drops && warmed_up_);
         if (type <= kHevcLastVcl) {
             has_slice = true;
             has_reference = has_reference || type > kHevcLastNonReference || type % 2 != 0;

@@ -123,9 +123,15 @@ void read_vui(BitReader& bits, H264Sps& sps) {
     }
 }
 
-void skip_picture_order(BitReader& bits) {
+/// log2 of a number's range, from 4 to 16; 0 if it is damaged.
+int range_bits(BitReader& bits) {
+    const auto more = bits.exp_golomb();
+    return more <= 12 ? static_cast<int>(more) + 4 : 0;
+}
+
+void read_picture_order(BitReader& bits, H264Sps& sps) {
     const auto kind = bits.exp_golomb();
-    if (kind == 0) bits.exp_golomb();
+    if (kind == 0) sps.order_bits = range_bits(bits);
     if (kind != 1) return;
     bits.skip(1);
     bits.signed_exp_golomb();
@@ -198,10 +204,10 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
             }
         }
     }
-    bits.exp_golomb();  // log2_max_frame_num
-    skip_picture_order(bits);
+    sps.frame_num_bits = range_bits(bits);
+    read_picture_order(bits, sps);
     sps.num_kept_frames = frame_count(bits.exp_golomb());  // for reference
-    bits.skip(1);
+    sps.allows_gaps = bits.flag();
     read_size(bits, sps);
     if (bits.flag()) read_vui(bits, sps);
     const bool sized =

@@ -23,8 +23,11 @@ struct H264Sps {
     int crop_right = 0;
     int crop_top = 0;
     int crop_bottom = 0;
-    bool frames_only = true;  ///< no field pictures, no field macroblocks
-    int sar_num = 0;          ///< 0 unspecified
+    int frame_num_bits = 4;
+    int order_bits = 0;        ///< of pic_order_cnt_lsb; 0 if pic_order_cnt_type is not 0
+    bool allows_gaps = false;  ///< of frame_num
+    bool frames_only = true;   ///< no field pictures, no field macroblocks
+    int sar_num = 0;           ///< 0 unspecified
     int sar_den = 1;
     bool has_signal_type = false;
     bool full_range = false;

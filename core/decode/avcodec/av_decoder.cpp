@@ -85,15 +85,13 @@ public:
         last_tag_ = tag;
         if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
         const ff::CallLog call_log;
-        const bool key = keys_.is_key(packet);
         sent_.add({.number = number,
                    .pts = packet.pts,
                    .dts = packet.dts,
                    .duration = packet.duration,
                    .tag = tag,
-                   .key = key,
-                   .discard = packet.discard,
-                   .chroma_location = keys_.chroma_location()});
+                   .key = keys_.is_key(packet),
+                   .discard = packet.discard});
         fill_av_packet(*packet_, packet);
         set_number(*context_, *packet_, number);
         const auto log = statistics_log();
@@ -187,10 +185,6 @@ private:
             frame.block_statistics = std::move(statistics);
             frame.index = sent.tag;
             frame.key = sent.key;
-            if (sent.chroma_location) {
-                const bool says = *sent.chroma_location != ChromaLocation::unspecified;
-                frame.color.chroma_location = says ? *sent.chroma_location : facts_.color.chroma_location;
-            }
             if (is_numbered_by_dts(context_.codec())) {
                 frame.pts = sent.pts != kNoTimestamp ? sent.pts : sent.dts;
                 frame.duration = sent.duration;

@@ -111,7 +111,7 @@ def _cut(data: bytearray, packets: list[tuple[int, int]], rng: random.Random) ->
 
 
 def without_frame_15() -> bytes:
-    """A clip of 30 packets, of which one gives no frame: nothing refers to its picture, and its slice has no header."""
+    """A clip of 30 packets, of which one gives no frame: nothing refers to it, and its slice ends in the header."""
     return _without_frames([17])
 
 
@@ -126,7 +126,7 @@ def _without_frames(numbers: list[int]) -> bytes:
     changed = bytearray(data)
     for number in numbers:
         position, size = packets[number]
-        changed[position + 6 : position + size] = bytes(size - 6)
+        changed[position + 8 : position + size] = bytes(size - 8)  # after the picture's numbers
     return bytes(changed)
 
 
