@@ -2,11 +2,13 @@
 """What a file of a job costs: CPU time, and requests to a store. And what a million files would take.
 
 python -m benchmarks.jobs.cost    writes benchmarks/results/jobs.csv
+python -m benchmarks.jobs.cost --gpu --output FILE    files a second of one GPU, for rows of jobs.csv
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import shutil
 import subprocess
@@ -28,6 +30,8 @@ _CORES = 1_000
 _GETS_PER_SECOND = 5_500
 
 _FEW, _SOME, _MANY = 2, 6, 102
+_ON_GPU = "files a second on a GPU"
+_GPU_FILES = (64, 320)
 _QUICK = ("compress", "probe")
 
 JOBS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -96,6 +100,36 @@ def measure(folder: Path, num_runs: int) -> Iterator[Row]:
         yield Row("bytes of a file", what, "tricodec", name, value=num_bytes / 1e6, unit="MB", runs=1)
 
 
+def measure_gpu(folder: Path, num_runs: int) -> Iterator[Row]:
+    """Files a second of jobs that decode on a GPU, which a worker a core shares."""
+    import tricodec
+
+    clip = folder / "clip.mp4"
+    what = make_clip(clip)
+    sources = [folder / f"videos{count}" for count in _GPU_FILES]
+    for source, count in zip(sources, _GPU_FILES, strict=True):
+        source.mkdir()
+        for number in range(count):
+            os.link(clip, source / f"{number}.mp4")
+    workers = len(os.sched_getaffinity(0))
+    for name, (kind, options) in JOBS.items():
+        if options.get("device") != "cpu":  # transcode encodes there, too, and needs NVENC
+            continue
+        rates = []
+        for run in range(num_runs):
+            took = []
+            for source in sources:
+                start = time.perf_counter()
+                output = folder / f"{kind}{run}{source.name}"
+                summary = tricodec.batch(kind, source, output, options={**options, "device": "cuda"}, workers=workers)
+                took.append(time.perf_counter() - start)
+                if not summary.is_complete:
+                    raise RuntimeError(f"{kind}: {summary.errors}")
+            # The difference leaves out the start of the processes.
+            rates.append((_GPU_FILES[1] - _GPU_FILES[0]) / (took[1] - took[0]))
+        yield Row(_ON_GPU, what, "tricodec", name, cores=workers, unit="files/s").with_runs(rates)
+
+
 def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
     """The cost model, for a document."""
     cells = {(row.task, row.setting): row.value for row in rows}
@@ -108,12 +142,14 @@ def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
         rate: float = 1e3 / (cells["CPU time of a file", name] or 1)
         requests = cells.get(("requests of a file", name))
         size = cells.get(("bytes of a file", name))
+        gpu = cells.get((_ON_GPU, name))
+        on_gpu = f"{gpu:,.3g}" if gpu else ""
         end = "| | | |"
         if requests and size is not None:
             limit = _GETS_PER_SECOND / requests
             end = f"| {requests:.0f} | {size:.2f} | {limit:,.0f} files/s | {limit / rate:,.0f} |"
         lines.append(
-            f"| `{name}` | {rate:,.3g} | not run | {_MILLION / rate / 3600:,.3g} core hours | "
+            f"| `{name}` | {rate:,.3g} | {on_gpu} | {_MILLION / rate / 3600:,.3g} core hours | "
             f"{_MILLION / rate / _CORES / 60:,.3g} min {end}" + (" |" if end == "| | | |" else "")
         )
     what = next(iter(rows)).input
@@ -128,11 +164,12 @@ def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--gpu", action="store_true", help="files a second of a GPU alone")
     parser.add_argument("--output", type=Path, default=results.FOLDER / "jobs.csv")
     options = parser.parse_args()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        rows = list(measure(Path(folder), options.runs))
+        rows = list((measure_gpu if options.gpu else measure)(Path(folder), options.runs))
     results.write(options.output, environment(time.monotonic() - start), rows)
     for row in rows:
         print(row.task, row.setting, row.value, row.unit)

@@ -6,11 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tricodec/decode/decoder.h"
 #include "tricodec/media/packet.h"
+#include "tricodec/tensor/color.h"
 
 namespace tricodec {
 
@@ -25,6 +27,7 @@ struct SentPacket {
     bool is_flagged_key = false;
     bool discard = false;
     bool corrupt = false;
+    std::optional<ChromaLocation> chroma_location{};  ///< of AV1
 };
 
 /// The packets that a decoder was sent last.

@@ -110,7 +110,8 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
 Av1Units::Sequence Av1Units::parse_sequence(Bytes payload) {
     Sequence sequence;
     auto bits = bits_of(payload);
-    bits.skip(3 + 1);  // profile, still_picture
+    const auto profile = bits.bits(3);
+    bits.skip(1);  // still_picture
     sequence.reduced_still_picture = bits.flag();
     if (sequence.reduced_still_picture) {
         bits.skip(5);
@@ -162,8 +163,33 @@ Av1Units::Sequence Av1Units::parse_sequence(Bytes payload) {
         if (sequence.screen_content_tools > 0 && !bits.flag()) sequence.integer_mv = bits.bits(1);
         if (has_order_hint) sequence.order_hint_bits = static_cast<int>(bits.bits(3)) + 1;
     }
+    bits.skip(3);  // superres, CDEF, restoration
+    sequence.chroma_location = parse_chroma_location(bits, profile);
     sequence.known = bits.ok();
     return sequence;
+}
+
+// color_config(), 5.5.2.
+ChromaLocation Av1Units::parse_chroma_location(BitReader& bits, std::uint32_t profile) {
+    constexpr std::uint32_t kProfessional = 2, kBt709 = 1, kSrgb = 13, kIdentity = 0;
+    const bool high_bit_depth = bits.flag();
+    const bool twelve_bits = profile == kProfessional && high_bit_depth && bits.flag();
+    if (profile != 1 && bits.flag()) return ChromaLocation::unspecified;  // mono_chrome
+    if (bits.flag()) {                                                    // color_description_present_flag
+        const auto primaries = bits.bits(8), transfer = bits.bits(8), matrix = bits.bits(8);
+        if (primaries == kBt709 && transfer == kSrgb && matrix == kIdentity) return ChromaLocation::unspecified;
+    }
+    bits.skip(1);  // color_range
+    const bool halves_both = profile == 0 || (twelve_bits && bits.flag() && bits.flag());
+    if (!halves_both) return ChromaLocation::unspecified;
+    switch (bits.bits(2)) {  // chroma_sample_position
+        case 1:
+            return ChromaLocation::left;
+        case 2:
+            return ChromaLocation::topleft;
+        default:
+            return ChromaLocation::unspecified;
+    }
 }
 
 // uncompressed_header(), 5.9.2, as far as ref_frame_idx. What else a picture takes from others (probabilities, motion

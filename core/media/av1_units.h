@@ -8,6 +8,7 @@
 
 #include "media/bit_reader.h"
 #include "media/nal.h"
+#include "tricodec/tensor/color.h"
 
 namespace tricodec {
 
@@ -47,6 +48,11 @@ public:
     };
     [[nodiscard]] Unit inspect(Bytes unit);
 
+    /// As the sequence header in force says; nothing without one.
+    [[nodiscard]] std::optional<ChromaLocation> chroma_location() const noexcept {
+        return sequence_.known ? std::optional(sequence_.chroma_location) : std::nullopt;
+    }
+
 private:
     struct Sequence {
         bool known = false;
@@ -56,6 +62,7 @@ private:
         bool has_layers = false;
         int max_width = 0;   ///< in pixels
         int max_height = 0;  ///< in pixels
+        ChromaLocation chroma_location = ChromaLocation::unspecified;
         int presentation_time_bits = 0;
         int frame_id_bits = 0;  ///< 0: frames carry no ids
         std::uint32_t screen_content_tools = kSelect;
@@ -73,6 +80,7 @@ private:
     static constexpr std::uint32_t kSelect = 2;  // SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
 
     [[nodiscard]] static Sequence parse_sequence(Bytes payload);
+    [[nodiscard]] static ChromaLocation parse_chroma_location(BitReader& bits, std::uint32_t profile);
     [[nodiscard]] Picture parse_picture(Bytes payload);
     /// The slots that an inter picture refers to; its header is read up to them.
     [[nodiscard]] std::optional<std::uint8_t> parse_references(BitReader& bits, bool resilient) const;

@@ -16,6 +16,11 @@ public:
     explicit KeyInspector(const StreamInfo& stream);
     /// Packets are given in decoding order: AV1's headers depend on those before.
     [[nodiscard]] bool is_key(const Packet& packet);
+    /// Of AV1, by the sequence header in force after that packet. libdav1d of libavcodec keeps an earlier one where a
+    /// header says nothing.
+    [[nodiscard]] std::optional<ChromaLocation> chroma_location() const noexcept {
+        return av1_units_ ? av1_units_->chroma_location() : std::nullopt;
+    }
 
 private:
     [[nodiscard]] bool is_h264_key(Bytes packet) const;

@@ -71,7 +71,7 @@ PictureSize vp8_key_size(Bytes picture) {
 }  // namespace
 
 PacketInspector::PacketInspector(const StreamInfo& stream)
-    : codec_(stream.codec), stated_size_({stream.width, stream.height}) {
+    : codec_(stream.codec), keys_(stream), stated_size_({stream.width, stream.height}) {
     const Bytes extradata = extradata_of(stream.parameters.get());
     if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
     length_size_ = nal_length_size(codec_, extradata);
@@ -104,7 +104,8 @@ void PacketInspector::learn_extradata(Bytes extradata) {
 
 PacketFacts PacketInspector::inspect(const Packet& packet) {
     PacketFacts facts;
-    facts.entry = packet.key;
+    // Containers without a list of key frames, as damage leaves them, say that all packets are some.
+    facts.entry = packet.key && (codec_ == CodecId::av1 || keys_.is_key(packet));
     facts.shows_frame = !packet.discard;
     if (packet.data.empty() || packet.corrupt) facts.uncertain = true;
     if (const AVPacket* original = av_packet_of(packet)) {
@@ -141,6 +142,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             break;
         case CodecId::av1: {
             const auto unit = av1_units_->inspect(packet.data);
+            facts.entry = facts.entry && unit.key;
             facts.non_reference = unit.referenced_bytes == 0;
             if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
             facts.slots = unit.slots;

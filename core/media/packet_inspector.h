@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "media/av1_units.h"
+#include "media/key_inspector.h"
 #include "media/nal.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/media/stream_info.h"
@@ -51,6 +52,7 @@ private:
     [[nodiscard]] bool is_field(const Packet& packet);
 
     CodecId codec_;
+    KeyInspector keys_;
     std::optional<PictureSize> stated_size_;  // by the container; nothing once it is compared
     std::optional<Av1Units> av1_units_;
     int length_size_ = 0;

@@ -19,6 +19,9 @@
 namespace tricodec {
 namespace {
 
+// A call for more frames keeps all decoders of a GPU busy by itself.
+constexpr std::int64_t kFramesFollowed = 256;
+
 /// True for frames some steps apart, which decoders can read ahead.
 bool is_stepped(const FrameSelection& selection) {
     return !selection.indices && !selection.times && !selection.fps && !selection.num_frames &&
@@ -181,7 +184,8 @@ void FrameReaderImpl::remember(std::span<const std::int64_t> numbers) {
 void FrameReaderImpl::give(SlotSink& sink) {
     const auto& numbers = sink.distinct();
     const bool continues = goes_on(numbers);
-    if (continues && last_given_ >= 0 && video_.slots() != nullptr) {
+    const bool is_short = std::ssize(numbers) <= kFramesFollowed;
+    if (continues && is_short && last_given_ >= 0 && video_.slots() != nullptr) {
         const auto index = video_.index();
         for (std::size_t i = 0; i < numbers.size(); ++i) {
             sink.put(static_cast<std::int64_t>(i), numbered_frame(numbers[i], 0));

@@ -85,13 +85,15 @@ public:
         last_tag_ = tag;
         if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
         const ff::CallLog call_log;
+        const bool key = keys_.is_key(packet);
         sent_.add({.number = number,
                    .pts = packet.pts,
                    .dts = packet.dts,
                    .duration = packet.duration,
                    .tag = tag,
-                   .key = keys_.is_key(packet),
-                   .discard = packet.discard});
+                   .key = key,
+                   .discard = packet.discard,
+                   .chroma_location = keys_.chroma_location()});
         fill_av_packet(*packet_, packet);
         set_number(*context_, *packet_, number);
         const auto log = statistics_log();
@@ -185,6 +187,10 @@ private:
             frame.block_statistics = std::move(statistics);
             frame.index = sent.tag;
             frame.key = sent.key;
+            if (sent.chroma_location) {
+                const bool says = *sent.chroma_location != ChromaLocation::unspecified;
+                frame.color.chroma_location = says ? *sent.chroma_location : facts_.color.chroma_location;
+            }
             if (is_numbered_by_dts(context_.codec())) {
                 frame.pts = sent.pts != kNoTimestamp ? sent.pts : sent.dts;
                 frame.duration = sent.duration;

@@ -90,6 +90,7 @@ class GzipCodec(_Decodes, _GzipCodec):  # type: ignore[misc]  # taken as untyped
     """Zarr's ``gzip``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "Gzip", BitstreamKind.RAW
+    _host_bytes = 1 << 20
 
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
         data = chunk_bytes.as_numpy_array()

@@ -152,8 +152,12 @@ def expect(start, stop):
     assert [frame.index for frame in frames] == list(numbers)
 expect(0, 16)
 few = num_decoders()
-for start in range(16, 160, {at_a_time}):
-    expect(start, min(start + {at_a_time}, 160))
+for _ in range(50):  # on a busy machine one thread may take all tasks before another runs
+    for start in range(16, 160, {at_a_time}):
+        expect(start, min(start + {at_a_time}, 160))
+    if num_decoders() > few:
+        break
+    expect(0, 16)
 assert few == 1 and num_decoders() > few, (few, num_decoders())
 expect(3, 5)
 assert [len(reader.batch(range(i, i + 8))) for i in (40, 48, 56)] == [8, 8, 8]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import functools
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,8 @@ from pathlib import Path
 
 _SECONDS = 300
 
-# Reads a line of JSON for each program: its path and arguments, its folder, more variables of its environment, and the
-# files of what it prints and of its errors. Writes its exit status.
+# Reads a line of JSON for each program: its path and arguments, its folder, its environment, and the files of
+# what it prints and of its errors. Writes its exit status.
 _LOOP = """
 import importlib, json, os, runpy, signal, sys
 for name in sys.argv[1:]:
@@ -30,6 +31,7 @@ for line in sys.stdin:
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.chdir(folder)
+        os.environ.clear()
         os.environ.update(variables)
         sys.argv = words
         sys.path[0] = os.path.dirname(words[0])
@@ -52,9 +54,10 @@ class Preloaded:
 
         Args:
             modules: which it imports. They must not start threads.
-            environment: of the programs; None is this process's.
+            environment: of the programs; None is this process's when each starts.
             options: of Python, such as ("-W", "error").
         """
+        self._environment = environment
         self._process = subprocess.Popen(
             [sys.executable, *options, "-c", _LOOP.replace("SECONDS", str(_SECONDS)), *modules],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
@@ -65,9 +68,10 @@ class Preloaded:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         words = [str(script), *map(str, arguments)]
+        environment = {**(os.environ if self._environment is None else self._environment), **variables}
         with tempfile.TemporaryDirectory() as folder:
             output, errors = Path(folder) / "output", Path(folder) / "errors"
-            self._process.stdin.write(json.dumps([words, str(cwd), variables, str(output), str(errors)]) + "\n")
+            self._process.stdin.write(json.dumps([words, str(cwd), environment, str(output), str(errors)]) + "\n")
             self._process.stdin.flush()
             status = int(self._process.stdout.readline())
             return subprocess.CompletedProcess(words, status, output.read_text(), errors.read_text())

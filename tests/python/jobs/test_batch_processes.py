@@ -115,10 +115,11 @@ def test_ctrl_c_removes_what_is_in_work_and_a_further_run_continues(job: Path) -
 
 def test_a_job_that_was_killed_continues(job: Path) -> None:
     append(job, "workers = 2", SLOW)
+    before = children(os.getpid())
     with running(job, stdout=None, stderr=None) as process:
         wait_until(lambda: in_work(job), process)
         os.kill(process.pid, signal.SIGKILL)
-        workers = children(os.getpid())
+        workers = [pid for pid in children(os.getpid()) if pid not in before]
         process.wait()
         for group in [process.pid, *workers]:
             with contextlib.suppress(ProcessLookupError):

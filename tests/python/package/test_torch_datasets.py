@@ -25,9 +25,12 @@ NAMES = ["h264_bframes.mp4", "av1.mp4", "vp9.webm", "hevc.mp4", "mpeg4.avi"]
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Forty files."""
-    folder = tmp_path_factory.mktemp("many")
+    return links(tmp_path_factory.mktemp("many"), 40)
+
+
+def links(folder: Path, count: int) -> list[str]:
     paths = []
-    for number in range(40):
+    for number in range(count):
         source = media.generated(NAMES[number % len(NAMES)])
         path = folder / f"{number:02d}{source.suffix}"
         path.symlink_to(source)
@@ -59,6 +62,23 @@ def test_readers_made_in_init_read_in_every_worker(many: list[str], workers: int
     for number, path in enumerate(paths):
         expected = tricodec.decode_video(path, indices=[number % 7, 3], size=(32, 48)).frames
         assert np.array_equal(got[number], expected), number
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [2, 8])
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_two_hundred_files_are_read_in_workers_of_every_kind(workers: int, method: str, tmp_path: Path) -> None:
+    paths = links(tmp_path, 200)
+    options = {"batch_size": 8, "num_workers": workers, "multiprocessing_context": method}
+
+    made_in_init = torch.cat(list(DataLoader(HeldReaders(paths), **options))).numpy()
+    clips = DataLoader(ClipDataset(paths, num_frames=4, position="begin", size=(32, 48)), **options)
+    made_in_workers = torch.cat([frames for frames, _, _ in clips]).numpy()
+
+    for number, path in enumerate(paths):
+        expected = tricodec.decode_video(path, indices=[number % 7, 3, *range(4)], size=(32, 48)).frames
+        assert np.array_equal(made_in_init[number], expected[:2]), number
+        assert np.array_equal(made_in_workers[number], expected[2:].transpose(0, 3, 1, 2)), number
 
 
 @pytest.mark.parametrize(("workers", "method"), [(0, None), (1, "spawn"), (8, "fork")])

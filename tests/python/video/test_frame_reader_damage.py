@@ -120,6 +120,34 @@ def test_frames_have_the_size_of_the_packets_and_not_of_a_damaged_container(
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("name", ["mpeg4.mp4", "av1.mp4"])
+def test_a_table_without_key_frames_does_not_make_every_frame_one(name: str, num_workers: int) -> None:
+    clip = damaged_clips.made(name, damaged_clips.SMALL[name])
+    data = clip.read_bytes().replace(b"stss", b"free")
+    expected = tricodec.decode_video(clip, device="cpu").frames
+
+    assert np.array_equal(tricodec.decode_video(data, device="cpu", num_workers=num_workers).frames, expected)
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        assert np.array_equal(reader.batch([27, 15, 4]), expected[[27, 15, 4]])
+
+
+def test_the_place_of_chroma_is_that_of_the_sequence_header_in_force(tmp_path: Path) -> None:
+    # Of AV1. libavcodec keeps the place of earlier pictures where a header leaves it open.
+    clip = damaged_clips.made("av1.mkv", damaged_clips.SMALL["av1.mkv"])
+    media.ffmpeg(f"-i {clip} -c copy -bsf:v av1_metadata=chroma_sample_position=colocated", tmp_path / "b.mkv")
+    (tmp_path / "list.txt").write_text(f"file '{clip}'\nfile 'b.mkv'\nfile '{clip}'\n")
+    media.ffmpeg(f"-f concat -safe 0 -i {tmp_path}/list.txt -c copy", tmp_path / "joined.mkv")
+
+    with tricodec.FrameReader(tmp_path / "joined.mkv", device="cpu", num_workers=1) as reader:
+        iterated = [frame.color.chroma_location for frame in reader]
+        numbers = [65, 45, 3, 39, 89, 30, 60, 0]
+
+        assert [reader[i].color.chroma_location for i in numbers] == [iterated[i] for i in numbers]
+
+    assert iterated == ["unspecified"] * 30 + ["topleft"] * 30 + ["unspecified"] * 30
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
 def test_frames_after_the_end_of_an_edit_list_are_given_by_no_way(num_workers: int) -> None:
     # The last frame of AV1: libdav1d of FFmpeg 5 shows it all the same.
     data = bytearray(damaged_clips.made("av1.mp4", damaged_clips.SMALL["av1.mp4"]).read_bytes())

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tricodec._cores import share_of_cores
+from tricodec._cores import num_cores, share_of_cores
 from tricodec._tricodec import FrameReader, StreamInfo, SwscaleRgb, probe
 from tricodec._words import DTypeName
 from tricodec.compat.torchcodec._frame_table import FrameTable
@@ -30,6 +30,9 @@ from tricodec.compat.torchcodec.decoders._cuda import CpuFallbackStatus, fallbac
 from tricodec.compat.torchcodec.transforms import steps_of
 from tricodec.errors import UnsupportedError
 
+# Threads of a decoder cost a tenth more processor time. With two cores that is all that they change.
+_MANY_CORES = 4
+
 
 class VideoDecoder:
     """The frames of one video stream as torch tensors. Frame i is the i-th frame that decoding the whole stream gives.
@@ -42,9 +45,9 @@ class VideoDecoder:
             ``seek(offset, whence)``.
         stream_index: among all streams of the file; None is the best video stream.
         dimension_order: "NCHW" (a view of NHWC memory) or "NHWC".
-        num_ffmpeg_threads: 1 decodes single frames that are asked for one after another on one core; calls for several
-            frames use all cores, in a worker of a DataLoader its share. 0 uses them for both, and a larger number is
-            the number of workers. It changes no pixel.
+        num_ffmpeg_threads: 0 and 1 use all cores, in a worker of a DataLoader its share. With fewer than four, 1
+            decodes single frames that are asked for one after another on one core. A larger number is the number of
+            workers. It changes no pixel.
         device: where frames are decoded and returned; None is torch's default device.
         seek_mode: "exact" scans the packets once. "approximate" takes the metadata from the header; the frames are
             exact all the same.
@@ -112,7 +115,8 @@ class VideoDecoder:
         }
         self._source = source
         self._nhwc = dimension_order == "NHWC"
-        self._num_threads = 1 if num_ffmpeg_threads == 1 else 0
+        cores = share_of_cores() or num_cores()
+        self._num_threads = 1 if num_ffmpeg_threads == 1 and cores < _MANY_CORES else 0
         self._device = device_of(device)
         if transforms and self._device != "cpu":
             raise RuntimeError(f"Transforms are only supported for CPU devices, not {self._device}")
