@@ -38,6 +38,7 @@ struct Outcome {
     std::vector<Picture> pictures;
     std::optional<ErrorCode> error;
     std::size_t num_before_damage = 0;  // pictures that were given while no damage was known
+    bool damaged = false;               // as was known at the end
 };
 
 using Way = void (*)(FrameReader& reader, Outcome& outcome);
@@ -48,6 +49,7 @@ void iterate(FrameReader& reader, Outcome& outcome) {
         outcome.pictures.push_back(picture_of(*frame));
         if (reader.num_damaged_packets() == 0) outcome.num_before_damage = outcome.pictures.size();
     }
+    outcome.damaged = reader.num_damaged_packets() > 0;
 }
 
 /// Each frame from the last to the first, which may number the frames again, then in order.
@@ -103,8 +105,7 @@ bool alike(const Outcome& one, const Outcome& iterated) {
     const auto given = std::max(one.num_before_damage, iterated.num_before_damage);
     for (std::size_t i = 0; i < one.pictures.size(); ++i) {
         if (one.pictures[i] == iterated.pictures[i]) continue;
-        const bool damaged = given < one.pictures.size();
-        if (!damaged || i >= given) return false;
+        if (!iterated.damaged || i >= given) return false;
     }
     return true;
 }
