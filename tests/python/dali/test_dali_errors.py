@@ -88,7 +88,7 @@ BAD_CONSTANTS: dict[str, tuple[dict[str, Any], str]] = {
     "chroma": ({"chroma": "magic"}, "magic.*interpolated"),
     "color": ({"color": "cmyk"}, "cmyk.*bgr"),
     "matrix": ({"matrix": "bt12"}, 'matrix "bt12".*bt709'),
-    "range": ({"range": "tv"}, 'range "tv".*limited'),
+    "range": ({"range": "wide"}, 'range "wide".*limited'),
     "unspecified": ({"unspecified": "guess"}, "guess.*by_height"),
     "layout": ({"layout": "WHC"}, "WHC.*CHW"),
     "on_error": ({"on_error": "ignore"}, "on_error 'ignore'.*raise, empty"),

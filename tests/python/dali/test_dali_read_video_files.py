@@ -172,7 +172,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "num_shards": ({"filenames": ["a.mp4"], "num_shards": 0}, "num_shards is 0"),
     "open_files": ({"filenames": ["a.mp4"], "max_open_files": -1}, "max_open_files is -1"),
     "on_error": ({"filenames": ["a.mp4"], "on_error": "skip"}, "on_error 'skip' is not one of raise, empty"),
-    "dtype": ({"filenames": ["a.mp4"], "resize": "cubic"}, "cubic"),
+    "dtype": ({"filenames": ["a.mp4"], "resize": "sharp"}, "sharp"),
 }  # fmt: skip
 
 
