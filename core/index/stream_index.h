@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "media/av1_units.h"
-#include "media/h264_order.h"
 #include "media/packet_inspector.h"
+#include "media/picture_order.h"
 #include "tricodec/base/rational.h"
 #include "tricodec/index/frame_index.h"
 #include "tricodec/media/demuxer.h"
@@ -153,7 +153,7 @@ public:
 
 private:
     PacketInspector inspector_;
-    H264Order order_;
+    PictureOrder order_;
     const bool reorders_;                     // the codec may show pictures in another order than that of their packets
     StreamIndex index_;                       // its packets, and what is known of the whole
     std::int64_t latest_pts_ = kNoTimestamp;  // of the frames so far

@@ -244,7 +244,7 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
     HevcSps sps;
     sps.id = bits.exp_golomb();
     const auto chroma_format = bits.exp_golomb();
-    if (chroma_format == 3) bits.skip(1);
+    if (chroma_format == 3) sps.separate_planes = bits.flag();
     const auto width = std::int64_t{bits.exp_golomb()};
     const auto height = std::int64_t{bits.exp_golomb()};
     if (width > kLargestSide || height > kLargestSide) return std::nullopt;
@@ -267,7 +267,9 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
     if (!bits.ok() || !sized) return std::nullopt;
     bits.exp_golomb();  // luma depth
     bits.exp_golomb();  // chroma depth
-    bits.exp_golomb();  // log2_max_pic_order_cnt_lsb
+    const auto order_bits = bits.exp_golomb() + 4;
+    constexpr std::uint32_t kMostOrderBits = 16;
+    if (bits.ok() && order_bits <= kMostOrderBits) sps.order_bits = static_cast<int>(order_bits);
     const int first = bits.flag() ? 0 : num_sub_layers;
     int num_kept = 0;
     for (int layer = first; layer <= num_sub_layers && bits.ok(); ++layer) {
@@ -279,29 +281,46 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
     return sps;
 }
 
-std::optional<HevcSps> first_hevc_sps(Bytes extradata) {
-    std::optional<HevcSps> found;
-    const auto visit = [&](Bytes nal) {
-        if (!found) found = parse_hevc_sps(nal);
-    };
+std::optional<HevcPps> parse_hevc_pps(Bytes nal) {
+    constexpr std::size_t kHeaderBytes = 2;
+    if (nal.size() <= kHeaderBytes) return std::nullopt;
+    const auto payload = nal_payload(nal.subspan(kHeaderBytes));
+    BitReader bits(payload);
+    bits.exp_golomb();  // its id
+    bits.exp_golomb();  // id of the SPS
+    bits.skip(1);       // dependent_slice_segments_enabled_flag
+    HevcPps pps;
+    pps.has_output_flag = bits.flag();
+    pps.num_extra_bits = static_cast<int>(bits.bits(3));
+    return bits.ok() ? std::optional(pps) : std::nullopt;
+}
+
+void for_each_hevc_set(Bytes extradata, const std::function<void(Bytes nal)>& visit) {
     if (nal_length_size(CodecId::hevc, extradata) == 0) {
         for_each_nal(extradata, 0, visit);
-        return found;
+        return;
     }
     // Arrays of units of one type: a byte, the number of units, and each unit after its length.
     constexpr std::size_t kNumArraysAt = 22;
-    if (extradata.size() <= kNumArraysAt) return found;
+    if (extradata.size() <= kNumArraysAt) return;
     auto rest = extradata.subspan(kNumArraysAt + 1);
     for (auto arrays = byte_at(extradata, kNumArraysAt); arrays > 0 && rest.size() >= 3; --arrays) {
         auto units = big_endian(rest.subspan(1, 2));
         rest = rest.subspan(3);
         for (; units > 0 && rest.size() >= 2; --units) {
             const auto length = static_cast<std::size_t>(big_endian(rest.subspan(0, 2)));
-            if (length > rest.size() - 2) return found;
+            if (length > rest.size() - 2) return;
             visit(rest.subspan(2, length));
             rest = rest.subspan(2 + length);
         }
     }
+}
+
+std::optional<HevcSps> first_hevc_sps(Bytes extradata) {
+    std::optional<HevcSps> found;
+    for_each_hevc_set(extradata, [&](Bytes nal) {
+        if (!found) found = parse_hevc_sps(nal);
+    });
     return found;
 }
 
