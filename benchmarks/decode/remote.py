@@ -4,13 +4,15 @@ torchcodec over fsspec, and all of a short one in order beside the local file.
 
 python -m benchmarks.decode.remote [--pairs N] [--output FILE]
 
-The server is that of the tests, in a process of its own on this machine. It waits before each answer.
+The server is that of the tests, in a process of its own on this machine. It waits before each answer. It has the last
+core for itself, as a server has a machine of its own; the reader has the others.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -83,10 +85,11 @@ class Server:
 
 
 @contextmanager
-def serving(path: Path) -> Iterator[Server]:
-    """A server of one clip."""
+def serving(path: Path, core: int) -> Iterator[Server]:
+    """A server of one clip on one core."""
     command = [sys.executable, "-c", _SERVER, str(HELPERS), str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        os.sched_setaffinity(process.pid, {core})
         try:
             yield Server(process)
         finally:
@@ -225,7 +228,8 @@ def table(facts: Mapping[str, str], rows: Sequence[results.Row]) -> str:
             other = figures.get((row.task, row.setting, row.against)) or figures[row.task, "", row.against]
             beside = f"{row.against}: {other.value:.2f} s"
             lines.append(f"| {row.task} | {row.setting} | {ours.value:.2f} s | {beside} | {row.value:.2f}x |")
-    where = f"{facts['cores']} cores of an {facts['cpu']}, which the server shares, {facts['date'][:10]}"
+    cores = "One core" if facts["cores"] == "1" else f"{facts['cores']} cores"
+    where = f"{cores} of an {facts['cpu']} and one for the server, {facts['date'][:10]}"
     sizes = " and ".join(dict.fromkeys(row.input for row in rows))
     return f"{where}: {sizes}; medians of {rows[0].runs} pairs of runs.\n\n" + "\n".join(lines) + "\n"
 
@@ -236,12 +240,14 @@ def main() -> int:
     parser.add_argument("--output", type=Path, default=results.FOLDER / "remote.csv")
     options = parser.parse_args()
     started = time.monotonic()
+    *cores, core_of_server = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, cores or {core_of_server})
     with tempfile.TemporaryDirectory() as folder:
         path = make_clip(Path(folder))
         long, num_frames = make_long(path)
-        with serving(long) as server:
+        with serving(long, core_of_server) as server:
             measured = list(measure(server, long, num_frames, options.pairs))
-        with serving(path) as server:
+        with serving(path, core_of_server) as server:
             measured += measure_in_order(server, path, options.pairs)
     results.write(options.output, environment(time.monotonic() - started), measured)
     for row in measured:
