@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 import operator
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -145,8 +146,8 @@ def _device_word(value: Any) -> Any:
         value = value.type if value.index is None or value.type == "cpu" else f"{value.type}:{value.index}"
     if not isinstance(value, str):
         return value
-    kind, colon, number = value.lower().partition(":")
-    return ("cuda" if kind == "gpu" else kind) + colon + number
+    known = re.fullmatch(r"(auto|cpu|cuda|gpu)(:\d+)?", value.lower())
+    return known[0].replace("gpu", "cuda") if known else value
 
 
 def _checked(name: str, value: Any, kind: type) -> Any:

@@ -101,7 +101,7 @@ def test_what_a_demanded_gpu_cannot_do_is_an_error_that_names_who_demands_it(run
     """)
 
 
-@pytest.mark.parametrize("word", ["gpus", "cuda:", "cuda:x", "cuda:-1", "auto:", "cpu:1"])
+@pytest.mark.parametrize("word", ["gpu:x", "gpus", "cuda:", "cuda:x", "cuda:-1", "auto:", "cpu:0", "cpu:1"])
 def test_another_word_is_refused_with_those_that_are_accepted_and_where_it_is_from(run: Run, word: str) -> None:
     run(f"""
     for error, origin in ((raised(lambda: codec(device={word!r})), False), (raised(lambda: codec({word!r})), True)):
