@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import damaged_clips
 import media
 import numpy as np
 import pytest
 import tricodec
 from compress_data import ALGORITHMS, available, corpus, whole
-from dali_testing import constant_source, decode
+from dali_testing import constant_source, decode, reading_pipeline, sequences_of
 
 CLIPS = [
     "h264_bframes.mp4",
@@ -165,6 +168,92 @@ def test_the_drop_in_decodes_the_same_frames(clip: str) -> None:
         expected = [frame.convert("nv12").to_ndarray() for frame in reader]
     assert len(frames) == len(expected)
     assert all(np.array_equal(frame, other) for frame, other in zip(frames, expected, strict=True))
+
+
+# A container that says something else than its packets, or shows a part of them.
+ODD_CLIPS: dict[str, Callable[[], Path | bytes]] = {
+    "mpeg4_all_key": functools.partial(damaged_clips.all_key, "mpeg4.mp4"),
+    "av1_all_key": functools.partial(damaged_clips.all_key, "av1.mp4"),
+    "vp9_all_key": damaged_clips.all_key_vp9,
+    "av1_chroma_in_headers": damaged_clips.with_chroma_in_headers,
+    "av1_of_other_size": functools.partial(damaged_clips.of_other_size, "av1.mp4"),
+    "vp8_of_other_size": functools.partial(damaged_clips.of_other_size, "vp8.webm"),
+    "av1_shown_in_part": damaged_clips.shown_in_part,
+}
+UNORDERED = [17, 4, 19, 4, 0, 15]
+
+odd_clips = pytest.mark.parametrize("clip", ODD_CLIPS)
+
+
+@pytest.fixture
+def path(clip: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path, made = tmp_path_factory.getbasetemp() / clip, ODD_CLIPS[clip]()
+    path.write_bytes(made if isinstance(made, bytes) else made.read_bytes())
+    return path
+
+
+@functools.cache
+def iterated(path: Path) -> np.ndarray:
+    """All frames as one decoder gives them in their order."""
+    transform = tricodec.Transform()
+    with tricodec.FrameReader(path, device="cpu", num_workers=1) as reader:
+        return np.stack([np.asarray(transform(frame)) for frame in reader])
+
+
+@odd_clips
+def test_the_clips_are_what_they_are_called(clip: str, path: Path) -> None:
+    frames = iterated(path)
+    with tricodec.FrameReader(path, device="cpu") as reader:
+        stated = (reader.width, reader.height)
+        key_frames = reader.key_frames
+        places = {frame.color.chroma_location for frame in reader}
+
+    assert (stated != (64, 64)) == clip.endswith("other_size")
+    assert frames.shape[1:] == (64, 64, 3)
+    assert (len(frames) == damaged_clips.NUM_SHOWN) == clip.endswith("in_part")
+    assert 1 < len(key_frames) < len(frames)
+    assert (len(places) == 2) == clip.endswith("in_headers")
+
+
+@pytest.mark.needs_dali
+@odd_clips
+def test_decode_video_of_dali_gives_the_frames_of_an_iteration(path: Path) -> None:
+    expected = iterated(path)
+
+    (every,), (some,) = decode([path]), decode([path], indices=UNORDERED)
+
+    assert np.array_equal(every.frames, expected)
+    assert np.array_equal(some.frames, expected[UNORDERED])
+
+
+@pytest.mark.needs_dali
+@odd_clips
+def test_read_video_of_dali_gives_the_frames_of_an_iteration(path: Path) -> None:
+    expected = iterated(path)
+
+    pipe = reading_pipeline(
+        batch_size=2, filenames=[str(path)], sequence_length=5, random_shuffle=True, seed=7, enable_frame_num="sequence"
+    )
+    epoch = pipe.reader_meta("reader")["epoch_size"]
+    given = list(itertools.chain.from_iterable(sequences_of(pipe.run()) for _ in range(-(-epoch // 2))))
+
+    assert epoch == len(expected) // 5
+    assert [sequence.more[0][0] for sequence in given[:epoch]] != sorted(s.more[0][0] for s in given[:epoch])
+    for sequence in given:
+        assert np.array_equal(sequence.frames, expected[sequence.more[0]])
+
+
+@pytest.mark.needs_triton
+@odd_clips
+def test_triton_gives_the_frames_of_an_iteration(triton: Any, path: Path) -> None:
+    expected = iterated(path)
+
+    every, some = triton.decode_video(path), triton.decode_video(path, indices=UNORDERED)
+    chunks = joined(triton.stream_video(path, 7))
+
+    assert np.array_equal(every.frames, expected)
+    assert np.array_equal(some.frames, expected[UNORDERED])
+    assert np.array_equal(chunks.frames, expected)
 
 
 # Nearest chroma and the stream's own values: what was decoded can be read back from the tensor, sample by sample.
