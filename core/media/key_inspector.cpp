@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/key_inspector.h"
 
+#include "media/nal_types.h"
 #include "media/stream_info.h"
 #include "media/vp9_frames.h"
 
@@ -14,19 +15,17 @@ Bytes first_picture(CodecId codec, Bytes packet, int length_size) {
 }
 
 bool is_hevc_irap(Bytes slice) {
-    constexpr unsigned kFirstIrap = 16, kLastIrap = 23;
-    const unsigned type = slice.empty() ? 0 : byte_at(slice, 0) >> 1 & 63;
-    return type >= kFirstIrap && type <= kLastIrap;
+    return !slice.empty() && hevc_nal::is_irap(hevc_nal::type_of(slice));
 }
 
 /// picture_coding_type of MPEG-1 and MPEG-2 follows the 10 bits of temporal_reference (6.2.3 of H.262).
 bool is_mpeg_intra(Bytes picture) {
-    return picture.size() > 2 && byte_at(picture, 0) == 0 && (byte_at(picture, 2) >> 3 & 7) == 1;
+    return picture.size() > 2 && byte_at(picture, 0) == kMpegPicture && (byte_at(picture, 2) >> 3 & 7) == 1;
 }
 
 /// vop_coding_type (6.2.5 of ISO 14496-2).
 bool is_mpeg4_intra(Bytes vop) {
-    return vop.size() > 1 && byte_at(vop, 0) == 0xb6 && byte_at(vop, 1) >> 6 == 0;
+    return vop.size() > 1 && byte_at(vop, 0) == kMpeg4Vop && byte_at(vop, 1) >> 6 == 0;
 }
 
 }  // namespace
@@ -70,16 +69,14 @@ bool KeyInspector::is_key(const Packet& packet) {
 }
 
 bool KeyInspector::is_h264_key(Bytes packet) const {
-    constexpr unsigned kIdr = 5, kSei = 6;
     bool recovers_at_once = false;
     unsigned type = 0;
     for (const auto nal : nals_to_picture(packet, length_size_, codec_)) {
         if (nal.empty()) continue;
-        type = byte_at(nal, 0) & 31;
-        recovers_at_once = recovers_at_once || (type == kSei && h264_recovery_frame_count(nal) == 0);
+        type = h264_nal::type_of(nal);
+        recovers_at_once = recovers_at_once || (type == h264_nal::kSei && h264_recovery_frame_count(nal) == 0);
     }
-    const bool has_picture = type >= 1 && type <= kIdr;
-    return type == kIdr || (has_picture && recovers_at_once);
+    return type == h264_nal::kIdr || (h264_nal::is_slice(type) && recovers_at_once);
 }
 
 }  // namespace tricodec

@@ -43,30 +43,24 @@ bool for_each_annexb(Bytes packet, const std::function<void(Bytes)>& visit) {
 }
 
 bool is_picture(CodecId codec, Bytes nal) {
-    // NAL unit types of slices (table 7-1 of H.264 and of HEVC), start codes of pictures (MPEG).
     const unsigned first = byte_at(nal, 0);
     switch (codec) {
         case CodecId::h264:
-            return (first & 31) >= 1 && (first & 31) <= 5;
+            return h264_nal::is_slice(h264_nal::type_of(first));
         case CodecId::hevc:
-            return (first >> 1 & 63) < 32;
+            return hevc_nal::is_slice(hevc_nal::type_of(first));
         case CodecId::mpeg4:
-            return first == 0xb6;
+            return first == kMpeg4Vop;
         default:
-            return first == 0;
+            return first == kMpegPicture;
     }
 }
 
-constexpr unsigned kH264Sei = 6;
-constexpr unsigned kHevcPrefixSei = 39;
-constexpr unsigned kHevcSuffixSei = 40;
-
 /// Bytes of a NAL unit's header if it is one of messages, else 0.
 std::size_t sei_header_bytes(CodecId codec, Bytes nal) {
-    const unsigned first = byte_at(nal, 0);
-    if (codec == CodecId::h264) return (first & 31) == kH264Sei ? 1 : 0;
-    const unsigned type = first >> 1 & 63;
-    return type == kHevcPrefixSei || type == kHevcSuffixSei ? 2 : 0;
+    if (codec == CodecId::h264) return h264_nal::type_of(nal) == h264_nal::kSei ? 1 : 0;
+    const unsigned type = hevc_nal::type_of(nal);
+    return type == hevc_nal::kPrefixSei || type == hevc_nal::kSuffixSei ? hevc_nal::kHeaderBytes : 0;
 }
 
 std::vector<SeiMessage> messages_of(CodecId codec, Bytes access_unit, int length_size) {

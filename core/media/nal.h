@@ -7,15 +7,10 @@
 #include <span>
 #include <vector>
 
+#include "media/nal_types.h"
 #include "tricodec/media/stream_info.h"
 
 namespace tricodec {
-
-using Bytes = std::span<const std::byte>;
-
-[[nodiscard]] inline unsigned byte_at(Bytes bytes, std::size_t i) {
-    return std::to_integer<unsigned>(bytes[i]);
-}
 
 /// Calls `visit` for each NAL unit of a packet, without start code or length. `length_size` 0 means Annex B.
 /// False if the packet cannot be split into NAL units.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "media/ffmpeg.h"
+#include "media/nal_types.h"
 #include "media/packet.h"
 #include "media/sps.h"
 #include "media/stream_info.h"
@@ -13,16 +14,7 @@
 namespace tricodec {
 namespace {
 
-// NAL unit types of H.264 (table 7-1) and HEVC (table 7-1).
-constexpr unsigned kH264Slice = 1, kH264Idr = 5, kH264Sei = 6, kH264Sps = 7, kH264Pps = 8, kH264EndOfSequence = 10,
-                   kH264EndOfStream = 11;
-constexpr unsigned kHevcFirstLeading = 6, kHevcLastLeading = 9, kHevcLastVcl = 31, kHevcFirstIrap = 16,
-                   kHevcIdrWithoutLeading = 20, kHevcLastIrap = 21, kHevcVps = 32, kHevcSps = 33, kHevcPps = 34,
-                   kHevcEndOfSequence = 36, kHevcEndOfStream = 37;
-// Below this type, even ones are sub-layer non-reference pictures.
-constexpr unsigned kHevcLastNonReference = 14;
-// Start codes and picture types of MPEG-2 (6.2.3 of H.262) and of MPEG-4 (6.2.5 of ISO 14496-2).
-constexpr unsigned kMpegPicture = 0x00, kMpeg4Vop = 0xb6, kMpegTypeB = 3, kMpeg4TypeB = 2;
+constexpr unsigned kMpegTypeB = 3, kMpeg4TypeB = 2;
 
 // An MPEG-4 VOP that codes nothing ("N-VOP", a repeated frame) is a few bytes long and may give no frame.
 constexpr std::size_t kSmallestMpeg4Picture = 32;
@@ -95,9 +87,10 @@ void PacketInspector::learn_extradata(Bytes extradata) {
         return;  // avcC's and hvcC's sets are compared when a packet repeats them
     PacketFacts ignored;
     for_each_nal(extradata, 0, [&](Bytes nal) {
-        const unsigned type = codec_ == CodecId::h264 ? byte_at(nal, 0) & 31 : byte_at(nal, 0) >> 1 & 63;
-        const bool is_set = codec_ == CodecId::h264 ? type == kH264Sps || type == kH264Pps
-                                                    : codec_ == CodecId::hevc && type >= kHevcVps && type <= kHevcPps;
+        const unsigned type = codec_ == CodecId::h264 ? h264_nal::type_of(nal) : hevc_nal::type_of(nal);
+        const bool is_set = codec_ == CodecId::h264
+                                ? type == h264_nal::kSps || type == h264_nal::kPps
+                                : codec_ == CodecId::hevc && type >= hevc_nal::kVps && type <= hevc_nal::kPps;
         if (is_set) note_parameter_set(static_cast<int>(type), nal, ignored);
     });
 }
@@ -175,21 +168,21 @@ void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
     bool has_reference = false;
     int recovery = -1;
     const bool split = for_each_nal(packet.data, length_size_, [&](Bytes nal) {
-        const unsigned type = byte_at(nal, 0) & 31;
-        has_idr = has_idr || type == kH264Idr;
-        if (type >= kH264Slice && type <= kH264Idr) {
+        const unsigned type = h264_nal::type_of(nal);
+        has_idr = has_idr || type == h264_nal::kIdr;
+        if (h264_nal::is_slice(type)) {
             has_slice = true;
-            has_reference = has_reference || (byte_at(nal, 0) & 0x60) != 0;  // nal_ref_idc
+            has_reference = has_reference || h264_nal::is_reference(nal);
         }
-        has_sps = has_sps || type == kH264Sps;
-        has_pps = has_pps || type == kH264Pps;
-        if (type == kH264Sps && frames_only_) {
+        has_sps = has_sps || type == h264_nal::kSps;
+        has_pps = has_pps || type == h264_nal::kPps;
+        if (type == h264_nal::kSps && frames_only_) {
             const auto sps = parse_h264_sps(nal);
             frames_only_ = sps && sps->frames_only;
         }
-        if (type == kH264Sei && recovery < 0) recovery = h264_recovery_frame_count(nal);
-        if (type == kH264Sps || type == kH264Pps) note_parameter_set(static_cast<int>(type), nal, facts);
-        if (type == kH264EndOfSequence || type == kH264EndOfStream) facts.uncertain = true;
+        if (type == h264_nal::kSei && recovery < 0) recovery = h264_recovery_frame_count(nal);
+        if (type == h264_nal::kSps || type == h264_nal::kPps) note_parameter_set(static_cast<int>(type), nal, facts);
+        if (type == h264_nal::kEndOfSequence || type == h264_nal::kEndOfStream) facts.uncertain = true;
     });
     // The parser takes more time than all other inspection.
     facts.uncertain = facts.uncertain || !split || !has_slice || (!frames_only_ && is_field(packet));
@@ -208,24 +201,25 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
     bool has_reference = false;
     unsigned sets = 0;
     const bool split = for_each_nal(packet.data, length_size_, [&](Bytes nal) {
-        const unsigned type = byte_at(nal, 0) >> 1 & 63;
-        has_irap = has_irap || (type >= kHevcFirstIrap && type <= kHevcLastIrap);
-        has_closed_idr = has_closed_idr || type == kHevcIdrWithoutLeading;
-        const bool drops = type >= kHevcFirstIrap && type <= kHevcLastIrap && nal.size() > 2 &&
-                           (byte_at(nal, 2) & 0x40) != 0;  // no_output_of_prior_pics_flag
+        const unsigned type = hevc_nal::type_of(nal);
+        const bool is_irap = hevc_nal::is_irap(type) && type <= hevc_nal::kCra;  // decoders skip reserved types
+        has_irap = has_irap || is_irap;
+        has_closed_idr = has_closed_idr || type == hevc_nal::kIdrWithoutLeading;
+        const bool drops = is_irap && nal.size() > hevc_nal::kHeaderBytes &&
+                           (byte_at(nal, hevc_nal::kHeaderBytes) & 0x40) != 0;  // no_output_of_prior_pics_flag
         facts.uncertain = facts.uncertain || (drops && warmed_up_);
-        if (type <= kHevcLastVcl) {
+        if (hevc_nal::is_slice(type)) {
             has_slice = true;
-            has_reference = has_reference || type > kHevcLastNonReference || type % 2 != 0;
-            facts.leading = facts.leading || (type >= kHevcFirstLeading && type <= kHevcLastLeading);
-            const int layer = nal.size() > 1 ? static_cast<int>(byte_at(nal, 1) & 7) - 1 : 0;
+            has_reference = has_reference || !hevc_nal::is_non_reference(type);
+            facts.leading = facts.leading || hevc_nal::is_leading(type);
+            const int layer = nal.size() > 1 ? hevc_nal::temporal_layer(nal) : 0;
             facts.temporal_layer = std::max(facts.temporal_layer, layer);
         }
-        if (type >= kHevcVps && type <= kHevcPps) {
-            sets |= 1u << (type - kHevcVps);
+        if (type >= hevc_nal::kVps && type <= hevc_nal::kPps) {
+            sets |= 1u << (type - hevc_nal::kVps);
             note_parameter_set(static_cast<int>(type), nal, facts);
         }
-        if (type == kHevcEndOfSequence || type == kHevcEndOfStream) facts.uncertain = true;
+        if (type == hevc_nal::kEndOfSequence || type == hevc_nal::kEndOfStream) facts.uncertain = true;
     });
     facts.uncertain = facts.uncertain || !split || !has_slice;
     facts.entry = split && has_irap;
@@ -236,7 +230,7 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
 
 void PacketInspector::note_parameter_set(int type, Bytes nal, PacketFacts& facts) {
     // Sets are told apart by type and the first bytes, which hold the id (and, in an SPS, profile and level).
-    const bool is_h264_sps = codec_ == CodecId::h264 && type == static_cast<int>(kH264Sps);
+    const bool is_h264_sps = codec_ == CodecId::h264 && type == static_cast<int>(h264_nal::kSps);
     const std::size_t id_at = codec_ == CodecId::hevc ? 2 : is_h264_sps ? 4 : 1;
     const unsigned id = nal.size() > id_at ? byte_at(nal, id_at) : 0;
     auto [it, is_new] = parameter_sets_.try_emplace({type, id}, nal.begin(), nal.end());

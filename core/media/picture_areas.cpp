@@ -3,12 +3,11 @@
 
 #include "media/bit_reader.h"
 #include "media/ffmpeg.h"
+#include "media/nal_types.h"
 #include "media/sps.h"
 
 namespace tricodec {
 namespace {
-
-constexpr unsigned kH264Sps = 7, kH264Pps = 8, kHevcSps = 33, kHevcPps = 34;
 
 template <typename Sps>
 PictureArea area_of(const Sps& sps) {
@@ -26,15 +25,13 @@ PictureAreas::PictureAreas(const StreamInfo& stream) : codec_(stream.codec) {
 
 void PictureAreas::learn(Bytes annexb) {
     const bool hevc = codec_ == CodecId::hevc;
-    const std::size_t header_bytes = hevc ? 2 : 1;
+    const std::size_t header_bytes = hevc ? hevc_nal::kHeaderBytes : 1;
     for (const auto nal : nals_to_picture(annexb, 0, codec_)) {
         if (nal.size() <= header_bytes) continue;
-        const unsigned first = byte_at(nal, 0);
-        const unsigned type = hevc ? first >> 1 & 63 : first & 31;
-        const bool base_layer = !hevc || ((first & 1) == 0 && byte_at(nal, 1) >> 3 == 0);
-        if (!base_layer) continue;
-        if (type == (hevc ? kHevcSps : kH264Sps)) learn_sequence(nal);
-        if (type == (hevc ? kHevcPps : kH264Pps)) {
+        const unsigned type = hevc ? hevc_nal::type_of(nal) : h264_nal::type_of(nal);
+        if (hevc && !hevc_nal::is_base_layer(nal)) continue;
+        if (type == (hevc ? hevc_nal::kSps : h264_nal::kSps)) learn_sequence(nal);
+        if (type == (hevc ? hevc_nal::kPps : h264_nal::kPps)) {
             const auto payload = nal_payload(nal.subspan(header_bytes));
             BitReader bits(payload);
             const auto id = bits.exp_golomb();

@@ -4,24 +4,18 @@
 #include <algorithm>
 
 #include "media/bit_reader.h"
+#include "media/nal_types.h"
 #include "media/stream_info.h"
 #include "tricodec/base/rational.h"
 
 namespace tricodec {
 namespace {
 
-constexpr unsigned kH264Slice = 1, kH264Idr = 5, kH264Sps = 7;  // NAL unit types
-constexpr unsigned kHevcFirstLeading = 6, kHevcLastLeading = 9, kHevcFirstIrap = 16, kHevcFirstIdr = 19,
-                   kHevcLastIdr = 20, kHevcLastIrap = 23, kHevcLastVcl = 31, kHevcSps = 33, kHevcPps = 34;
 constexpr std::size_t kHeaderBytes = 32;   // more than the numbers take
 constexpr std::size_t kMostCompared = 32;  // no picture is shown so far from its place
 
 bool is_known(const std::optional<H264Sps>& sps) {
     return sps && sps->frames_only && !sps->separate_planes && sps->order_bits > 0 && sps->frame_num_bits > 0;
-}
-
-unsigned hevc_type(Bytes nal) {
-    return byte_at(nal, 0) >> 1 & 63;
 }
 
 }  // namespace
@@ -40,12 +34,12 @@ PictureOrder::PictureOrder(const StreamInfo& stream) : codec_(stream.codec) {
 
 void PictureOrder::learn_hevc(Bytes nal) {
     if (nal.empty()) return;
-    if (hevc_type(nal) == kHevcSps) {
+    if (hevc_nal::type_of(nal) == hevc_nal::kSps) {
         const auto sps = parse_hevc_sps(nal);
         known_ = known_ && sps && sps->order_bits > 0 && (!hevc_sps_ || sps->order_bits == hevc_sps_->order_bits) &&
                  !sps->separate_planes;
         hevc_sps_ = sps;
-    } else if (hevc_type(nal) == kHevcPps) {
+    } else if (hevc_nal::type_of(nal) == hevc_nal::kPps) {
         const auto pps = parse_hevc_pps(nal);
         known_ = known_ && pps && (!hevc_pps_ || *pps == *hevc_pps_);
         hevc_pps_ = pps;
@@ -55,17 +49,17 @@ void PictureOrder::learn_hevc(Bytes nal) {
 std::optional<PictureOrder::Picture> PictureOrder::h264_picture(Bytes packet) {
     Bytes slice;
     for (const auto nal : nals_to_picture(packet, length_size_, codec_)) {
-        const unsigned type = nal.empty() ? 0 : byte_at(nal, 0) & 31;
-        if (type == kH264Slice || type == kH264Idr) slice = nal;
-        if (type != kH264Sps) continue;
+        const unsigned type = nal.empty() ? 0 : h264_nal::type_of(nal);
+        if (type == h264_nal::kSlice || type == h264_nal::kIdr) slice = nal;
+        if (type != h264_nal::kSps) continue;
         const auto sps = parse_h264_sps(nal);
         known_ = known_ && is_known(sps) && sps->id == h264_sps_->id &&
                  sps->frame_num_bits == h264_sps_->frame_num_bits && sps->order_bits == h264_sps_->order_bits;
     }
     if (!known_ || slice.empty()) return std::nullopt;
     Picture picture;
-    picture.restarts = (byte_at(slice, 0) & 31) == kH264Idr;
-    picture.is_anchor = (byte_at(slice, 0) & 0x60) != 0;  // nal_ref_idc
+    picture.restarts = h264_nal::type_of(slice) == h264_nal::kIdr;
+    picture.is_anchor = h264_nal::is_reference(slice);
     const auto payload = nal_payload(slice.subspan(1, std::min(slice.size() - 1, kHeaderBytes)));
     BitReader bits(payload);
     for (int i = 0; i < 3; ++i) (void)bits.exp_golomb();  // the first block, the type and the parameter set
@@ -77,26 +71,22 @@ std::optional<PictureOrder::Picture> PictureOrder::h264_picture(Bytes packet) {
 }
 
 std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
-    constexpr std::size_t kNalHeaderBytes = 2;
     Bytes slice;
     for (const auto nal : nals_to_picture(packet, length_size_, codec_)) {
-        if (nal.size() <= kNalHeaderBytes) continue;
+        if (nal.size() <= hevc_nal::kHeaderBytes) continue;
         learn_hevc(nal);
-        if (hevc_type(nal) <= kHevcLastVcl) slice = nal;
+        if (hevc_nal::is_slice(hevc_nal::type_of(nal))) slice = nal;
     }
     if (!known_ || !hevc_sps_ || !hevc_pps_ || slice.empty()) return std::nullopt;
-    const unsigned type = hevc_type(slice);
-    const unsigned layer = (byte_at(slice, 0) & 1) << 5 | byte_at(slice, 1) >> 3;
-    if (layer != 0) return std::nullopt;
-    const bool is_irap = type >= kHevcFirstIrap && type <= kHevcLastIrap;
-    const bool is_idr = type == kHevcFirstIdr || type == kHevcLastIdr;
-    const bool is_leading = type >= kHevcFirstLeading && type <= kHevcLastLeading;
-    const bool is_for_its_layer_alone = type < kHevcFirstIrap && type % 2 == 0;  // no reference of its sub-layer
+    if (!hevc_nal::is_base_layer(slice)) return std::nullopt;
+    const unsigned type = hevc_nal::type_of(slice);
+    const bool is_irap = hevc_nal::is_irap(type);
     Picture picture;
-    picture.restarts = is_irap && type <= kHevcLastIdr;  // IDR and broken links
-    picture.is_anchor = (byte_at(slice, 1) & 7) == 1 && !is_leading && !is_for_its_layer_alone;
-    const auto payload =
-        nal_payload(slice.subspan(kNalHeaderBytes, std::min(slice.size() - kNalHeaderBytes, kHeaderBytes)));
+    picture.restarts = is_irap && type <= hevc_nal::kIdrWithoutLeading;  // IDR and broken links
+    picture.is_anchor =
+        hevc_nal::temporal_layer(slice) == 0 && !hevc_nal::is_leading(type) && !hevc_nal::is_non_reference(type);
+    const auto payload = nal_payload(
+        slice.subspan(hevc_nal::kHeaderBytes, std::min(slice.size() - hevc_nal::kHeaderBytes, kHeaderBytes)));
     BitReader bits(payload);
     if (!bits.flag()) return std::nullopt;  // not the first slice: that one is lost
     if (is_irap) bits.skip(1);              // no_output_of_prior_pics_flag
@@ -104,7 +94,7 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     bits.skip(hevc_pps_->num_extra_bits);
     (void)bits.exp_golomb();  // the type
     if (hevc_pps_->has_output_flag) bits.skip(1);
-    if (!is_idr) picture.low = bits.bits(hevc_sps_->order_bits);
+    if (!hevc_nal::is_idr(type)) picture.low = bits.bits(hevc_sps_->order_bits);
     picture.whole = bits.ok();
     return picture;
 }

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "media/bit_reader.h"
+#include "media/nal_types.h"
 
 namespace tricodec {
 namespace {
 
-constexpr unsigned kH264Sps = 7, kHevcSps = 33;  // NAL unit types
 constexpr int kExtendedSar = 255;
 constexpr int kLargestSide = 1 << 16;
 
@@ -182,7 +182,7 @@ void skip_profile(BitReader& bits, int num_sub_layers) {
 }  // namespace
 
 std::optional<H264Sps> parse_h264_sps(Bytes nal) {
-    if (nal.size() < 4 || (byte_at(nal, 0) & 31) != kH264Sps) return std::nullopt;
+    if (nal.size() < 4 || h264_nal::type_of(nal) != h264_nal::kSps) return std::nullopt;
     const auto payload = nal_payload(nal.subspan(1));
     BitReader bits(payload);
     H264Sps sps;
@@ -221,7 +221,7 @@ std::optional<H264Sps> only_h264_sps(Bytes extradata) {
         std::optional<H264Sps> found;
         int count = 0;
         for_each_nal(extradata, 0, [&](Bytes nal) {
-            if ((byte_at(nal, 0) & 31) != kH264Sps) return;
+            if (h264_nal::type_of(nal) != h264_nal::kSps) return;
             ++count;
             found = parse_h264_sps(nal);
         });
@@ -233,9 +233,8 @@ std::optional<H264Sps> only_h264_sps(Bytes extradata) {
 }
 
 std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
-    constexpr std::size_t kHeaderBytes = 2;
-    if (nal.size() <= kHeaderBytes || (byte_at(nal, 0) >> 1 & 63) != kHevcSps) return std::nullopt;
-    const auto payload = nal_payload(nal.subspan(kHeaderBytes));
+    if (nal.size() <= hevc_nal::kHeaderBytes || hevc_nal::type_of(nal) != hevc_nal::kSps) return std::nullopt;
+    const auto payload = nal_payload(nal.subspan(hevc_nal::kHeaderBytes));
     BitReader bits(payload);
     bits.skip(4);  // id of the VPS
     const int num_sub_layers = static_cast<int>(bits.bits(3));
@@ -282,9 +281,8 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
 }
 
 std::optional<HevcPps> parse_hevc_pps(Bytes nal) {
-    constexpr std::size_t kHeaderBytes = 2;
-    if (nal.size() <= kHeaderBytes) return std::nullopt;
-    const auto payload = nal_payload(nal.subspan(kHeaderBytes));
+    if (nal.size() <= hevc_nal::kHeaderBytes) return std::nullopt;
+    const auto payload = nal_payload(nal.subspan(hevc_nal::kHeaderBytes));
     BitReader bits(payload);
     bits.exp_golomb();  // its id
     bits.exp_golomb();  // id of the SPS

@@ -9,6 +9,7 @@
 
 #include "media/bit_reader.h"
 #include "media/nal.h"
+#include "media/nal_types.h"
 
 namespace tricodec::nvdec {
 namespace {
@@ -40,12 +41,8 @@ char h264_type(const CUVIDPICPARAMS& picture) {
     return kTypes[bits.exp_golomb() % 5];
 }
 
-unsigned hevc_nal_type(unsigned char header) {
-    return header >> 1 & 0x3fu;
-}
-
-constexpr bool is_irap(unsigned nal_type) {
-    return nal_type >= 16 && nal_type <= 23;
+bool is_hevc_irap(std::span<const unsigned char> slice) {
+    return hevc_nal::is_irap(hevc_nal::type_of(unsigned{slice[0]}));
 }
 
 char hevc_type(const CUVIDPICPARAMS& picture) {
@@ -53,9 +50,9 @@ char hevc_type(const CUVIDPICPARAMS& picture) {
     if (slice.size() < 3) return '?';
     const auto fields = first_fields(slice.subspan(2));
     BitReader bits(fields);
-    if (!bits.flag()) return '?';                        // first_slice_segment_in_pic_flag
-    if (is_irap(hevc_nal_type(slice[0]))) bits.skip(1);  // no_output_of_prior_pics_flag
-    (void)bits.exp_golomb();                             // slice_pic_parameter_set_id
+    if (!bits.flag()) return '?';           // first_slice_segment_in_pic_flag
+    if (is_hevc_irap(slice)) bits.skip(1);  // no_output_of_prior_pics_flag
+    (void)bits.exp_golomb();                // slice_pic_parameter_set_id
     bits.skip(picture.CodecSpecific.hevc.num_extra_slice_header_bits);
     constexpr char kTypes[] = {'B', 'P', 'I'};
     const unsigned type = bits.exp_golomb();
@@ -71,7 +68,7 @@ std::optional<unsigned> picture_parameter_set(const CUVIDPICPARAMS& picture, cud
     const auto fields = first_fields(slice.subspan(hevc ? 2 : 1));
     BitReader bits(fields);
     if (hevc) {
-        bits.skip(is_irap(hevc_nal_type(slice[0])) ? 2 : 1);  // first_slice_segment_in_pic_flag, no_output_of_prior_...
+        bits.skip(is_hevc_irap(slice) ? 2 : 1);  // first_slice_segment_in_pic_flag, no_output_of_prior_...
     } else {
         (void)bits.exp_golomb();  // first_mb_in_slice
         (void)bits.exp_golomb();  // slice_type
@@ -83,8 +80,7 @@ bool is_random_access_point(const CUVIDPICPARAMS& picture, cudaVideoCodec codec)
     if (codec != cudaVideoCodec_H264 && codec != cudaVideoCodec_HEVC) return picture.intra_pic_flag != 0;
     const auto slice = first_slice(picture);
     if (slice.empty()) return false;
-    constexpr unsigned kIdrSlice = 5;
-    return codec == cudaVideoCodec_H264 ? (slice[0] & 0x1fu) == kIdrSlice : is_irap(hevc_nal_type(slice[0]));
+    return codec == cudaVideoCodec_H264 ? h264_nal::type_of(unsigned{slice[0]}) == h264_nal::kIdr : is_hevc_irap(slice);
 }
 
 char picture_type(const CUVIDPICPARAMS& picture, cudaVideoCodec codec) {
