@@ -124,7 +124,6 @@ using HostFunction = void (*)(void*);
     X(copy_to_host_async, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, std::size_t, StreamHandle))               \
     X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, std::size_t, StreamHandle))       \
     X(copy_2d_async, "cuMemcpy2DAsync_v2", (const Copy2D*, StreamHandle))                                          \
-    X(set_bytes_async, "cuMemsetD8Async", (DevicePointer, unsigned char, std::size_t, StreamHandle))               \
     X(pointer_get_attribute, "cuPointerGetAttribute", (void*, PointerAttribute, DevicePointer))                    \
     X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                  \
     X(stream_destroy, "cuStreamDestroy_v2", (StreamHandle))                                                        \

@@ -95,12 +95,6 @@ void DeviceQueue::fetch_bytes(void* to, const void* from, std::size_t size_bytes
                 "copying sizes from the GPU");
 }
 
-void DeviceQueue::clear_bytes(void* at, std::size_t size_bytes) const {
-    if (size_bytes == 0) return;
-    cuda::check(cuda::api().set_bytes_async(reinterpret_cast<cuda::DevicePointer>(at), 0, size_bytes, handle()),
-                "clearing statuses");
-}
-
 cuda::Event DeviceQueue::record() const {
     return cuda::Event::record(*context_, stream_);
 }
@@ -114,13 +108,12 @@ void DeviceQueue::wait_for(const cuda::Event& event) const {
     }
 }
 
-void DeviceQueue::gather(const std::vector<GatherCopy>& copies) {
-    if (copies.empty()) return;
+void DeviceQueue::gather(const GatherCopy* copies, std::size_t count) {
+    if (count == 0) return;
     const auto function = kernels().find(context_, "tricodec_gather");
-    const GatherCopy* list = upload(copies);
-    void* arguments[] = {&list};
-    cuda::check(cuda::api().launch_kernel(function, static_cast<unsigned>(copies.size()), 1, 1, kThreads, 1, 1, 0,
-                                          handle(), arguments, nullptr),
+    void* arguments[] = {&copies};
+    cuda::check(cuda::api().launch_kernel(function, static_cast<unsigned>(count), 1, 1, kThreads, 1, 1, 0, handle(),
+                                          arguments, nullptr),
                 "copying chunks");
 }
 

@@ -49,7 +49,7 @@ public:
         const std::size_t size = count * sizeof(T);
         return {reinterpret_cast<T*>(pinned(size)), reinterpret_cast<T*>(allocate(size)), count};
     }
-    /// Queue the copy to the GPU, the copy to the host, and zeros for the array on the GPU.
+    /// Queue the copy to the GPU, and the copy to the host.
     template <class T>
     void send(const Staged<T>& staged) {
         send_bytes(staged.device, staged.host, staged.count * sizeof(T));
@@ -57,10 +57,6 @@ public:
     template <class T>
     void fetch(const Staged<T>& staged) {
         fetch_bytes(staged.host, staged.device, staged.count * sizeof(T));
-    }
-    template <class T>
-    void clear(const Staged<T>& staged) {
-        clear_bytes(staged.device, staged.count * sizeof(T));
     }
 
     /// A copy of host values in device memory.
@@ -86,7 +82,11 @@ public:
     void wait() const { wait_for(record()); }
 
     /// Queues all copies in one launch.
-    void gather(const std::vector<GatherCopy>& copies);
+    void gather(const std::vector<GatherCopy>& copies) {
+        if (!copies.empty()) gather(upload(copies), copies.size());
+    }
+    /// The same with a list in device memory.
+    void gather(const GatherCopy* copies, std::size_t count);
 
     /// The bytes of the GPU's memory that a batch may use if it wants `wanted`, at least `least`: the idle memory of
     /// the pool, or a part of the free memory.
@@ -98,7 +98,6 @@ private:
     [[nodiscard]] std::byte* pinned(std::size_t size_bytes);
     void send_bytes(void* to, const void* from, std::size_t size_bytes) const;
     void fetch_bytes(void* to, const void* from, std::size_t size_bytes) const;
-    void clear_bytes(void* at, std::size_t size_bytes) const;
 
     std::shared_ptr<cuda::Context> context_;
     StreamView stream_;

@@ -37,8 +37,13 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
     const std::size_t element = size_of(options.element_type);
     const std::size_t alignment = chunk_alignment(options);
     const Compression algorithm = options.algorithm;
+    const auto step_of = [&](ByteView input) {
+        return native ? engine.options().chunk_bytes : std::max<std::size_t>(1, input.size());
+    };
+    std::size_t total = 0;
+    for (const ByteView input : inputs) total += ceil_div(input.size(), step_of(input));
     std::vector<Chunk> chunks;
-    chunks.reserve(inputs.size());
+    chunks.reserve(total);
     std::vector<GatherCopy> staged;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const ByteView input = inputs[i];
@@ -50,7 +55,7 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
                    " with data_type \"" + std::string(to_typestr(options.element_type)) + "\" needs a multiple of " +
                    std::to_string(element) + "; choose a data_type that fits");
         }
-        const std::size_t step = native ? engine.options().chunk_bytes : std::max<std::size_t>(1, input.size());
+        const std::size_t step = step_of(input);
         const std::size_t largest = std::min(step, input.size());
         if (largest > functions.largest_chunk) {
             refuse("chunks of " + std::to_string(largest) + " bytes; " + std::string(to_string(algorithm)) + " takes " +
@@ -75,7 +80,7 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
 }
 
 /// Reads the sizes, which must have arrived.
-void take_sizes(const ChunkResults& results, std::size_t slot, std::span<std::uint64_t> sizes) {
+void take_sizes(const ChunkTable& results, std::size_t slot, std::span<std::uint64_t> sizes) {
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         check_status(results.status(i), "compressing a chunk on the GPU");
         TRICODEC_INVARIANT(results.size(i) <= slot);
@@ -127,7 +132,7 @@ CompressJob::CompressJob(std::shared_ptr<const GpuEngine> engine, std::span<cons
         const std::span<Chunk> batch(chunks_.data() + first, std::min(step, chunks_.size() - first));
         const std::span<std::uint64_t> sizes(sizes_.data() + first, batch.size());
         const std::size_t mark = queue_.mark();
-        const ChunkResults results = compress_batch(functions, batch, largest);
+        const ChunkTable results = compress_batch(functions, batch, largest);
         queue_.wait_for(queue_.record());
         take_sizes(results, slot_, sizes);
         compact(batch, sizes, mark, queue_);
@@ -135,7 +140,7 @@ CompressJob::CompressJob(std::shared_ptr<const GpuEngine> engine, std::span<cons
 }
 
 /// Queues the compression to slots, and the copy of sizes and statuses to the host. Sets the place of each result.
-ChunkResults CompressJob::compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest) {
+ChunkTable CompressJob::compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest) {
     const std::size_t temp = engine_->compress_scratch(batch.size(), largest);
     std::byte* slots = queue_.allocate(batch.size() * slot_);
     std::byte* scratch = queue_.allocate(temp);
@@ -145,15 +150,14 @@ ChunkResults CompressJob::compress_batch(const BatchApi& functions, std::span<Ch
         table.set(i, batch[i].from, batch[i].size, batch[i].to, slot_);
     }
     table.send();
-    ChunkResults results(batch.size(), queue_);
     const cuda::GpuTime time(context_, Stage::compress, static_cast<std::int64_t>(input_sizes_.size()),
                              queue_.stream());
-    check_status(functions.compress(table.inputs(), table.input_sizes(), largest, batch.size(), scratch, temp,
-                                    table.outputs(), results.device_sizes(), functions.compress_options,
-                                    results.device_statuses(), queue_.handle()),
-                 "compressing on the GPU");
-    results.fetch();
-    return results;
+    check_status(
+        functions.compress(table.inputs(), table.input_sizes(), largest, batch.size(), scratch, temp, table.outputs(),
+                           table.device_sizes(), functions.compress_options, table.device_statuses(), queue_.handle()),
+        "compressing on the GPU");
+    table.fetch();
+    return table;
 }
 
 void CompressJob::finish(const BatchPlacer& place) {
@@ -187,6 +191,7 @@ void CompressJob::assemble(const BatchPlacer& place) {
     totals.reserve(input_sizes_.size());
     items_.reserve(input_sizes_.size());
     std::size_t all_heads = 0;
+    std::size_t num_copies = chunks_.size();
     for (std::size_t i = 0, next = 0; i < input_sizes_.size(); ++i) {
         Item item{next, 0, 0};
         std::size_t data = 0;
@@ -199,22 +204,23 @@ void CompressJob::assemble(const BatchPlacer& place) {
                           : item.num_chunks == 0 ? empty_stream_.size()
                                                  : engine_->prefix_bytes();
         all_heads += align_up(item.head_bytes, kAlignment);
+        num_copies += item.head_bytes > 0 ? 1 : 0;
         totals.push_back(item.head_bytes + data);
         items_.push_back(item);
     }
     const std::vector<MutableBytes> places = place(totals);
     TRICODEC_INVARIANT(places.size() == items_.size());
 
-    const Staged<std::byte> heads = queue_.stage<std::byte>(all_heads);
-    std::vector<GatherCopy> copies;
-    copies.reserve(chunks_.size() + items_.size());
-    std::size_t head_at = 0;
+    // The list of copies, then the heads: one piece of memory and one copy to the GPU.
+    std::size_t head_at = num_copies * sizeof(GatherCopy);
+    const Staged<std::byte> staged = queue_.stage<std::byte>(head_at + all_heads);
+    auto* copy = reinterpret_cast<GatherCopy*>(staged.host);
     for (std::size_t i = 0; i < items_.size(); ++i) {
         const auto& [first, count, head_bytes] = items_[i];
         std::byte* to = places[i].data();
         if (head_bytes > 0) {
-            write_head_of(i, heads.host + head_at);
-            copies.push_back({address(heads.device + head_at), address(to), head_bytes, 0});
+            write_head_of(i, staged.host + head_at);
+            *copy++ = {address(staged.device + head_at), address(to), head_bytes, 0};
             head_at += align_up(head_bytes, kAlignment);
             to += head_bytes;
         }
@@ -222,12 +228,12 @@ void CompressJob::assemble(const BatchPlacer& place) {
         for (std::size_t c = first; c < first + count; ++c) {
             const std::size_t end = at + sizes_[c];
             const std::size_t zeros = c + 1 == first + count ? 0 : align_up(end, alignment) - end;
-            copies.push_back({address(chunks_[c].to), address(to + at), sizes_[c], zeros});
+            *copy++ = {address(chunks_[c].to), address(to + at), sizes_[c], zeros};
             at = end + zeros;
         }
     }
-    queue_.send(heads);
-    queue_.gather(copies);
+    queue_.send(staged);
+    queue_.gather(reinterpret_cast<const GatherCopy*>(staged.device), num_copies);
 }
 
 std::unique_ptr<PendingCompression> GpuEngine::start_compress(std::span<const Job> jobs, const Execution& on) const {

@@ -246,24 +246,22 @@ void DecompressJob::decompress_group(const ChunkOptions& options, std::span<cons
     }
 }
 
-ChunkResults DecompressJob::decompress_batch(const BatchApi& functions, std::span<const Chunk> batch,
-                                             std::size_t temp) {
+ChunkTable DecompressJob::decompress_batch(const BatchApi& functions, std::span<const Chunk> batch, std::size_t temp) {
     ChunkTable table(batch.size(), queue_);
     for (std::size_t i = 0; i < batch.size(); ++i) {
         table.set(i, batch[i].from, batch[i].size, batch[i].to, batch[i].room);
     }
     table.send();
-    ChunkResults results(batch.size(), queue_);
     const std::size_t mark = queue_.mark();
     std::byte* scratch = queue_.allocate(temp);
     const cuda::GpuTime time(context_, Stage::decompress, static_cast<std::int64_t>(num_streams_), queue_.stream());
-    check_status(functions.decompress(table.inputs(), table.input_sizes(), table.rooms(), results.device_sizes(),
+    check_status(functions.decompress(table.inputs(), table.input_sizes(), table.rooms(), table.device_sizes(),
                                       batch.size(), scratch, temp, table.outputs(), functions.decompress_options,
-                                      results.device_statuses(), queue_.handle()),
+                                      table.device_statuses(), queue_.handle()),
                  "decompressing on the GPU");
-    results.fetch();
+    table.fetch();
     queue_.release_from(mark);  // the scratch memory of the next batch is used after this one's in stream order
-    return results;
+    return table;
 }
 
 void DecompressJob::finish() {

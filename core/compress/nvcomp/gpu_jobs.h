@@ -2,6 +2,7 @@
 /// Calls on a GPU in two halves: what is queued, and what is done when the GPU has reported sizes and statuses.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,11 +28,17 @@ struct Chunk {
     std::size_t room = 0;
 };
 
-/// The place of each chunk and of its result: four arrays, one after the other.
+/// The place of each chunk and of its result, and the size and status that the GPU reports. All of it is one piece of
+/// memory, because each piece costs calls of the driver.
 class ChunkTable {
 public:
     ChunkTable(std::size_t count, DeviceQueue& queue)
-        : count_(count), queue_(queue), words_(queue.stage<std::size_t>(4 * count)) {}
+        : count_(count),
+          queue_(&queue),
+          words_(queue.stage<std::size_t>(4 * count + count + (count + 1) / 2)),
+          results_{words_.host + 4 * count, words_.device + 4 * count, words_.count - 4 * count} {
+        std::fill_n(results_.host, results_.count, 0);
+    }
 
     void set(std::size_t index, const std::byte* input, std::size_t input_size, std::byte* output, std::size_t room) {
         words_.host[index] = reinterpret_cast<std::size_t>(input);
@@ -39,40 +46,27 @@ public:
         words_.host[2 * count_ + index] = reinterpret_cast<std::size_t>(output);
         words_.host[3 * count_ + index] = room;
     }
-    void send() { queue_.send(words_); }
+    void send() { queue_->send(words_); }
 
     [[nodiscard]] const void* const* inputs() const { return reinterpret_cast<const void* const*>(words_.device); }
     [[nodiscard]] const std::size_t* input_sizes() const { return words_.device + count_; }
     [[nodiscard]] void* const* outputs() const { return reinterpret_cast<void* const*>(words_.device + 2 * count_); }
     [[nodiscard]] const std::size_t* rooms() const { return words_.device + 3 * count_; }
+    [[nodiscard]] std::size_t* device_sizes() const { return results_.device; }
+    [[nodiscard]] Status* device_statuses() const { return reinterpret_cast<Status*>(results_.device + count_); }
 
-private:
-    std::size_t count_;
-    DeviceQueue& queue_;
-    Staged<std::size_t> words_;
-};
-
-/// Sizes and statuses of the chunks' results.
-class ChunkResults {
-public:
-    ChunkResults(std::size_t count, DeviceQueue& queue)
-        : count_(count), queue_(&queue), words_(queue.stage<std::size_t>(count + (count + 1) / 2)) {
-        queue.clear(words_);
-    }
-
-    [[nodiscard]] std::size_t* device_sizes() const { return words_.device; }
-    [[nodiscard]] Status* device_statuses() const { return reinterpret_cast<Status*>(words_.device + count_); }
-    /// Starts the copy to the host. The functions below are valid when it is done.
-    void fetch() { queue_->fetch(words_); }
-    [[nodiscard]] std::size_t size(std::size_t index) const { return words_.host[index]; }
+    /// Starts the copy of sizes and statuses to the host. The functions below are valid when it is done.
+    void fetch() { queue_->fetch(results_); }
+    [[nodiscard]] std::size_t size(std::size_t index) const { return results_.host[index]; }
     [[nodiscard]] Status status(std::size_t index) const {
-        return reinterpret_cast<const Status*>(words_.host + count_)[index];
+        return reinterpret_cast<const Status*>(results_.host + count_)[index];
     }
 
 private:
     std::size_t count_;
     DeviceQueue* queue_;
     Staged<std::size_t> words_;
+    Staged<std::size_t> results_;  // the end of it
 };
 
 /// A stream to decompress. Its header is checked.
@@ -99,7 +93,7 @@ private:
         std::size_t num_chunks = 0;
         std::size_t head_bytes = 0;
     };
-    [[nodiscard]] ChunkResults compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest);
+    [[nodiscard]] ChunkTable compress_batch(const BatchApi& functions, std::span<Chunk> batch, std::size_t largest);
     void write_head_of(std::size_t item, std::byte* to) const;
     void assemble(const BatchPlacer& place);
 
@@ -112,7 +106,7 @@ private:
     std::vector<std::byte> empty_stream_;  // the raw stream of an empty input, if there is one
     std::vector<std::uint64_t> sizes_;     // of the compressed chunks
     std::size_t slot_ = 0;
-    std::optional<ChunkResults> results_;  // not read yet
+    std::optional<ChunkTable> results_;  // not read yet
     cuda::Event ready_;
 };
 
@@ -126,11 +120,11 @@ public:
 private:
     struct Batch {
         std::vector<Chunk> chunks;
-        ChunkResults results;
+        ChunkTable results;
     };
     void decompress_group(const ChunkOptions& options, std::span<const Chunk> chunks);
-    [[nodiscard]] ChunkResults decompress_batch(const BatchApi& functions, std::span<const Chunk> batch,
-                                                std::size_t temp);
+    [[nodiscard]] ChunkTable decompress_batch(const BatchApi& functions, std::span<const Chunk> batch,
+                                              std::size_t temp);
 
     std::shared_ptr<const GpuEngine> engine_;
     std::shared_ptr<cuda::Context> context_;
