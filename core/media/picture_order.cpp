@@ -11,8 +11,9 @@
 namespace tricodec {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 32;   // more than the numbers take
-constexpr std::size_t kMostCompared = 32;  // no picture is shown so far from its place
+constexpr std::size_t kHeaderBytes = 32;       // more than the numbers take
+constexpr std::size_t kMostHeaderBytes = 256;  // with many weights and references of an H.264 slice
+constexpr std::size_t kMostCompared = 32;      // no picture is shown so far from its place
 
 bool is_known(const std::optional<H264Sps>& sps) {
     return sps && sps->frames_only && !sps->separate_planes && sps->order_bits > 0 && sps->frame_num_bits > 0;
@@ -26,6 +27,7 @@ PictureOrder::PictureOrder(const StreamInfo& stream) : codec_(stream.codec) {
     if (codec_ == CodecId::h264) {
         h264_sps_ = only_h264_sps(extradata);
         known_ = is_known(h264_sps_);
+        if (known_) marks_.learn(extradata);
     } else if (codec_ == CodecId::hevc) {
         known_ = true;
         for_each_hevc_set(extradata, [this](Bytes nal) { learn_hevc(nal); });
@@ -51,22 +53,32 @@ std::optional<PictureOrder::Picture> PictureOrder::h264_picture(Bytes packet) {
     for (const auto nal : nals_to_picture(packet, length_size_, codec_)) {
         const unsigned type = nal.empty() ? 0 : h264_nal::type_of(nal);
         if (type == h264_nal::kSlice || type == h264_nal::kIdr) slice = nal;
+        if (type == h264_nal::kPps) marks_.learn_pps(nal);
         if (type != h264_nal::kSps) continue;
         const auto sps = parse_h264_sps(nal);
         known_ = known_ && is_known(sps) && sps->id == h264_sps_->id &&
                  sps->frame_num_bits == h264_sps_->frame_num_bits && sps->order_bits == h264_sps_->order_bits;
     }
     if (!known_ || slice.empty()) return std::nullopt;
+    auto picture = h264_slice(slice, kHeaderBytes);
+    if (!picture.references && slice.size() > kHeaderBytes) picture = h264_slice(slice, kMostHeaderBytes);
+    return picture;
+}
+
+PictureOrder::Picture PictureOrder::h264_slice(Bytes slice, std::size_t num_bytes) const {
     Picture picture;
     picture.restarts = h264_nal::type_of(slice) == h264_nal::kIdr;
     picture.is_anchor = h264_nal::is_reference(slice);
-    const auto payload = nal_payload(slice.subspan(1, std::min(slice.size() - 1, kHeaderBytes)));
+    const auto payload = nal_payload(slice.subspan(1, std::min(slice.size() - 1, num_bytes)));
     BitReader bits(payload);
-    for (int i = 0; i < 3; ++i) (void)bits.exp_golomb();  // the first block, the type and the parameter set
+    (void)bits.exp_golomb();  // the first block
+    const auto type = bits.exp_golomb();
+    const auto pps = bits.exp_golomb();
     picture.frame_num = bits.bits(h264_sps_->frame_num_bits);
     if (picture.restarts) (void)bits.exp_golomb();  // idr_pic_id
     picture.low = bits.bits(h264_sps_->order_bits);
     picture.whole = bits.ok();
+    picture.references = marks_.read(bits, *h264_sps_, type, pps, picture.restarts, picture.is_anchor);
     return picture;
 }
 
@@ -99,9 +111,11 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     return picture;
 }
 
-bool PictureOrder::add(const Packet& packet) {
+bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
+    const auto number = num_added_++;
     if (!known_) return true;
     const auto picture = codec_ == CodecId::h264 ? h264_picture(packet.data) : hevc_picture(packet.data);
+    if (!picture || !picture->references) marks_.lose();
     if (!picture) return true;
     if (!picture->whole) return false;
     if (picture->restarts) {
@@ -118,6 +132,11 @@ bool PictureOrder::add(const Packet& packet) {
     if (const auto frame_num = picture->frame_num) {
         const auto steps = (*frame_num - frame_num_.value_or(*frame_num)) & ((1U << h264_sps_->frame_num_bits) - 1);
         follows = h264_sps_->allows_gaps || steps <= 1;
+        if (picture->references && !h264_sps_->allows_gaps) {
+            follows = marks_.add({number, *frame_num, place, picture->restarts, picture->is_anchor, is_open_entry},
+                                 *picture->references, *h264_sps_) &&
+                      follows;
+        }
     }
     if (picture->is_anchor) {
         frame_num_ = picture->frame_num;

@@ -6,21 +6,25 @@
 #include <optional>
 #include <utility>
 
+#include "media/reference_marks.h"
 #include "media/sps.h"
 #include "tricodec/media/packet.h"
 
 namespace tricodec {
 
 /// Whether the numbers in the slices of H.264 and HEVC fit the packets' order and times. No decoder reports a damaged
-/// one, and it changes which frames come out, and when.
+/// one, and it changes which frames come out, and when. Of H.264 also whether references fit, see ReferenceMarks.
 ///
 /// Of H.264 with whole frames, one parameter set and pic_order_cnt_type 0; of HEVC with parameter sets that agree. Of
 /// other streams it knows nothing.
 class PictureOrder {
 public:
     explicit PictureOrder(const StreamInfo& stream);
-    /// Of all packets in their order. False if its picture contradicts those before it.
-    [[nodiscard]] bool add(const Packet& packet);
+    /// Of all packets in their order, from the first or from a key frame on. `is_open_entry` counts after the first.
+    /// False if its picture contradicts those before it.
+    [[nodiscard]] bool add(const Packet& packet, bool is_open_entry);
+    /// Open entries, by how many packets came before, from which decoding gives other pictures. Note [Open entries]
+    [[nodiscard]] const std::vector<std::int64_t>& false_entries() const noexcept { return marks_.false_entries(); }
 
 private:
     struct Picture {
@@ -28,10 +32,12 @@ private:
         bool restarts = false;   ///< the numbers begin again
         bool is_anchor = false;  ///< numbers of later pictures continue from it
         std::optional<std::uint32_t> frame_num{};
-        std::int64_t low = 0;  ///< pic_order_cnt_lsb
+        std::int64_t low = 0;                        ///< pic_order_cnt_lsb
+        std::optional<H264References> references{};  ///< where they are known
     };
     /// Nothing where nothing is known.
     [[nodiscard]] std::optional<Picture> h264_picture(Bytes packet);
+    [[nodiscard]] Picture h264_slice(Bytes slice, std::size_t num_bytes) const;
     [[nodiscard]] std::optional<Picture> hevc_picture(Bytes packet);
     void learn_hevc(Bytes nal);
 
@@ -39,6 +45,8 @@ private:
     int length_size_ = 0;
     bool known_ = false;
     std::optional<H264Sps> h264_sps_;
+    ReferenceMarks marks_;
+    std::int64_t num_added_ = 0;
     std::optional<HevcSps> hevc_sps_;
     std::optional<HevcPps> hevc_pps_;
     // Of the last anchor; 8.2.1 of H.264, 8.3.1 of HEVC.

@@ -206,7 +206,7 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
     }
     sps.frame_num_bits = range_bits(bits);
     read_picture_order(bits, sps);
-    sps.num_kept_frames = frame_count(bits.exp_golomb());  // for reference
+    sps.num_reference_frames = sps.num_kept_frames = frame_count(bits.exp_golomb());
     sps.allows_gaps = bits.flag();
     read_size(bits, sps);
     if (bits.flag()) read_vui(bits, sps);

@@ -36,9 +36,10 @@ struct H264Sps {
     int primaries = 2;
     int transfer = 2;
     int matrix = 2;
-    int chroma_location = 0;      ///< chroma_sample_loc_type_top_field
-    int num_reorder_frames = -1;  ///< -1 where the stream does not restrict itself
-    int num_kept_frames = 0;      ///< that a decoder keeps at a time, for reference or for their turn
+    int chroma_location = 0;       ///< chroma_sample_loc_type_top_field
+    int num_reorder_frames = -1;   ///< -1 where the stream does not restrict itself
+    int num_reference_frames = 0;  ///< max_num_ref_frames
+    int num_kept_frames = 0;       ///< that a decoder keeps at a time, for reference or for their turn
 };
 
 /// Reads an SPS NAL unit, its header byte included. Nothing if it is damaged or of an unknown kind.

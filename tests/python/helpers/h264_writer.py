@@ -30,6 +30,11 @@ class Picture:
         reference: whether others may refer to it.
         long_term: keeps the picture as the long-term picture of that number.
         shows_long_term: a skipped picture repeats the long-term picture of that number.
+        shows: a skipped picture repeats the one of which frame_num is so much lower.
+        num_active: how many pictures its list has.
+        shows_second: it repeats the second of them instead.
+        forgets: pictures of which frame_num is so much lower are no references any more.
+        recovers: it is an open key frame, if it is not an IDR picture.
     """
 
     frame_num: int = 0
@@ -41,6 +46,11 @@ class Picture:
     reference: bool = True
     long_term: int | None = None
     shows_long_term: int | None = None
+    shows: int = 0
+    num_active: int = 1
+    shows_second: bool = False
+    forgets: Sequence[int] = ()
+    recovers: bool = False
 
 
 @dataclasses.dataclass
@@ -97,21 +107,27 @@ class H264Stream(PcmStream):
         if self.redundant:
             header.ue(picture.redundant)
         if slice_type == _P:
-            header.u(1, 0).u(1, picture.shows_long_term is not None)
+            header.u(1, picture.num_active > 1).ue(*[picture.num_active - 1] * (picture.num_active > 1))
+            header.u(1, picture.shows_long_term is not None or picture.shows > 0)
             if picture.shows_long_term is not None:
                 header.ue(2, picture.shows_long_term, 3)
+            elif picture.shows > 0:
+                header.ue(0, picture.shows - 1, 3)
         if picture.idr:
             header.u(1, 0).u(1, picture.long_term is not None)
         elif picture.reference:
-            header.u(1, picture.long_term is not None)
+            commands = [number for each in picture.forgets for number in (1, each - 1)]
             if picture.long_term is not None:  # so many long-term pictures, this one among them
-                header.ue(4, picture.long_term + 1, 6, picture.long_term, 0)
+                commands += [4, picture.long_term + 1, 6, picture.long_term]
+            header.u(1, bool(commands)).ue(*commands, *[0] * bool(commands))
         return header.se(0).ue(1)
 
     def write(self, planes: Planes, picture: Picture) -> None:
         """Writes a frame, or its lines of one parity as a field."""
         lines = [plane[picture.field == "bottom" :: 2] for plane in planes] if picture.field else planes
         pairs = self.mbaff and not picture.field
+        if picture.recovers:  # a recovery point at once, exact
+            self._unit(Bits().u(24, 0x0601C4).trailing(), 0, 6)
         total = self.across * self.down // (2 if pairs or picture.field else 1)
         for addresses in map(list, picture.slices or [range(total)]):
             bits = self._header(addresses[0], _I, picture)
@@ -130,7 +146,13 @@ class H264Stream(PcmStream):
     def skip(self, picture: Picture) -> None:
         """Writes a picture without residuals and motion: it repeats the first picture of its list."""
         total = self.across * self.down // (2 if picture.field else 1)
-        self._unit(self._header(0, _P, picture).ue(total).trailing(), 2, 1)
+        bits = self._header(0, _P, picture)
+        if picture.shows_second:  # of two
+            for _ in range(total):
+                bits.ue(0, 0).u(1, 0).se(0, 0).ue(0)  # no skipped block, its kind, the reference, motion, residuals
+        else:
+            bits.ue(total)
+        self._unit(bits.trailing(), 2, 1)
 
 
 def small(count: int) -> bytes:

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import bitstreams
 import media
 import pytest
 import tricodec
+from h264_writer import H264Stream, Picture
 
 
 def units(packet: bytes) -> list[bytes]:
@@ -125,3 +128,83 @@ def test_packets_without_a_flag_give_the_same_keys() -> None:
         frames = [frame for packet in packets for frame in decoder.decode(packet)] + decoder.flush()
 
     assert [frame.key for frame in frames] == expected
+
+
+OLDER, KEY = 1, 2
+"""Frames before an open key frame repeat the first one; those after it repeat the key frame, if they are undamaged."""
+
+
+def after_open_key_frame(path: Path, *pictures: Picture) -> Path:
+    """An IDR picture, one that repeats it, an open key frame, and pictures that show another one."""
+    stream = H264Stream(64, 64, num_ref_frames=4)
+    stream.write(stream.noise(), Picture(idr=True))
+    stream.skip(Picture(frame_num=OLDER, poc=2 * OLDER))
+    stream.write(stream.noise(), Picture(frame_num=KEY, poc=2 * KEY, recovers=True))
+    for number, picture in enumerate(pictures, KEY + 1):
+        stream.skip(dataclasses.replace(picture, frame_num=number, poc=2 * number))
+    path.with_suffix(".264").write_bytes(stream.data)
+    media.ffmpeg("-r 25 -i", path.with_suffix(".264"), "-c copy", path)
+    return path
+
+
+def every_way(path: Path, index: str, num_workers: int) -> list[list[str]]:
+    with tricodec.FrameReader(path, device="cpu", index=index, num_workers=num_workers) as reader:
+        ways = [[frame.md5() for frame in reader]]
+    ways.append([])
+    for number in range(len(ways[0])):
+        with tricodec.FrameReader(path, device="cpu", index=index, num_workers=num_workers) as reader:
+            ways[1].append(reader[number].md5())
+    return ways
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("index", ["packets", "container"])
+@pytest.mark.parametrize(
+    ("damage", "pictures"),
+    [
+        ("forgets the key frame", [Picture(forgets=[1]), Picture(num_active=2, shows_second=True), Picture()]),
+        ("names an older picture", [Picture(), Picture(shows=3), Picture()]),
+    ],
+)
+def test_decoding_does_not_begin_at_an_open_key_frame_if_a_later_frame_shows_an_older_one(
+    damage: str, pictures: list[Picture], index: str, num_workers: int, tmp_path: Path
+) -> None:
+    path = after_open_key_frame(tmp_path / "damaged.mp4", *pictures)
+    ways = every_way(path, index, num_workers)
+
+    older, key = ways[0][OLDER], ways[0][KEY]
+    assert older != key, damage
+    assert ways == [[older, older, key, key, older, older]] * 2
+    with tricodec.FrameReader(path, device="cpu") as reader:
+        assert reader.key_frames == [0]
+
+
+@pytest.mark.parametrize("index", ["packets", "container"])
+def test_a_command_to_forget_a_picture_that_is_not_kept_is_damage_from_wherever_decoding_begins(
+    index: str, tmp_path: Path
+) -> None:
+    path = after_open_key_frame(tmp_path / "damaged.mp4", Picture(forgets=[2, 2]), Picture())
+
+    for wanted in ([0, 1, 2, 3, 4], [4]):
+        with tricodec.FrameReader(path, device="cpu", index=index) as reader:
+            list(reader.frames(wanted))
+            whole = reader.num_damaged_packets if index == "packets" or len(wanted) > 1 else 1
+
+            assert whole == 1, wanted
+
+
+@pytest.mark.parametrize("index", ["packets", "container"])
+def test_open_key_frames_of_undamaged_streams_stay_where_decoding_begins(index: str, tmp_path: Path) -> None:
+    streams = {
+        "forgets what is older": [Picture(forgets=[2, 3]), Picture(), Picture(forgets=[1])],
+        "lets it slide": [Picture()] * 4,
+        "has ends of lists that it does not use": [Picture(forgets=[3]), Picture(num_active=3)],
+    }
+    for name, pictures in streams.items():
+        path = after_open_key_frame(tmp_path / f"{name.replace(' ', '_')}.mp4", *pictures)
+        one, other = every_way(path, index, 2)
+        with tricodec.FrameReader(path, device="cpu", index=index) as reader:
+            assert reader.key_frames == [0, KEY], name
+            assert reader.num_damaged_packets == 0, name
+        assert one == other, name
+        assert one[KEY:] == [one[KEY]] * (len(one) - KEY), name
