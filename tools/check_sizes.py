@@ -14,10 +14,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "core": (("core",), 51_300, 430),
-    "core/image/cuda": (("core/image/cuda",), 4_600, 22),
+    "core/image/cuda": (("core/image/cuda",), 4_100, 22),
     "bindings": (("python/bindings",), 9_700, 60),
     "python": (("python/tricodec", "python/PyNvVideoCodec"), 38_300, 258),
-    "plugin": (("plugin",), 6_700, 52),
+    "plugin": (("plugin",), 6_500, 49),
     "triton_backend": (("triton_backend",), 5_900, 47),
     "tests": (("tests",), 71_000, 438),
     "results": (("benchmarks/results",), 6_000, 29),
