@@ -77,6 +77,23 @@ def test_streams_of_the_gpu_and_of_the_cpu_are_the_same(run: Run, kind: str) -> 
     """)
 
 
+@pytest.mark.parametrize("count", [1, 128])
+def test_an_encode_copies_three_times_and_launches_one_kernel_of_ours(run: Run, count: int) -> None:
+    run(f"""
+    codec = gpu()
+    arrays = [tricodec.compress.as_array(part).cuda() for part in np.split(walk, 4 * {count})[:{count}]]
+    def encode():
+        return codec.encode(arrays)[0].__cuda_array_interface__
+
+    encode()
+    before = len(logged_calls())
+    encode()
+    calls = [call[0] for call in logged_calls()[before:]]
+
+    assert {{name: calls.count(name) for name in set(calls)}} == {{"copy": 3, "launch": 1, "record": 4}}, calls
+    """)
+
+
 def test_page_locked_memory_is_given_out_again_only_when_its_work_is_done(run: Run) -> None:
     run("""
     codec = gpu()

@@ -229,11 +229,6 @@ EXPORT Result cuMemcpy2DAsync_v2(const struct Copy2D* copy, void* stream) {
   note("copy", (uintptr_t)stream, copy->width * copy->height);
   return 0;
 }
-EXPORT Result cuMemsetD8Async(Pointer to, unsigned char value, size_t size, void* stream) {
-  (void)stream;
-  memset((void*)to, value, size);
-  return 0;
-}
 EXPORT Result cuPointerGetAttribute(void* value, int attribute, Pointer pointer) {
   Result result = 1;
   take();
