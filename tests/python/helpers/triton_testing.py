@@ -34,6 +34,22 @@ LONG_REQUEST: dict[str, Any] = {"size": (224, 224), "stride": 16}
 """Options with which long_video() takes seconds of decoding and gives a small answer."""
 
 
+def joined(chunks: list[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
+    """The answers of one video, one after the other."""
+    frames = np.concatenate([chunk.frames for chunk in chunks])
+    pts = np.concatenate([chunk.pts_seconds for chunk in chunks])
+    return tricodec.DecodedVideo(frames, pts, chunks[-1].num_damaged_packets)
+
+
+def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
+    """Fails unless the frames, their times and the number of damaged packets are equal."""
+    assert actual.frames.dtype == expected.frames.dtype
+    assert actual.frames.shape == expected.frames.shape
+    assert actual.frames.tobytes() == expected.frames.tobytes()
+    np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
+    assert actual.num_damaged_packets == expected.num_damaged_packets
+
+
 def infer(
     url: str, tensors: dict[str, Any], outputs: list[str] | None = None, *, model: str = "video_decode"
 ) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from media import REPOSITORY, generated
 from triton_testing import (
     LONG_REQUEST,
     NO_MEDIA,
+    assert_same,
     cpu_seconds,
     infer,
     long_video,
@@ -43,13 +44,6 @@ def server() -> Iterator[Any]:
 
 def clip(name: str = "h264_bframes.mp4") -> bytes:
     return generated(name).read_bytes()
-
-
-def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
-    assert actual.frames.dtype == expected.frames.dtype
-    assert actual.frames.shape == expected.frames.shape
-    assert actual.frames.tobytes() == expected.frames.tobytes()
-    np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
 
 
 def test_a_request_of_no_frames_gives_none(plain_client: Any) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import REPOSITORY, generated
-from triton_testing import NO_MEDIA, metric, settled, variants, wait_until, workers
+from triton_testing import NO_MEDIA, assert_same, joined, metric, settled, variants, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
 
@@ -57,20 +57,6 @@ def client(server: Any) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def whole() -> tricodec.DecodedVideo:
     return tricodec.decode_video(generated(CLIP), device="cpu")
-
-
-def joined(chunks: list[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
-    frames = np.concatenate([chunk.frames for chunk in chunks])
-    pts = np.concatenate([chunk.pts_seconds for chunk in chunks])
-    return tricodec.DecodedVideo(frames, pts, chunks[-1].num_damaged_packets)
-
-
-def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
-    assert actual.frames.dtype == expected.frames.dtype
-    assert actual.frames.shape == expected.frames.shape
-    assert actual.frames.tobytes() == expected.frames.tobytes()
-    np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
-    assert actual.num_damaged_packets == expected.num_damaged_packets
 
 
 def sessions_ended(server: Any, model: str, reason: str) -> float:

@@ -17,7 +17,18 @@ import pytest
 import tricodec
 from media import ffmpeg, generated
 from patience import least_seconds
-from triton_testing import NO_MEDIA, metric, running, settled, stop_worker, variants, wait_until, workers
+from triton_testing import (
+    NO_MEDIA,
+    assert_same,
+    joined,
+    metric,
+    running,
+    settled,
+    stop_worker,
+    variants,
+    wait_until,
+    workers,
+)
 
 pytestmark = pytest.mark.needs_triton
 
@@ -103,20 +114,6 @@ def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("long") / "long.mp4"
     ffmpeg("-stream_loop 399 -i", generated("h264_bframes.mp4"), "-c copy", path)
     return path
-
-
-def joined(chunks: list[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
-    frames = np.concatenate([chunk.frames for chunk in chunks])
-    pts = np.concatenate([chunk.pts_seconds for chunk in chunks])
-    return tricodec.DecodedVideo(frames, pts, chunks[-1].num_damaged_packets)
-
-
-def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) -> None:
-    assert actual.frames.dtype == expected.frames.dtype
-    assert actual.frames.shape == expected.frames.shape
-    assert actual.frames.tobytes() == expected.frames.tobytes()
-    np.testing.assert_array_equal(actual.pts_seconds, expected.pts_seconds)
-    assert actual.num_damaged_packets == expected.num_damaged_packets
 
 
 @pytest.mark.parametrize("model", ["video_stream", "inline"])
