@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks import goals
 from benchmarks.results import Row
 from benchmarks.serve.goals import goals_of
+from benchmarks.serve.names import BENCH, EMPTY, IN_PROCESS, SHARED_MEMORY
 
 
 def speeds(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
@@ -34,5 +35,23 @@ def speeds(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
         "ratios: they are medians over pairs of neighboring runs, with quartiles. The load average was "
         f"{facts['load_average']}. On a machine that other programs use, too, a way with more processes gets more "
         "time.\n\n"
-        f"{''.join(lines)}\n{goals.counted(goals_of(rows))}.\n"
+        f"{''.join(lines)}\n{goals.counted(goals_of(rows))}.{_limits(rows)}\n"
     )
+
+
+def _limits(rows: Sequence[Row]) -> str:
+    """What Triton leaves of the speed in process, and what the server has of that."""
+    ratios = {
+        (row.input, row.contender): row.value
+        for row in rows
+        if (row.task, row.against, row.setting) == ("speed", IN_PROCESS, BENCH) and row.value is not None
+    }
+    parts = [
+        f"{request} {limit:.2f}, of which the server through shared memory has "
+        f"{ratios[request, SHARED_MEMORY] / limit:.2f}"
+        for (request, contender), limit in ratios.items()
+        if contender == EMPTY and (request, SHARED_MEMORY) in ratios
+    ]
+    if not parts:
+        return ""
+    return f" A request to a model without work, after decoding in process, leaves of the speed: {'; '.join(parts)}."

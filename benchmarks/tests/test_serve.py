@@ -95,6 +95,16 @@ def test_a_table_has_a_line_for_each_way_and_its_bytes() -> None:
     assert "The load average was 2.1. On a machine" in text
 
 
+def test_a_table_says_what_a_request_without_work_leaves_of_the_speed() -> None:
+    request = ways.Request("frames", {"count": 4, "size": (32, 32)})
+    cells = run.Cells(request)
+    Steady({names.IN_PROCESS: 100, names.SHARED_MEMORY: 72, names.GRPC: 50, names.EMPTY: 80}).round(request, cells, 0)
+
+    text = speeds(FACTS, cells.rows())
+
+    assert "leaves of the speed: frames 0.80, of which the server through shared memory has 0.90." in text
+
+
 def test_a_relay_passes_bytes_on_and_counts_both_directions() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import queue
 import threading
 import time
@@ -17,6 +18,10 @@ _Queued = tuple[Work, Callable[[Any], None]]
 
 _RECENT_SECONDS = 0.05
 """A client that got an answer so recently is about to ask again: the tasks of others leave it its cores."""
+
+
+_MOST_FILES = 4
+"""Of clients, that a worker is known to have mapped: those of its last tasks."""
 
 
 class Pool:
@@ -39,8 +44,12 @@ class Pool:
         """
         self._slots = slots
         self._threads_per_task = threads_per_task
-        num_queues = 1 if shared_queue else len(slots)
-        self._queues: list[queue.SimpleQueue[_Queued | None]] = [queue.SimpleQueue() for _ in range(num_queues)]
+        self._shared_queue = shared_queue
+        self._queues: list[queue.SimpleQueue[_Queued | None]] = [queue.SimpleQueue() for _ in slots]
+        self._waiting: collections.deque[_Queued] = collections.deque()  # before all slots
+        self._idle: list[int] = []  # numbers of slots without a task, the latest at the end
+        self._files: list[collections.deque[Any]] = [collections.deque(maxlen=_MOST_FILES) for _ in slots]
+        self._closed = False
         self._changed = threading.Condition()
         self._pending = 0
         self._pending_before = 0  # when the last task began
@@ -49,10 +58,8 @@ class Pool:
         self._error: Exception | None = None
         # A slot's child process is tied to the life of the thread that starts it, so a slot keeps its thread.
         self._threads = [
-            threading.Thread(
-                target=self._work, args=(slot, self._queues[number % num_queues], number < num_open), daemon=True
-            )
-            for number, slot in enumerate(slots)
+            threading.Thread(target=self._work, args=(number, number < num_open), daemon=True)
+            for number in range(len(slots))
         ]
         for thread in self._threads:
             thread.start()
@@ -72,7 +79,23 @@ class Pool:
         """
         with self._changed:
             self._pending += 1
+            if self._shared_queue:
+                if not self._idle:
+                    self._waiting.append((work, done))
+                    return
+                slot = self._free_slot(work.file)
         self._queues[slot].put((work, done))
+
+    def _free_slot(self, file: Any) -> int:
+        """Takes a slot that has this file of a client mapped, else the one that is idle longest.
+
+        To map it costs some percent of decoding into it. A task without a file goes to the slot that worked last.
+        """
+        if file is None:
+            return self._idle.pop()
+        chosen = next((number for number in self._idle if file in self._files[number]), self._idle[0])
+        self._idle.remove(chosen)
+        return chosen
 
     @property
     def num_waiting(self) -> int:
@@ -87,12 +110,26 @@ class Pool:
 
     def close(self) -> None:
         """Finishes what is queued and ends all slots."""
-        for number in range(len(self._threads)):
-            self._queues[number % len(self._queues)].put(None)
+        with self._changed:
+            self._closed = True
+            for number in self._idle if self._shared_queue else range(len(self._threads)):
+                self._queues[number].put(None)
         for thread in self._threads:
             thread.join()
 
-    def _work(self, slot: Slot, waiting: queue.SimpleQueue[_Queued | None], opens_now: bool) -> None:
+    def _next(self, number: int) -> _Queued | None:
+        """The next task of a slot, when there is one; None at the end."""
+        if self._shared_queue:
+            with self._changed:
+                if self._waiting:
+                    return self._waiting.popleft()
+                if self._closed:
+                    return None
+                self._idle.append(number)
+        return self._queues[number].get()
+
+    def _work(self, number: int, opens_now: bool) -> None:
+        slot = self._slots[number]
         if opens_now:
             try:
                 slot.open()
@@ -105,7 +142,9 @@ class Pool:
                 self._opened += 1
                 self._changed.notify_all()
         try:
-            while (queued := waiting.get()) is not None:
+            while (queued := self._next(number)) is not None:
+                if (file := queued[0].file) is not None and file not in self._files[number]:
+                    self._files[number].append(file)
                 self._run(slot, *queued)
                 del queued  # its bytes
         finally:

@@ -88,6 +88,11 @@ class Work:
     give: Callable[[Outcome], Failure | Suspended | None] | None = None
     keeps_state: bool = False
 
+    @property
+    def file(self) -> Any:
+        """The client's file that the outcome goes to, which a worker keeps mapped; None without one."""
+        return getattr(self.task, "frames_file", None)
+
 
 def describe(task: Task) -> dict[str, Any]:
     """A task as JSON values, for a worker."""

@@ -19,7 +19,7 @@ import pytest
 import tricodec
 from media import generated
 from namespaces import UNSHARE, need_namespaces
-from triton_testing import infer, variants, videos
+from triton_testing import infer, variants, videos, workers
 
 pytestmark = pytest.mark.needs_triton
 
@@ -33,7 +33,11 @@ NUM_BYTES = 5 * 40 * 60 * 3
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from tricodec.serve import Server
 
-    models = {"processes": {"workers": "1"}, "threads": {"isolation": "none", "workers": "1"}}
+    models = {
+        "processes": {"workers": "1"},
+        "threads": {"isolation": "none", "workers": "1"},
+        "several": {"workers": "4"},
+    }
     folder = variants(tmp_path_factory.mktemp("models"), **models)
     with Server(folder, models=None) as started:
         yield started
@@ -116,6 +120,27 @@ def test_memory_is_used_again_when_no_array_of_it_is_left(server: Any) -> None:
         del kept
         assert address(client.decode_video(clip(), size=(200, 300), count=7).frames) == place
     np.testing.assert_array_equal(second, expected(size=(200, 300), start=10))
+
+
+@pytest.mark.parametrize("num_kept", [0, 1])
+def test_the_worker_that_has_a_file_mapped_writes_to_it_again(server: Any, num_kept: int) -> None:
+    from tricodec.client import Client
+
+    def mapped(pid: int) -> set[str]:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+        return {line.split("memfd:")[1] for line in maps.splitlines() if "memfd:tricodec-client-" in line}
+
+    before = {pid: mapped(pid) for pid in workers(server.pid, "several")}
+    kept: list[Any] = []
+    with Client(server.grpc_url, model="several", shared_memory=True) as client:
+        for _ in range(8):
+            frames = client.decode_video(clip(), count=5, size=(40, 60)).frames
+            kept = [*kept, frames][-num_kept:] if num_kept else []
+            del frames
+
+        files = [mapped(pid) - before[pid] for pid in before]
+
+    assert sorted(map(len, files)) == [0] * (3 - num_kept) + [1] * (1 + num_kept)
 
 
 def test_frames_that_a_forked_child_has_stay_as_they_are(server: Any) -> None:
