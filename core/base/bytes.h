@@ -24,9 +24,10 @@ void store(std::byte* to, T value) noexcept {
     std::memcpy(to, &value, sizeof value);
 }
 
+/// The next multiple of `to`, a power of two: a division takes 10 ns, and a batch has a thousand chunks.
 template <class T>
 [[nodiscard]] constexpr T align_up(T value, std::type_identity_t<T> to) noexcept {
-    return (value + to - 1) / to * to;
+    return (value + to - 1) & ~(to - 1);
 }
 
 [[nodiscard]] constexpr std::uint64_t ceil_div(std::uint64_t value, std::uint64_t by) noexcept {
