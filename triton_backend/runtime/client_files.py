@@ -16,6 +16,7 @@ import mmap
 import os
 import re
 import stat
+import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ _FIXED_DATA = _FIXED_SIZE | fcntl.F_SEAL_WRITE
 _NAME = re.compile(r"[0-9a-f]{32}")
 _MOST_BYTES = 256
 _MOST_KEPT_BYTES = 256 << 20
+REST_SECONDS = 1.0  # after so long without a request a worker forgets the files of clients
 
 
 class ClientFile(NamedTuple):
@@ -118,8 +120,8 @@ def _may_read(user: int, file: os.stat_result) -> bool:
     return bool(user == os.geteuid() or is_owner or file.st_mode & stat.S_IROTH)
 
 
-class _KeptFiles:
-    """Files of the last requests of a worker, the latest at the end.
+class _KeptFiles(threading.local):
+    """Files of the last requests of a worker, a process or a thread, the latest at the end.
 
     To map 44 MB again takes a tenth of the time of decoding them.
     """
@@ -141,12 +143,12 @@ _kept = _KeptFiles()
 
 
 def keep_files() -> None:
-    """Lets files stay mapped in this process, which works on one request at a time."""
+    """Lets files stay mapped for this thread, which works on one request at a time."""
     _kept.most_bytes = _MOST_KEPT_BYTES
 
 
 def forget_files() -> None:
-    """Unmaps the files, so that clients that are gone leave no memory behind."""
+    """Unmaps the files of this thread, so that clients that are gone leave no memory behind."""
     _kept.files.clear()
 
 

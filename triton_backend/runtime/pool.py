@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tricodec.triton_backend.runtime.client_files import REST_SECONDS
 from tricodec.triton_backend.runtime.settings import num_cores
 from tricodec.triton_backend.runtime.slots import Slot
 from tricodec.triton_backend.runtime.task import Work
@@ -20,8 +22,7 @@ _RECENT_SECONDS = 0.05
 """A client that got an answer so recently is about to ask again: the tasks of others leave it its cores."""
 
 
-_MOST_FILES = 4
-"""Of clients, that a worker is known to have mapped: those of its last tasks."""
+_MOST_FILES = 4  # of clients, that a worker is known to have mapped
 
 
 class Pool:
@@ -49,8 +50,7 @@ class Pool:
         self._waiting: collections.deque[_Queued] = collections.deque()  # before all slots
         self._idle: list[int] = []  # numbers of slots without a task, the latest at the end
         self._files: list[collections.deque[Any]] = [collections.deque(maxlen=_MOST_FILES) for _ in slots]
-        self._closed = False
-        self._changed = threading.Condition()
+        self._closed, self._changed = False, threading.Condition()
         self._pending = 0
         self._pending_before = 0  # when the last task began
         self._last_end = 0.0  # of a task
@@ -126,6 +126,9 @@ class Pool:
                 if self._closed:
                     return None
                 self._idle.append(number)
+        with contextlib.suppress(queue.Empty):
+            return self._queues[number].get(timeout=REST_SECONDS)
+        self._slots[number].rest()
         return self._queues[number].get()
 
     def _work(self, number: int, opens_now: bool) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import tricodec
 from tricodec.triton_backend.runtime import channel
 from tricodec.triton_backend.runtime.block import Block
-from tricodec.triton_backend.runtime.client_files import ClientVideo
+from tricodec.triton_backend.runtime.client_files import ClientVideo, forget_files, keep_files
 from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
@@ -54,6 +54,7 @@ class InlineSlot:
     def open(self) -> None:
         """Sets the limits of this process."""
         tricodec.set_limits(**self._settings.limits)
+        keep_files()
 
     def work(self, work: Work, num_threads: int) -> Any:
         """The task's outcome, or its last part, or a Failure; never raises because of what a request contains.
@@ -85,6 +86,10 @@ class InlineSlot:
 
     def recover(self) -> None:
         """Nothing is held."""
+
+    def rest(self) -> None:
+        """Unmaps files of clients; called after a while without a task."""
+        forget_files()
 
     def close(self) -> None:
         """Nothing is held."""
@@ -148,6 +153,9 @@ class ProcessSlot:
         if self._ran_out:
             self._ran_out = False
             self._restart("memory")
+
+    def rest(self) -> None:
+        """The child does that itself."""
 
     def close(self) -> None:
         """Ends the child."""

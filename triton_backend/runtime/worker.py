@@ -18,7 +18,7 @@ from typing import Any
 
 import tricodec
 from tricodec.triton_backend.runtime import channel
-from tricodec.triton_backend.runtime.client_files import ClientFile, ClientVideo, forget_files, keep_files
+from tricodec.triton_backend.runtime.client_files import REST_SECONDS, ClientFile, ClientVideo, forget_files, keep_files
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.frame_files import FrameFile, FrameFiles
 from tricodec.triton_backend.runtime.settings import Settings
@@ -27,8 +27,6 @@ from tricodec.triton_backend.runtime.task import described_task, marked
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
-_IDLE_SECONDS = 1.0
-"""After so long without a request the files of clients are unmapped."""
 _MOST_UNREAD = 2
 """Parts of an outcome that wait for the stub: one is made while it reads the one before."""
 
@@ -48,7 +46,7 @@ def run_worker(connection: socket.socket, parent: int, settings: Settings) -> No
         files = FrameFiles()
         keep_files()
         while True:
-            if not select.select([connection], [], [], _IDLE_SECONDS)[0]:
+            if not select.select([connection], [], [], REST_SECONDS)[0]:
                 forget_files()
             _serve_one(connection, settings, files)
 

@@ -10,6 +10,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 import tricodec
 from media import generated
 from namespaces import UNSHARE, need_namespaces
-from triton_testing import infer, variants, videos, workers
+from triton_testing import infer, stubs, variants, videos, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
 
@@ -122,13 +123,15 @@ def test_memory_is_used_again_when_no_array_of_it_is_left(server: Any) -> None:
     np.testing.assert_array_equal(second, expected(size=(200, 300), start=10))
 
 
+def mapped(pid: int) -> set[str]:
+    """The files of clients that a process has mapped."""
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    return {line.split("memfd:")[1] for line in maps.splitlines() if "memfd:tricodec-client-" in line}
+
+
 @pytest.mark.parametrize("num_kept", [0, 1])
 def test_the_worker_that_has_a_file_mapped_writes_to_it_again(server: Any, num_kept: int) -> None:
     from tricodec.client import Client
-
-    def mapped(pid: int) -> set[str]:
-        maps = Path(f"/proc/{pid}/maps").read_text()
-        return {line.split("memfd:")[1] for line in maps.splitlines() if "memfd:tricodec-client-" in line}
 
     before = {pid: mapped(pid) for pid in workers(server.pid, "several")}
     kept: list[Any] = []
@@ -137,10 +140,26 @@ def test_the_worker_that_has_a_file_mapped_writes_to_it_again(server: Any, num_k
             frames = client.decode_video(clip(), count=5, size=(40, 60)).frames
             kept = [*kept, frames][-num_kept:] if num_kept else []
             del frames
+            time.sleep(0.05)  # the worker is free a moment after its answer
 
         files = [mapped(pid) - before[pid] for pid in before]
 
     assert sorted(map(len, files)) == [0] * (3 - num_kept) + [1] * (1 + num_kept)
+
+
+def test_a_file_stays_mapped_for_the_next_request_and_no_longer_than_a_while(server: Any, model: str) -> None:
+    from tricodec.client import Client
+
+    (pid,) = workers(server.pid, model) or stubs(server.pid, model)
+    with Client(server.grpc_url, model=model, shared_memory=True) as client:
+        client.decode_video(clip(), count=5, size=(40, 60))
+
+        assert mapped(pid)
+        wait_until(lambda: not mapped(pid), "the file is not mapped any more")
+        assert (
+            client.decode_video(clip(), count=5, size=(40, 60)).frames.tobytes()
+            == np.asarray(expected(count=5, size=(40, 60))).tobytes()
+        )
 
 
 def test_frames_that_a_forked_child_has_stay_as_they_are(server: Any) -> None:
