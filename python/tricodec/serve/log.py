@@ -18,6 +18,7 @@ _NO_GPU = re.compile(
 )
 _FAILED = re.compile(r"failed to load '([^']+)' version \d+: \w+(?: \w+)?: (.*?)\"?$", re.MULTILINE)
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
+_WRONG_GPU = re.compile(r"unsupported gpu id (\d+)")
 _FOLLOW_SECONDS = 0.2
 
 
@@ -44,7 +45,10 @@ def reasons(path: Path) -> list[str]:
         for model, reason in _FAILED.findall(_read_end(path)):
             missing = _MISSING_MODULE.search(reason)
             remedy = f"; install the package that has {missing[1]} for the models" if missing else ""
-            found.setdefault(model, f"model {model} did not load: {_one_line(reason)}{remedy}")
+            cause = _one_line(reason)
+            if (gpu := _WRONG_GPU.search(reason)) is not None:
+                cause = f"Triton has no GPU {gpu[1]}; name one that nvidia-smi lists, or leave out --gpus"
+            found.setdefault(model, f"model {model} did not load: {cause}{remedy}")
     return list(found.values())
 
 

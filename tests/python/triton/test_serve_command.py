@@ -49,6 +49,10 @@ def test_a_port_that_is_taken_is_one_line(capsys: Any) -> None:
         ("--host no.such.host.invalid", "cannot listen on 'no.such.host.invalid'"),
         ("--tls-cert server.pem", "a key (--tls-key) is missing"),
         ("--tls-cert /nowhere/a.pem --tls-key /nowhere/a.key", "no file /nowhere/a.pem for TLS (cert)"),
+        (
+            "--gpus 99 --model video_decode --http-port 0 --grpc-port 0 --metrics-port 0",
+            "Triton has no GPU 99; name one that nvidia-smi lists, or leave out --gpus",
+        ),
         ("--tritonserver /nowhere", "no tritonserver at /nowhere (given)"),
         ("--watch https://a", "expected the server's HTTP address"),
         ("--perf-data x --model compress", "--perf-data needs a model with media files"),
