@@ -40,8 +40,11 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
     const auto step_of = [&](ByteView input) {
         return native ? engine.options().chunk_bytes : std::max<std::size_t>(1, input.size());
     };
+    const auto count_of = [](std::size_t size, std::size_t step) -> std::size_t {
+        return size > step ? ceil_div(size, step) : size > 0 ? 1 : 0;  // a thousand small arrays need no division
+    };
     std::size_t total = 0;
-    for (const ByteView input : inputs) total += ceil_div(input.size(), step_of(input));
+    for (const ByteView input : inputs) total += count_of(input.size(), step_of(input));
     std::vector<Chunk> chunks;
     chunks.reserve(total);
     std::vector<GatherCopy> staged;
@@ -61,8 +64,9 @@ std::vector<Chunk> cut(const GpuEngine& engine, std::span<const ByteView> inputs
             refuse("chunks of " + std::to_string(largest) + " bytes; " + std::string(to_string(algorithm)) + " takes " +
                    std::to_string(functions.largest_chunk) + " at most on a GPU : code=18.");
         }
-        const std::size_t count = ceil_div(input.size(), step);
-        const bool aligned = address(input.data()) % alignment == 0 && (count <= 1 || step % alignment == 0);
+        const std::size_t count = count_of(input.size(), step);
+        const auto places = address(input.data()) | (count <= 1 ? 0 : step);
+        const bool aligned = (places & (alignment - 1)) == 0;
         const std::size_t pitch = align_up(step, kAlignment);
         std::byte* copies = aligned ? nullptr : queue.allocate(pitch * count);
         for (std::size_t c = 0; c < count; ++c) {

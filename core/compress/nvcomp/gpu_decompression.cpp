@@ -134,7 +134,7 @@ struct Layout {
     void add(std::size_t item, const Opened& opened, ByteView stream, MutableBytes output, DeviceQueue& queue) {
         const std::size_t alignment = chunk_alignment(opened.options);
         const auto lies_well = [&](const ChunkPlace& place) {
-            return address(stream.data() + place.offset) % alignment == 0;
+            return (address(stream.data() + place.offset) & (alignment - 1)) == 0;  // a division takes 3 ns
         };
         std::byte* copies = nullptr;
         if (!std::ranges::all_of(opened.places, lies_well)) {
@@ -143,8 +143,8 @@ struct Layout {
             copies = queue.allocate(total);
         }
         std::vector<Chunk>& chunks = groups[opened.options];
-        const bool aligned = address(output.data()) % alignment == 0 &&
-                             (opened.places.size() == 1 || opened.chunk_bytes % alignment == 0);
+        const auto places = address(output.data()) | (opened.places.size() == 1 ? 0 : opened.chunk_bytes);
+        const bool aligned = (places & (alignment - 1)) == 0;
         const std::size_t pitch = align_up(opened.chunk_bytes, kAlignment);
         std::byte* slots = aligned ? nullptr : queue.allocate(pitch * opened.places.size());
         for (std::size_t c = 0; c < opened.places.size(); ++c) {
