@@ -9,6 +9,8 @@ namespace tricodec {
 namespace {
 
 constexpr std::uint32_t kMostActive = 32;
+constexpr std::uint32_t kMostKept = 16;
+constexpr std::uint32_t kLastPps = 255;
 constexpr std::size_t kMostCommands = 66;        // libavcodec's bound
 constexpr std::size_t kMostOpenEntries = 16;     // of a stream that never forgets
 constexpr std::uint32_t kTypeP = 0, kTypeB = 1;  // slice_type modulo 5
@@ -42,6 +44,7 @@ bool read_commands(BitReader& bits, H264References& references) {
         if (command.kind == 1 || command.kind == 3) command.difference = bits.exp_golomb() + 1;
         if (command.kind == 2 || command.kind == 3 || command.kind == 4 || command.kind == 6) {
             command.long_index = bits.exp_golomb();
+            if (command.long_index > kMostKept) return false;
         }
         references.commands.push_back(command);
     }
@@ -87,7 +90,7 @@ void ReferenceMarks::learn_pps(Bytes nal) {
     bits.skip(2);
     pps.has_redundant_count = bits.flag();
     sets_.erase(id);
-    if (bits.ok() && more_groups == 0) sets_.emplace(id, pps);
+    if (bits.ok() && more_groups == 0 && id <= kLastPps) sets_.emplace(id, pps);
 }
 
 std::optional<H264References> ReferenceMarks::read(BitReader& bits, const H264Sps& sps, std::uint32_t slice_type,
@@ -260,6 +263,7 @@ bool ReferenceMarks::mark(const Picture& picture, const H264References& referenc
     if (kept_.size() > std::max<std::size_t>(most_kept, 1)) {
         fits = false;
         slide();
+        if (kept_.size() > kMostKept) kept_.erase(kept_.begin());  // all are long-term pictures
     }
     return fits || !complete_;
 }
