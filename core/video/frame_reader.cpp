@@ -164,6 +164,57 @@ Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
     return std::move(sink.take().front());
 }
 
+FrameReader::Converted FrameReaderImpl::converted(std::int64_t i, const std::shared_ptr<const Converter>& convert,
+                                                  int num_threads) {
+    if (ahead_ && (!ahead_->is_by(convert) || ahead_->next_number() != i || ahead_index_ != known_index())) {
+        ahead_ = nullptr;
+    }
+    if (ahead_ && ahead_->size() > 0) {
+        auto result = ahead_->take();
+        remember(std::vector{i});
+        convert_ahead(convert);
+        return result;
+    }
+    const Frame given = frame(i, num_threads);
+    ahead_ = nullptr;
+    if (num_threads != 1) convert_ahead(convert);
+    return {(*convert)(given), given.pts, given.duration};
+}
+
+void FrameReaderImpl::convert_ahead(const std::shared_ptr<const Converter>& convert) {
+    const bool many = video_.num_workers() >= ConvertedAhead::kFewestCores && video_.slots() == nullptr;
+    if (!following_ || !many || num_in_order_ < ConvertedAhead::kFramesInOrder) return;
+    if (!ahead_) {
+        ahead_ = std::make_unique<ConvertedAhead>(convert, last_given_ + 1);
+        ahead_index_ = known_index();
+    }
+    // The picture as decoded and converted, of at most 32 bits a sample.
+    const auto each = 8 * std::max<std::int64_t>(1, frame_bytes(stream()));
+    const auto most = std::clamp<std::int64_t>(most_bytes_ahead(video_) / each, 1, ConvertedAhead::kMostFrames);
+    while (ahead_->size() < most) {
+        auto frame = next_ahead();
+        if (!frame) return;
+        ahead_->add(*std::move(frame));
+    }
+}
+
+std::optional<Frame> FrameReaderImpl::next_ahead() {
+    if (!following_ || following_->next_number() != ahead_->next_number() + ahead_->size()) return std::nullopt;
+    try {
+        auto frame = following_->next();
+        if (!frame) following_ = nullptr;
+        if (ahead_index_ == known_index()) return frame;
+        following_ = nullptr;  // the frames were numbered again
+    } catch (const Error&) {
+        following_ = nullptr;  // the call for that frame reports it
+    }
+    return std::nullopt;
+}
+
+std::shared_ptr<const StreamIndex> FrameReaderImpl::known_index() {
+    return video_.has_index() ? video_.index() : nullptr;
+}
+
 bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
     if (numbers.empty() || numbers.front() != last_given_ + 1) return false;
     const auto size = static_cast<std::int64_t>(numbers.size());

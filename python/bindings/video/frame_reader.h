@@ -237,6 +237,8 @@ private:
     std::string engine_;
     Device device_;
     std::shared_ptr<ReaderState> state_;
+    /// Of the last rgb_frame().
+    std::optional<std::pair<SwscaleRgb, std::shared_ptr<const FrameReader::Converter>>> converter_;
 };
 
 }  // namespace tricodec::python

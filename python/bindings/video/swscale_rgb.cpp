@@ -54,12 +54,14 @@ Tensor converted(const SwscaleRgb& convert, const Frame& frame) {
 }  // namespace
 
 py::tuple PyFrameReader::rgb_frame(std::int64_t index, const SwscaleRgb& convert, int num_threads) {
-    Frame frame;
-    Tensor result = call([&](FrameReader& reader) {
-        frame = reader.frame(index, num_threads);
-        return converted(convert, frame);
+    auto result = call([&](FrameReader& reader) {
+        if (!converter_ || !converter_->first.is_copy_of(convert)) {
+            const auto function = [convert](const Frame& frame) { return converted(convert, frame); };
+            converter_.emplace(convert, std::make_shared<const FrameReader::Converter>(function));
+        }
+        return reader.converted(index, converter_->second, num_threads);
     });
-    return py::make_tuple(to_numpy(std::move(result)), to_timestamp(frame.pts), frame.duration);
+    return py::make_tuple(to_numpy(std::move(result.picture)), to_timestamp(result.pts), result.duration);
 }
 
 py::array PyFrameReader::rgb_frames(const py::object& indices, const SwscaleRgb& convert) {

@@ -51,6 +51,24 @@ def test_a_rotated_video_is_upright(clip: str, turns: int) -> None:
     assert np.abs(found - expected).mean() < 2  # decord turns the planes before it converts them
 
 
+@ours_only
+@pytest.mark.parametrize("clip", ["h264_bframes.mp4", "truncated.mkv", "zeroed.mp4", "h264_size_change.h264"])
+def test_frames_that_are_converted_ahead_by_many_cores_are_the_same(clip: str) -> None:
+    """Eight workers convert the frames after those that are asked for in order, wherever the order breaks off."""
+    alone, ahead = reader(clip, num_threads=1), reader(clip, num_threads=8)
+    count = len(alone)
+    for i in [*range(count), *range(3, 20), 40, *range(20, 24), *range(5, count, 2)]:
+        if i >= count:
+            continue
+        found = []
+        for each in (alone, ahead):
+            try:
+                found.append(each[i].asnumpy().tobytes())
+            except decord.DECORDError as error:
+                found.append(str(error).encode())
+        assert found[0] == found[1], i
+
+
 def test_frames_by_number() -> None:  # V119, V120
     video = reader()
     every = ffmpeg_rgb(media.generated("h264_bframes.mp4"))

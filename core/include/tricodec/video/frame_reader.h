@@ -123,6 +123,17 @@ public:
     /// One frame; negative counts from the end. Where calls ask for one frame after another, one decoder follows them:
     /// `num_threads` is of that decoder, 0 for what num_workers means. Throws Error(out_of_range).
     [[nodiscard]] virtual Frame frame(std::int64_t index, int num_threads = 0) = 0;
+    /// What a caller makes of a frame. It may be called on several threads at once.
+    using Converter = std::function<Tensor(const Frame&)>;
+    struct Converted {
+        Tensor picture;
+        std::int64_t pts = kNoTimestamp;
+        std::int64_t duration = 0;
+    };
+    /// frame() through `convert`. On a CPU of many cores, frames asked for one after another by the same converter are
+    /// converted ahead by threads of the pool.
+    [[nodiscard]] virtual Converted converted(std::int64_t index, const std::shared_ptr<const Converter>& convert,
+                                              int num_threads = 0) = 0;
     /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames: throws
     /// Error(refused) where they take more than Limits::max_output_bytes, before it decodes as far as headers tell.
     [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;
