@@ -21,7 +21,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "triton_backend": (("triton_backend",), 5_930, 47),
     "tests": (("tests",), 71_000, 438),
     "results": (("benchmarks/results",), 6_000, 29),
-    "repository": ((".",), 0, 1_650),
+    "repository": ((".",), 0, 1_660),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 
