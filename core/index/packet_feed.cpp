@@ -47,6 +47,7 @@ StreamIndex PacketFeed::build_index() {
     kept_bytes_ = 0;
     next_ = -1;
     StageScope scope(Stage::index, 0);
+    if (demuxer_->fetches_ahead()) demuxer_->will_read_on();
     StreamIndexBuilder builder(stream_);
     while (const auto packet = read_packet()) {
         check_interrupt();
@@ -114,6 +115,11 @@ void PacketFeed::announce(const StreamIndex& index, std::span<const std::pair<st
     }
     std::lock_guard lock(mutex_);
     if (demuxer_) demuxer_->will_read(bytes);
+}
+
+void PacketFeed::announce_in_order() {
+    std::lock_guard lock(mutex_);
+    if (demuxer_ && demuxer_->fetches_ahead()) demuxer_->will_read_on();
 }
 
 void PacketFeed::drop_kept() {

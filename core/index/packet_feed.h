@@ -44,6 +44,8 @@ public:
     [[nodiscard]] bool fetches_ahead() const;
     /// Tells the source which of its bytes the next reads take: pairs of a first and a last packet.
     void announce(const StreamIndex& index, std::span<const std::pair<std::int64_t, std::int64_t>> ranges);
+    /// Tells it that the next reads take packet after packet.
+    void announce_in_order();
     /// Forgets the packets that inspect() kept.
     void drop_kept();
     /// Bytes that were read from the source.

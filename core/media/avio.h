@@ -44,6 +44,7 @@ public:
     [[nodiscard]] bool seekable() const override { return reader_->seekable(); }
     [[nodiscard]] bool fetches_ahead() const override { return reader_->fetches_ahead(); }
     void will_read(std::span<const ByteRange> ranges) override { reader_->will_read(ranges); }
+    void will_read_on() override { reader_->will_read_on(); }
     [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return *num_bytes_read_; }
     [[nodiscard]] const Count& count() const noexcept { return num_bytes_read_; }
 

@@ -84,6 +84,7 @@ public:
     std::int64_t num_bytes_read() const noexcept override { return input_.num_bytes_read(); }
     bool fetches_ahead() const override { return input_.reader()->fetches_ahead(); }
     void will_read(std::span<const ByteRange> ranges) override { input_.reader()->will_read(ranges); }
+    void will_read_on() override { input_.reader()->will_read_on(); }
 
     std::vector<ListedPacket> listed_packets(bool predicts) override {
         if (filter_ || options_.all_streams) return {};

@@ -95,7 +95,7 @@ void InputContext::open() {
     if (io_ != nullptr && io_->reader().fetches_ahead() &&
         std::string_view(options_.format->name).starts_with("mov,")) {
         io_->lend([](ByteReader& reader) {
-            announce_mp4_fragments(reader);
+            announce_mp4_tables(reader);
             return 0;
         });
     }

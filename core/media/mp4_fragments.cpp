@@ -20,9 +20,9 @@ using mp4::for_each_box;
 using mp4::number;
 using mp4::Payload;
 
-constexpr std::size_t kWindowBytes = 4096;                     // most fragments' headers fit
-constexpr std::int64_t kLargestMoof = std::int64_t{16} << 20;  // sixteen bytes a sample: a million of them
-constexpr std::int64_t kLargestMfra = std::int64_t{16} << 20;
+constexpr std::size_t kWindowBytes = 4096;                      // most fragments' headers fit
+constexpr std::int64_t kLargestMoof = std::int64_t{16} << 20;   // sixteen bytes a sample: a million of them
+constexpr std::int64_t kLargestTable = std::int64_t{16} << 20;  // that is fetched at once
 constexpr std::size_t kMostAnnounced = 1 << 16;
 constexpr std::uint32_t kIsNoSyncSample = 0x10000;
 constexpr std::uint32_t kDependsOnOthers = 0x1000000;
@@ -245,20 +245,28 @@ std::optional<std::vector<Mp4FragmentSample>> read_mp4_fragments(ByteReader& rea
     return fragments.take();
 }
 
-void announce_mp4_fragments(ByteReader& reader) {
+void announce_mp4_tables(ByteReader& reader) {
     ByteWindow bytes(reader, kWindowBytes);
     std::vector<ByteRange> places;
+    bool has_moov = false;
     bool has_fragments = false;
     for_each_top_box(
         bytes, [&](std::string_view name, std::int64_t position, std::int64_t length, std::int64_t header) {
-            if (name == "moov" && length <= kLargestMfra) {
+            const auto end = position + length;
+            if (name == "mdat" && !has_moov && bytes.size() - end <= kLargestTable) {
+                const ByteRange rest[] = {{end, bytes.size() - end}};
+                reader.will_read(rest);
+            }
+            has_moov = has_moov || name == "moov";
+            if (name == "moov" && length <= kLargestTable) {
+                const ByteRange table[] = {{position, length}};
+                reader.will_read(table);
                 constexpr std::string_view kExtends[] = {"mvex"};
                 has_fragments =
                     !find_box(bytes.at(position + header, static_cast<std::size_t>(length - header)), kExtends).empty();
             }
-            if (name == "sidx" && length <= kLargestMfra) {
-                places = places_of_sidx(bytes.at(position + header, static_cast<std::size_t>(length - header)),
-                                        position + length);
+            if (name == "sidx" && length <= kLargestTable) {
+                places = places_of_sidx(bytes.at(position + header, static_cast<std::size_t>(length - header)), end);
             }
             return name != "mdat" && name != "moof" && name != "sidx";
         });
@@ -268,7 +276,7 @@ void announce_mp4_fragments(ByteReader& reader) {
         const auto last = bytes.at(bytes.size() - kLast, kLast);
         if (std::string_view(reinterpret_cast<const char*>(last.data()), last.size()).substr(4, 4) != "mfro") return;
         const auto size = std::int64_t{number32(last, 12)};
-        if (size < kLast || size > std::min(bytes.size(), kLargestMfra)) return;
+        if (size < kLast || size > std::min(bytes.size(), kLargestTable)) return;
         const auto mfra = bytes.at(bytes.size() - size, static_cast<std::size_t>(size));
         if (mfra.size() > mp4::kHeaderBytes) places = places_of_mfra(mfra.subspan(mp4::kHeaderBytes));
     }

@@ -25,8 +25,9 @@ struct Mp4FragmentSample {
 [[nodiscard]] std::optional<std::vector<Mp4FragmentSample>> read_mp4_fragments(ByteReader& reader,
                                                                                std::uint32_t track_id);
 
-/// Announces the headers of a file's fragments to a reader that fetches ahead, as the file's own lists of them (`sidx`
-/// in front, `mfra` at the end) place them. libavformat reads these headers one after another.
-void announce_mp4_fragments(ByteReader& reader);
+/// Announces to a reader that fetches ahead what libavformat reads bit by bit when it opens a file: `moov`, in front or
+/// at the end, and the headers of fragments, as the file's own lists of them (`sidx` in front, `mfra` at the end) place
+/// them.
+void announce_mp4_tables(ByteReader& reader);
 
 }  // namespace tricodec

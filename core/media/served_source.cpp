@@ -21,7 +21,7 @@ namespace tricodec {
 namespace {
 
 // The server's side is python/tricodec/_remote/_server.py.
-enum Operation : std::int64_t { kOpen = 0, kRead = 1, kWillRead = 2 };
+enum Operation : std::int64_t { kOpen = 0, kRead = 1, kWillRead = 2, kWillReadOn = 4 };
 struct Request {
     std::int64_t operation;
     std::int64_t offset;
@@ -114,6 +114,7 @@ public:
     [[nodiscard]] bool seekable() const override { return true; }
     [[nodiscard]] bool fetches_ahead() const override { return true; }
     void will_read(std::span<const ByteRange> ranges) override { send(kWillRead, 0, std::as_bytes(ranges)); }
+    void will_read_on() override { send(kWillReadOn, position_, {}); }
 
 private:
     void send(Operation operation, std::int64_t offset, std::span<const std::byte> more) {

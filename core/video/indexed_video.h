@@ -57,7 +57,10 @@ public:
         return {feed_, pool_, index, std::move(range), options};
     }
     /// All frames from the first on, without an index.
-    [[nodiscard]] RangeDecoder decode_from_start(int num_threads) { return {feed_, pool_, num_threads}; }
+    [[nodiscard]] RangeDecoder decode_from_start(int num_threads) {
+        feed_.announce_in_order();
+        return {feed_, pool_, num_threads};
+    }
     /// Frame 0 from the first packet alone, with or without an index, without waiting for pictures that a codec
     /// reorders; or nothing where the headers leave doubt that it is frame 0, or the picture is damaged.
     [[nodiscard]] std::optional<Frame> decode_first_frame();

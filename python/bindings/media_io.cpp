@@ -35,12 +35,13 @@ public:
             if (py::hasattr(object, "read1")) read_ = "read1";
             return;
         }
-        fetches_ahead_ = py::hasattr(object, "will_read");
+        fetches_ahead_ = py::hasattr(object, "will_read") && py::hasattr(object, "lend");
         size_ = FileLike::seek_to(object, 0, SEEK_END);
         FileLike::seek_to(object, 0, SEEK_SET);
     }
 
     std::size_t read(std::span<std::byte> out) override {
+        if (fetches_ahead_) return read_lent(out);
         return object_.call([&](const py::object& object) -> std::size_t {
             const py::object result = object.attr(read_)(out.size());
             if (result.is_none()) {
@@ -65,6 +66,8 @@ public:
     }
 
     void seek(std::int64_t position) override {
+        position_ = position;
+        if (fetches_ahead_) return;
         object_.call([&](const py::object& object) {
             FileLike::seek_to(object, position, SEEK_SET);
             return 0;
@@ -83,8 +86,37 @@ public:
             return 0;
         });
     }
+    void will_read_on() override {
+        if (!fetches_ahead_) return;
+        object_.call([&](const py::object& object) {
+            if (rest_of_lent().empty()) FileLike::seek_to(object, position_, SEEK_SET);
+            return object.attr("will_read_on")().is_none();
+        });
+    }
 
 private:
+    /// Of an object that lends the bytes that it has, some MB at a time: most reads then call nothing of Python.
+    std::size_t read_lent(std::span<std::byte> out) {
+        if (rest_of_lent().empty()) {
+            lent_from_ = object_.call([&](const py::object& object) {
+                const auto position = FileLike::seek_to(object, position_, SEEK_SET);
+                lent_ = borrow_bytes(object.attr("lend")(out.size()));  // and drops the last bytes, with the lock
+                return position;
+            });
+        }
+        const auto rest = rest_of_lent().first(std::min(rest_of_lent().size(), out.size()));
+        std::ranges::copy(rest, out.begin());
+        position_ += std::ssize(rest);
+        return rest.size();
+    }
+
+    /// From position_ on; empty if position_ is not in it.
+    [[nodiscard]] std::span<const std::byte> rest_of_lent() const {
+        const auto begin = position_ - lent_from_;
+        if (begin < 0 || begin >= std::ssize(lent_.bytes)) return {};
+        return lent_.bytes.subspan(static_cast<std::size_t>(begin));
+    }
+
     /// False if seek() raises: a wrapper around a pipe has the method too.
     static bool goes_to_end(const py::object& object) {
         try {
@@ -99,6 +131,9 @@ private:
     FileLike object_;
     bool seekable_;
     bool fetches_ahead_ = false;
+    BorrowedBytes lent_;
+    std::int64_t lent_from_ = 0;
+    std::int64_t position_ = 0;  // of one that fetches ahead
     const char* read_ = "read";
     std::optional<std::int64_t> size_;
 };

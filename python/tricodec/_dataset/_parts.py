@@ -106,14 +106,27 @@ class _RemotePart(_Part):
         self._file = file
 
     def _bytes(self, place: int, size: int) -> bytes:
-        if self._file.tell() != place:
-            self._file.seek(place)
+        self._file.seek(place)
         data: bytes = self._file.read(size)
+        return data
+
+    def lend(self, size: int) -> memoryview:
+        """As RemoteFile.lend()."""
+        left = self._size - self._position
+        if left <= 0:
+            return memoryview(b"")
+        self._file.seek(self._offset + self._position)
+        data: memoryview = self._file.lend(min(size, left))[:left]
+        self._position += len(data)
         return data
 
     def will_read(self, ranges: Any) -> None:
         """Fetches ranges (offset, size in bytes) ahead."""
         self._file.will_read((self._offset + offset, min(size, self._size - offset)) for offset, size in ranges)
+
+    def will_read_on(self) -> None:
+        """Fetches the rest ahead."""
+        self.will_read([(self._position, self._size - self._position)])
 
 
 class ParquetValue:

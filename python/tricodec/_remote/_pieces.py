@@ -15,6 +15,8 @@ from typing import Any
 MAX_GAP_BYTES = 32 << 10
 #: The most of one request; a longer range is fetched by several at once.
 MAX_PIECE_BYTES = 4 << 20
+#: Of a long range, what the first request takes. The next ones double it.
+FIRST_PIECE_BYTES = 256 << 10
 
 
 @dataclasses.dataclass
@@ -52,12 +54,17 @@ class Pieces:
                 merged[-1][1] = max(merged[-1][1], offset + size)
             elif size > 0:
                 merged.append([offset, offset + size])
+        planned: deque[tuple[int, int]] = deque()
+        for start, end in merged:
+            # The first bytes of a long read come soon: they share the line with few others.
+            size = FIRST_PIECE_BYTES if not planned and end - start > self._piece_bytes else self._piece_bytes
+            position = start
+            while position < end:
+                planned.append((position, min(position + size, end)))
+                position += size
+                size = min(2 * size, self._piece_bytes)
         with self._lock:
-            self._planned = deque(
-                (start, min(start + self._piece_bytes, end))
-                for first, end in merged
-                for start in range(first, end, self._piece_bytes)
-            )
+            self._planned = planned
             self._advance()
 
     @property
@@ -78,8 +85,8 @@ class Pieces:
                 position = piece.end
             return position
 
-    def read(self, position: int, size: int) -> memoryview | None:
-        """Bytes from `position` on, at most `size` and at least one; None if they were not requested."""
+    def view(self, position: int) -> memoryview | None:
+        """Bytes from `position` on, at least one; None if they were not requested."""
         with self._lock:
             piece = self._at(position)
             if piece is None:
@@ -94,7 +101,7 @@ class Pieces:
             with self._lock:
                 self._forget(piece)
             raise
-        return data[position - piece.start : position - piece.start + size]
+        return data[position - piece.start :]
 
     def close(self) -> None:
         """Ends the threads; what is on its way is not waited for."""
@@ -124,6 +131,8 @@ class Pieces:
 
     def _advance(self) -> None:
         """Requests what is planned next. Half of the bound is for what was not read yet."""
+        if not self._planned:
+            return
         ahead = sum(piece.end - piece.start for piece in self._pieces.values() if not piece.is_read)
         while self._planned and ahead < self.max_bytes // 2:
             start, end = self._planned.popleft()

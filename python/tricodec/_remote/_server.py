@@ -20,7 +20,7 @@ from typing import Any
 
 from tricodec.errors import UnsupportedError
 
-OPEN, READ, WILL_READ, ADD = range(4)
+OPEN, READ, WILL_READ, ADD, WILL_READ_ON = range(5)
 REQUEST, ANSWER = struct.Struct("=3q"), struct.Struct("=2q")
 _RANGE = struct.Struct("=2q")
 _MOST_TEXT = 1 << 16
@@ -92,10 +92,16 @@ def _serve(connection: socket.socket, sources: Sources) -> None:
                         with contextlib.suppress(Exception):  # the read itself reports it
                             file.will_read(_RANGE.iter_unpack(more))
                         continue
+                    elif operation == WILL_READ_ON:
+                        assert file is not None
+                        file.seek(offset)
+                        with contextlib.suppress(Exception):
+                            file.will_read_on()
+                        continue
                     else:
                         assert file is not None
                         file.seek(offset)
-                        answer = file.read(size)
+                        answer = file.lend(size)[:size]
                 except Exception as error:  # the source's own, for the reader
                     text = f"{type(error).__name__}\n{error}".encode(errors="replace")[:_MOST_TEXT]
                     connection.sendall(ANSWER.pack(1, len(text)) + text)

@@ -15,11 +15,15 @@ from tricodec._remote._pieces import Pieces
 from tricodec._remote._prefixes import AllowedPrefixes
 from tricodec._remote._stores import Store, Version, make_store
 
-#: What the first request takes: the headers of a container, and its table if that is short and in front.
-HEAD_BYTES = 128 << 10
-#: What a read in a new place fetches. A read that continues there doubles it, up to the larger one.
+#: What the first request takes: the headers of a container, its table if that is short and in front, and mostly the
+#: first picture.
+HEAD_BYTES = 256 << 10
+#: What a read in a new place fetches.
 SMALLEST_WINDOW_BYTES = 64 << 10
-LARGEST_WINDOW_BYTES = 16 << 20
+#: What reads in order fetch ahead: at first, at first where they were announced, and at most. In between it is twice
+#: what they have taken, so that at most two thirds of all bytes are fetched in vain where they stop.
+FIRST_WINDOW_BYTES, FIRST_ANNOUNCED_BYTES, LARGEST_WINDOW_BYTES = 256 << 10, 2 << 20, 32 << 20
+_WINDOW_REQUESTS, _SMALLEST_PIECE_BYTES = 8, 128 << 10
 #: What is kept in memory, or in a folder; and in memory beside a folder.
 MEMORY_BYTES, FOLDER_BYTES, MEMORY_BESIDE_FOLDER_BYTES = 256 << 20, 10 << 30, 64 << 20
 
@@ -82,7 +86,7 @@ class _Connection:
             known = self._version
         if known is None:
             self.pieces.request(0, HEAD_BYTES)
-            self.pieces.read(0, 1)
+            self.pieces.view(0)
         with self._lock:
             assert self._version is not None
             return self._version
@@ -255,47 +259,62 @@ class RemoteFile(PlacedFile):
         self._connection = connection
         self._pieces = connection.pieces
         self._largest_window = min(LARGEST_WINDOW_BYTES, self._pieces.max_bytes // 4)
+        self._run_start = 0  # of the reads in order past what was announced
         self._continues_at = -1
-        self._window = SMALLEST_WINDOW_BYTES
-        self._streams = False  # the reads follow each other, past what was announced
+        self._first_window = 0  # what they fetch ahead at least; 0 if there are none
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes, and fewer where the next ones are not here yet; -1 is all to the end."""
         if size is None or size < 0:
             return self.readall()
+        before = self._position
+        data = bytes(self.lend(size)[:size])
+        self._position = self._continues_at = before + len(data)
+        return data
+
+    def lend(self, size: int) -> memoryview:
+        """The bytes from here on that were fetched together: `size` of them, fewer, or more. The place is then behind
+        them. They are not copied."""
         size = min(size, self._size - self._position)
         if size <= 0:
-            return b""
-        if self._streams and self._position == self._continues_at:
-            self._read_ahead()
-        data = self._pieces.read(self._position, size)
+            return memoryview(b"")
+        goes_on = 0 <= self._position - self._continues_at <= self._first_window  # it may leave out another stream
+        if not goes_on:
+            self._first_window = 0
+        if self._first_window:
+            self._read_ahead(size)
+        data = self._pieces.view(self._position)
         while data is None:
-            self._fetch_here()
-            data = self._pieces.read(self._position, size)
+            if not self._first_window:
+                self._run_start, self._first_window = self._position, FIRST_WINDOW_BYTES if goes_on else 0
+            self._read_ahead(size)
+            data = self._pieces.view(self._position)
         self._position += len(data)
         self._continues_at = self._position
-        return bytes(data)
+        return data
 
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Fetches ranges (offset, size in bytes) ahead, several at once, in their order."""
-        self._streams = False
+        self._first_window = 0
         self._pieces.plan((offset, min(size, self._size - offset)) for offset, size in ranges)
 
-    def _fetch_here(self) -> None:
-        self._streams = self._position == self._continues_at
-        self._window = min(2 * self._window, self._largest_window) if self._streams else SMALLEST_WINDOW_BYTES
-        self._request(self._position)
+    def will_read_on(self) -> None:
+        """Fetches ahead for reads from here on, in order, to the end unless they are stopped."""
+        self._run_start = self._continues_at = self._position
+        self._first_window = FIRST_ANNOUNCED_BYTES
+        self._read_ahead(0)
 
-    def _read_ahead(self) -> None:
-        """Of a read from one end to the other: the next window is on its way while this one is read."""
+    def _read_ahead(self, size: int) -> None:
+        """The next bytes are on their way while these ones are read."""
+        taken = self._position - self._run_start
+        ahead = min(max(self._first_window, 2 * taken), LARGEST_WINDOW_BYTES) if self._first_window else 0
+        ahead = min(max(ahead, size, SMALLEST_WINDOW_BYTES), self._largest_window)
+        piece = max(ahead // _WINDOW_REQUESTS, _SMALLEST_PIECE_BYTES)
         until = self._pieces.covered_until(self._position)
-        if until < self._size and until - self._position < self._window // 2:
-            self._window = min(2 * self._window, self._largest_window)
-            self._request(until)
-
-    def _request(self, start: int) -> None:
-        most = max(self._window // 4, SMALLEST_WINDOW_BYTES)
-        self._pieces.request(start, min(start + self._window, self._size), most)
+        wanted = min(self._position + ahead, self._size)
+        if until < wanted and (until == self._position or wanted == self._size or wanted - until >= piece):
+            num_requests = -(-(wanted - until) // piece)
+            self._pieces.request(until, wanted, -(-(wanted - until) // num_requests))
 
 
 def remote(

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
+import re
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -20,6 +24,10 @@ EXTRA = "pip install 'tricodec[remote]'"
 
 #: The process that used obstore first. Its threads serve all stores, and do not exist in a child made by fork().
 _OBSTORE_PROCESS: list[int] = []
+_STORES: dict[str, Any] = {}  # the one that was used last is the last one
+_STORES_LOCK = threading.Lock()
+_MOST_STORES = 16
+_ENVIRONMENT = re.compile("(AWS|GOOGLE|AZURE|ALL_PROXY|HTTPS?_PROXY|NO_PROXY|SSL_CERT)", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,10 +222,6 @@ def _open_http(url: str, prefixes: AllowedPrefixes, timeout_s: float, retries: i
 
 
 def _open_obstore(url: str, scheme: str, timeout_s: float, retries: int, options: dict[str, Any]) -> Store:
-    from datetime import timedelta
-
-    from obstore.store import from_url
-
     parts = urlsplit(url)
     client = {"timeout": timedelta(seconds=timeout_s), **options.get("client_options", {})}
     if scheme == "http":
@@ -227,10 +231,27 @@ def _open_obstore(url: str, scheme: str, timeout_s: float, retries: int, options
         **options,
         "client_options": client,
     }
-    if scheme in ("http", "https"):
-        path = parts.path.lstrip("/") + (f"?{parts.query}" if parts.query else "")
-        return ObstoreStore(url, from_url(f"{parts.scheme}://{parts.netloc}", **settings), path)
-    return ObstoreStore(url, from_url(f"{parts.scheme}://{parts.netloc}", **settings), parts.path.lstrip("/"))
+    path = parts.path.lstrip("/")
+    if scheme in ("http", "https") and parts.query:
+        path += f"?{parts.query}"
+    return ObstoreStore(url, _opened(f"{parts.scheme}://{parts.netloc}", settings), path)
+
+
+def _opened(place: str, settings: dict[str, Any]) -> Any:
+    """The store of a place. Objects of one place share it, about 10 ms of work, and its connections, some round trips
+    each, as long as the settings and what it takes from the environment are the same."""
+    from obstore.store import from_url
+
+    environment = sorted(item for item in os.environ.items() if _ENVIRONMENT.match(item[0]))
+    try:
+        key = json.dumps((place, settings, environment), sort_keys=True, default=timedelta.total_seconds)
+    except TypeError:  # a function may give other credentials each time
+        return from_url(place, **settings)
+    with _STORES_LOCK:
+        store = _STORES[key] = _STORES.pop(key, None) or from_url(place, **settings)
+        if len(_STORES) > _MOST_STORES:
+            del _STORES[next(iter(_STORES))]
+    return store
 
 
 def _open_fsspec(url: str, options: dict[str, Any]) -> Store:

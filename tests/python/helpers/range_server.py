@@ -34,6 +34,7 @@ class RangeServer:
     ignores_ranges: bool = False
     weak_tags: bool = False
     bytes_sent: int = 0
+    num_connections: int = 0
     paths: list[str] = dataclasses.field(default_factory=list)
     most_at_once: int = 0
     _at_once: int = 0
@@ -53,7 +54,7 @@ class RangeServer:
     def forget(self) -> None:
         """Counts from 0 again."""
         with self._lock:
-            self.bytes_sent = self.most_at_once = 0
+            self.bytes_sent = self.most_at_once = self.num_connections = 0
             self.paths.clear()
 
     @contextmanager
@@ -81,6 +82,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+    def setup(self) -> None:
+        super().setup()
+        with self.state._lock:
+            self.state.num_connections += 1
 
     def do_HEAD(self) -> None:
         self._answer(body=False)

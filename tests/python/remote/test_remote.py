@@ -17,6 +17,8 @@ import pytest
 import tricodec
 from media import ffmpeg, ffprobe, generated
 from range_server import RangeServer
+from tricodec._remote._source import RemoteFile
+from tricodec._remote._stores import make_store
 from tricodec.cli import command
 
 obstore = pytest.importorskip("obstore")
@@ -168,6 +170,17 @@ def test_the_headers_of_fragments_are_fetched_at_once(
         assert [frame.md5() for frame in frames] == [frame.md5() for frame in local.frames([310, 520])]
 
 
+@pytest.mark.parametrize("place", ["front", "end"])
+def test_a_long_table_is_fetched_at_once(server: RangeServer, tmp_path: Path, place: str) -> None:
+    path = tmp_path / "many_frames.mp4"
+    flags = ["-movflags", "+faststart"] if place == "front" else []
+    ffmpeg("-stream_loop", "799", "-i", generated("h264_bframes.mp4"), "-c", "copy", *flags, path)
+    with tricodec.FrameReader(tricodec.remote(server.put("m.mp4", path.read_bytes())), device="cpu") as reader:
+        assert len(reader) > 30_000
+    assert len(server.paths) <= 4
+    assert server.bytes_sent < 2 << 20
+
+
 def test_the_ranges_of_a_read_are_fetched_at_once(server: RangeServer, long_clip: Path) -> None:
     source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
     with tricodec.FrameReader(source, device="cpu") as reader:
@@ -189,8 +202,57 @@ def test_a_read_from_one_end_to_the_other_fetches_ahead_and_each_byte_once(
     with tricodec.FrameReader(long_clip, device="cpu", num_workers=1) as local:
         assert md5s == [frame.md5() for frame in local]
     assert server.bytes_sent == size
-    assert server.most_at_once >= 2
+    assert server.most_at_once >= 6
     assert len(server.paths) < 40
+
+
+def test_a_read_in_order_that_stops_early_has_fetched_little(server: RangeServer, long_clip: Path) -> None:
+    source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
+    with tricodec.FrameReader(source, device="cpu", num_workers=1) as reader:
+        assert next(iter(reader)).index == 0
+    source.close()
+    assert server.bytes_sent <= 3 << 20
+
+
+def test_the_core_borrows_what_was_fetched(
+    server: RangeServer, long_clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent = []
+    lend = RemoteFile.lend
+
+    def counted(self: RemoteFile, size: int) -> memoryview:
+        data = lend(self, size)
+        lent.append(len(data))
+        return data
+
+    monkeypatch.setattr(RemoteFile, "lend", counted)
+    source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
+    with tricodec.FrameReader(source, device="cpu", num_workers=1) as reader:
+        assert sum(1 for _ in reader) == 600
+    assert len(lent) < 60
+    assert max(lent) > 256 << 10
+
+
+def test_objects_of_one_server_share_its_connections(server: RangeServer) -> None:
+    clip = generated("h264_bframes.mp4").read_bytes()
+    for i in range(6):
+        tricodec.FrameReader(tricodec.remote(server.put(f"{i}.mp4", clip)), device="cpu")[0]
+    assert server.num_connections < 6
+
+
+def test_another_option_or_another_environment_makes_another_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    def store_of(**options: Any) -> Any:
+        return make_store("s3://bucket/a.mp4", None, None, 30.0, 5, {"region": "x", **options})()._store
+
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "one")
+    store = store_of()
+    assert store_of() is store
+    assert store_of(skip_signature=True) is not store
+    assert store_of(client_options={"timeout": "9s"}) is not store
+    assert store_of(credential_provider=dict) is not store_of(credential_provider=dict)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "two")
+    assert store_of() is not store
 
 
 def test_two_readers_share_what_was_fetched(server: RangeServer) -> None:

@@ -86,6 +86,7 @@ public:
     /// As the ByteReader's of the source.
     [[nodiscard]] virtual bool fetches_ahead() const = 0;
     virtual void will_read(std::span<const ByteRange> ranges) = 0;
+    virtual void will_read_on() = 0;
 };
 
 /// Opens, describes and closes.

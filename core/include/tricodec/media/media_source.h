@@ -30,6 +30,8 @@ public:
     [[nodiscard]] virtual bool fetches_ahead() const { return false; }
     /// Announces what the next reads take, in their order.
     virtual void will_read(std::span<const ByteRange> /*ranges*/) {}
+    /// Announces reads from here on in order, to the end unless they stop.
+    virtual void will_read_on() {}
 };
 
 class Spool;
