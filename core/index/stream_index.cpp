@@ -229,7 +229,7 @@ void StreamIndexBuilder::add(const Packet& packet) {
                                facts.slots});
     layers_.push_back(facts.temporal_layer);
     has_parameter_sets_.push_back(facts.has_parameter_sets);
-    const bool in_order = order_.add(packet, facts.open_entry && num_packets() > 1);
+    const bool in_order = order_.add(packet, facts.entry && !facts.closes_group && num_packets() > 1);
     index_.uncertain_ = index_.uncertain_ || facts.uncertain || !in_order;
     if (facts.shows_frame && packet.pts != kNoTimestamp) {
         const bool follows_all = !reorders_ || (facts.entry && !facts.open_entry);

@@ -108,7 +108,19 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     if (hevc_pps_->has_output_flag) bits.skip(1);
     if (!hevc_nal::is_idr(type)) picture.low = bits.bits(hevc_sps_->order_bits);
     picture.whole = bits.ok();
+    if (!picture.whole || is_irap || hevc_nal::is_leading(type) || !hevc_sps_->reference_sets) return picture;
+    const auto references = read_hevc_slice_references(bits, *hevc_sps_->reference_sets);
+    if (references) picture.earliest = references->earliest();
     return picture;
+}
+
+void PictureOrder::note_hevc_references(std::int64_t place, const Picture& picture) {
+    if (picture.restarts) hevc_entries_.clear();
+    while (!hevc_entries_.empty() && place > hevc_entries_.back().second &&
+           place + picture.earliest < hevc_entries_.back().second) {
+        false_entries_.push_back(hevc_entries_.back().first);
+        hevc_entries_.pop_back();
+    }
 }
 
 bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
@@ -129,6 +141,10 @@ bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
     const auto high = low_ - low >= range / 2 ? high_ + range : low - low_ > range / 2 ? high_ - range : high_;
     const auto place = high + low;
     bool follows = true;
+    if (codec_ == CodecId::hevc) {
+        note_hevc_references(place, *picture);
+        if (is_open_entry && !picture->restarts) hevc_entries_.emplace_back(number, place);
+    }
     if (const auto frame_num = picture->frame_num) {
         const auto steps = (*frame_num - frame_num_.value_or(*frame_num)) & ((1U << h264_sps_->frame_num_bits) - 1);
         follows = h264_sps_->allows_gaps || steps <= 1;

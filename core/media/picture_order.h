@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "media/reference_marks.h"
 #include "media/sps.h"
@@ -13,18 +14,21 @@
 namespace tricodec {
 
 /// Whether the numbers in the slices of H.264 and HEVC fit the packets' order and times. No decoder reports a damaged
-/// one, and it changes which frames come out, and when. Of H.264 also whether references fit, see ReferenceMarks.
+/// one, and it changes which frames come out, and when. Also whether references fit: of H.264 see ReferenceMarks, of
+/// HEVC a picture that is shown after a key frame refers to none that is shown before it (7.4.8).
 ///
 /// Of H.264 with whole frames, one parameter set and pic_order_cnt_type 0; of HEVC with parameter sets that agree. Of
 /// other streams it knows nothing.
 class PictureOrder {
 public:
     explicit PictureOrder(const StreamInfo& stream);
-    /// Of all packets in their order, from the first or from a key frame on. `is_open_entry` counts after the first.
-    /// False if its picture contradicts those before it.
+    /// Of all packets in their order, from the first or from a key frame on. An open entry is in doubt unless it is the
+    /// stream's first packet. False if its picture contradicts those before it.
     [[nodiscard]] bool add(const Packet& packet, bool is_open_entry);
     /// Open entries, by how many packets came before, from which decoding gives other pictures. Note [Open entries]
-    [[nodiscard]] const std::vector<std::int64_t>& false_entries() const noexcept { return marks_.false_entries(); }
+    [[nodiscard]] const std::vector<std::int64_t>& false_entries() const noexcept {
+        return codec_ == CodecId::h264 ? marks_.false_entries() : false_entries_;
+    }
 
 private:
     struct Picture {
@@ -34,12 +38,14 @@ private:
         std::optional<std::uint32_t> frame_num{};
         std::int64_t low = 0;                        ///< pic_order_cnt_lsb
         std::optional<H264References> references{};  ///< where they are known
+        int earliest = 0;                            ///< of HEVC: the distance to the reference that is shown first
     };
     /// Nothing where nothing is known.
     [[nodiscard]] std::optional<Picture> h264_picture(Bytes packet);
     [[nodiscard]] Picture h264_slice(Bytes slice, std::size_t num_bytes) const;
     [[nodiscard]] std::optional<Picture> hevc_picture(Bytes packet);
     void learn_hevc(Bytes nal);
+    void note_hevc_references(std::int64_t place, const Picture& picture);
 
     CodecId codec_;
     int length_size_ = 0;
@@ -49,6 +55,8 @@ private:
     std::int64_t num_added_ = 0;
     std::optional<HevcSps> hevc_sps_;
     std::optional<HevcPps> hevc_pps_;
+    std::vector<std::pair<std::int64_t, std::int64_t>> hevc_entries_;  // in doubt: packets and places
+    std::vector<std::int64_t> false_entries_;                          // of HEVC
     // Of the last anchor; 8.2.1 of H.264, 8.3.1 of HEVC.
     std::optional<std::uint32_t> frame_num_;
     std::int64_t high_ = 0;

@@ -13,6 +13,8 @@ import media
 import pytest
 import tricodec
 from h264_writer import H264Stream, Picture
+from hevc_writer import CRA, IDR, HevcStream
+from hevc_writer import Picture as HevcPicture
 
 
 def units(packet: bytes) -> list[bytes]:
@@ -142,8 +144,23 @@ def after_open_key_frame(path: Path, *pictures: Picture) -> Path:
     stream.write(stream.noise(), Picture(frame_num=KEY, poc=2 * KEY, recovers=True))
     for number, picture in enumerate(pictures, KEY + 1):
         stream.skip(dataclasses.replace(picture, frame_num=number, poc=2 * number))
-    path.with_suffix(".264").write_bytes(stream.data)
-    media.ffmpeg("-r 25 -i", path.with_suffix(".264"), "-c copy", path)
+    return in_mp4(bytes(stream.data), "h264", path)
+
+
+def after_cra_picture(path: Path, *references: list[int]) -> Path:
+    """The same of HEVC: each picture shows the first of those that it refers to."""
+    stream = HevcStream()
+    stream.write(HevcPicture(kind=IDR), stream.noise())
+    stream.write(HevcPicture(poc=OLDER, before=[0]))
+    stream.write(HevcPicture(poc=KEY, kind=CRA, before=[OLDER, 0]), stream.noise())
+    for number, before in enumerate(references, KEY + 1):
+        stream.write(HevcPicture(poc=number, before=before))
+    return in_mp4(bytes(stream.data), "hevc", path)
+
+
+def in_mp4(stream: bytes, codec: str, path: Path) -> Path:
+    path.with_suffix(".bin").write_bytes(stream)
+    media.ffmpeg(f"-r 25 -f {codec} -i", path.with_suffix(".bin"), "-c copy", path)
     return path
 
 
@@ -157,23 +174,26 @@ def every_way(path: Path, index: str, num_workers: int) -> list[list[str]]:
     return ways
 
 
+DAMAGES: dict[str, Callable[[Path], Path]] = {
+    "h264 forgets the key frame": lambda path: after_open_key_frame(
+        path, Picture(forgets=[1]), Picture(num_active=2, shows_second=True), Picture()
+    ),
+    "h264 names an older picture": lambda path: after_open_key_frame(path, Picture(), Picture(shows=3), Picture()),
+    "hevc names an older picture": lambda path: after_cra_picture(path, [KEY, OLDER], [OLDER], [KEY + 2]),
+}
+
+
 @pytest.mark.parametrize("num_workers", [1, 2])
 @pytest.mark.parametrize("index", ["packets", "container"])
-@pytest.mark.parametrize(
-    ("damage", "pictures"),
-    [
-        ("forgets the key frame", [Picture(forgets=[1]), Picture(num_active=2, shows_second=True), Picture()]),
-        ("names an older picture", [Picture(), Picture(shows=3), Picture()]),
-    ],
-)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_decoding_does_not_begin_at_an_open_key_frame_if_a_later_frame_shows_an_older_one(
-    damage: str, pictures: list[Picture], index: str, num_workers: int, tmp_path: Path
+    damage: str, index: str, num_workers: int, tmp_path: Path
 ) -> None:
-    path = after_open_key_frame(tmp_path / "damaged.mp4", *pictures)
+    path = DAMAGES[damage](tmp_path / "damaged.mp4")
     ways = every_way(path, index, num_workers)
 
     older, key = ways[0][OLDER], ways[0][KEY]
-    assert older != key, damage
+    assert older != key
     assert ways == [[older, older, key, key, older, older]] * 2
     with tricodec.FrameReader(path, device="cpu") as reader:
         assert reader.key_frames == [0]
@@ -195,13 +215,17 @@ def test_a_command_to_forget_a_picture_that_is_not_kept_is_damage_from_wherever_
 
 @pytest.mark.parametrize("index", ["packets", "container"])
 def test_open_key_frames_of_undamaged_streams_stay_where_decoding_begins(index: str, tmp_path: Path) -> None:
-    streams = {
-        "forgets what is older": [Picture(forgets=[2, 3]), Picture(), Picture(forgets=[1])],
-        "lets it slide": [Picture()] * 4,
-        "has ends of lists that it does not use": [Picture(forgets=[3]), Picture(num_active=3)],
+    paths = {
+        "forgets what is older": after_open_key_frame(
+            tmp_path / "forgets.mp4", Picture(forgets=[2, 3]), Picture(), Picture(forgets=[1])
+        ),
+        "lets it slide": after_open_key_frame(tmp_path / "slides.mp4", *[Picture()] * 4),
+        "has ends of lists that it does not use": after_open_key_frame(
+            tmp_path / "lists.mp4", Picture(forgets=[3]), Picture(num_active=3)
+        ),
+        "hevc": after_cra_picture(tmp_path / "hevc.mp4", [KEY], [KEY + 1, KEY], [KEY]),
     }
-    for name, pictures in streams.items():
-        path = after_open_key_frame(tmp_path / f"{name.replace(' ', '_')}.mp4", *pictures)
+    for name, path in paths.items():
         one, other = every_way(path, index, 2)
         with tricodec.FrameReader(path, device="cpu", index=index) as reader:
             assert reader.key_frames == [0, KEY], name

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "media/hevc_references.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace tricodec {
+namespace {
+
+using References = std::vector<HevcReferenceSet::Reference>;
+
+constexpr std::uint32_t kMostReferences = 16;
+constexpr std::uint32_t kMostSets = 64;
+constexpr std::uint32_t kLongestStep = 1 << 15;
+
+/// scaling_list_data() (7.3.4).
+void skip_scaling_lists(BitReader& bits) {
+    for (int size = 0; size < 4; ++size) {
+        for (int matrix = 0; matrix < 6 && bits.ok(); matrix += size == 3 ? 3 : 1) {
+            if (!bits.flag()) {
+                (void)bits.exp_golomb();
+                continue;
+            }
+            const int numbers = std::min(64, 1 << (4 + 2 * size)) + (size > 1 ? 1 : 0);
+            for (int i = 0; i < numbers && bits.ok(); ++i) (void)bits.signed_exp_golomb();
+        }
+    }
+}
+
+bool read_explicit(BitReader& bits, std::uint32_t count, int sign, References& references) {
+    int distance = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const auto step = bits.exp_golomb();
+        if (step >= kLongestStep) return false;
+        distance += sign * (static_cast<int>(step) + 1);
+        const bool used = bits.flag();
+        references.push_back({distance, used});
+    }
+    return bits.ok();
+}
+
+/// (7-61) and (7-62): the pictures of another set, moved.
+bool read_predicted(BitReader& bits, const std::vector<HevcReferenceSet>& sets, bool in_slice, HevcReferenceSet& set) {
+    const auto back = in_slice ? bits.exp_golomb() : 0;
+    const bool negative = bits.flag();
+    const auto step = bits.exp_golomb();
+    if (back >= sets.size() || step >= kLongestStep) return false;
+    const auto& other = sets[sets.size() - 1 - back];
+    const int moved = (negative ? -1 : 1) * (static_cast<int>(step) + 1);
+    References all = other.before;
+    all.insert(all.end(), other.after.begin(), other.after.end());
+    all.push_back({0, false});
+    for (auto& reference : all) {
+        reference.distance += moved;
+        reference.used = bits.flag();
+        if (!reference.used && !bits.flag()) reference.distance = 0;  // not in this set
+    }
+    for (const auto& reference : all) {
+        if (reference.distance < 0) set.before.push_back(reference);
+        if (reference.distance > 0) set.after.push_back(reference);
+    }
+    std::ranges::sort(set.before, std::ranges::greater{}, &HevcReferenceSet::Reference::distance);
+    std::ranges::sort(set.after, {}, &HevcReferenceSet::Reference::distance);
+    return bits.ok() && set.before.size() + set.after.size() <= kMostReferences;
+}
+
+}  // namespace
+
+int HevcReferenceSet::earliest() const {
+    int earliest = 0;
+    for (const auto& reference : before) earliest = reference.used ? std::min(earliest, reference.distance) : earliest;
+    return earliest;
+}
+
+std::optional<HevcReferenceSet> read_hevc_reference_set(BitReader& bits, const std::vector<HevcReferenceSet>& sets,
+                                                        bool in_slice) {
+    HevcReferenceSet set;
+    if (!sets.empty() && bits.flag()) {
+        return read_predicted(bits, sets, in_slice, set) ? std::optional(std::move(set)) : std::nullopt;
+    }
+    const auto num_before = bits.exp_golomb();
+    const auto num_after = bits.exp_golomb();
+    if (!bits.ok() || num_before > kMostReferences || num_after > kMostReferences - num_before) return std::nullopt;
+    const bool whole = read_explicit(bits, num_before, -1, set.before) && read_explicit(bits, num_after, 1, set.after);
+    return whole ? std::optional(std::move(set)) : std::nullopt;
+}
+
+std::optional<std::vector<HevcReferenceSet>> read_hevc_reference_sets(BitReader& bits) {
+    for (int i = 0; i < 6; ++i) (void)bits.exp_golomb();  // sizes of blocks
+    if (bits.flag() && bits.flag()) skip_scaling_lists(bits);
+    bits.skip(2);  // asymmetric partitions, sample adaptive offset
+    if (bits.flag()) {
+        bits.skip(8);
+        for (int i = 0; i < 2; ++i) (void)bits.exp_golomb();
+        bits.skip(1);
+    }
+    const auto count = bits.exp_golomb();
+    if (!bits.ok() || count > kMostSets) return std::nullopt;
+    std::vector<HevcReferenceSet> sets;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        auto set = read_hevc_reference_set(bits, sets, false);
+        if (!set) return std::nullopt;
+        sets.push_back(*std::move(set));
+    }
+    return sets;
+}
+
+std::optional<HevcReferenceSet> read_hevc_slice_references(BitReader& bits, const std::vector<HevcReferenceSet>& sets) {
+    if (!bits.flag()) return read_hevc_reference_set(bits, sets, true);
+    const auto index = sets.size() > 1 ? bits.bits(static_cast<int>(std::bit_width(sets.size() - 1))) : 0;
+    return bits.ok() && index < sets.size() ? std::optional(sets[index]) : std::nullopt;
+}
+
+}  // namespace tricodec
