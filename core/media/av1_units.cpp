@@ -65,12 +65,19 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     int num_shown = 0;
     SlotUse slots;
     bool slots_known = true;
+    bool awaits_tiles = false;
+    bool incomplete = false;  // a header has no tiles: no decoder makes its picture, whatever it says of slots
+    const auto key_slots = key_slots_;
     const bool split = for_each_obu(unit, [&](unsigned type, std::size_t begin, Bytes payload) {
         if (type == kSequenceHeader) {
             sequence_ = parse_sequence(payload);
             all = has_sequence = true;
+        } else if (type == kTileGroup) {
+            awaits_tiles = false;
         } else if (type == kFrameHeader || type == kFrame) {
             const Picture picture = sequence_.known ? parse_picture(payload) : Picture{};
+            incomplete = incomplete || awaits_tiles;
+            awaits_tiles = type == kFrameHeader && picture.coded;
             if (picture.shown) ++num_shown;
             key = key || (num_pictures++ == 0 && picture.key && picture.shown);
             slots_known = slots_known && picture.slots;
@@ -89,10 +96,16 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
             slots_known = false;
         }
     });
+    incomplete = incomplete || awaits_tiles;
+    if (incomplete) {
+        key_slots_ = key_slots;
+        slots_known = key = false;
+        all = true;
+    }
     // The next pictures may need new headers, so a unit with a sequence header is never left out.
     const bool closed = slots_known && slots.writes == kAllSlots && slots.reads == 0;
     slots_known = slots_known && split && !sequence_.has_layers && (closed || !has_sequence);
-    const bool shows_one = sequence_.has_layers || (split && num_shown == 1);
+    const bool shows_one = sequence_.has_layers || (split && !incomplete && num_shown == 1);
     const auto known_slots = slots_known ? std::optional(slots) : std::nullopt;
     Unit result{unit.size(), known_slots, key, shows_one};
     if (has_sequence && sequence_.known) result.size = {sequence_.max_width, sequence_.max_height};
@@ -195,7 +208,7 @@ ChromaLocation Av1Units::parse_chroma_location(BitReader& bits, std::uint32_t pr
 // uncompressed_header(), 5.9.2, as far as ref_frame_idx. What else a picture takes from others (probabilities, motion
 // vectors, segments, film grain) comes from the slots named there.
 Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
-    if (sequence_.reduced_still_picture) return {true, true, {}, true};
+    if (sequence_.reduced_still_picture) return {true, true, {}, true, true};
     auto bits = bits_of(payload);
     Picture picture;
     if (bits.flag()) {  // show_existing_frame: costs nothing, and a key frame takes all slots
@@ -205,6 +218,7 @@ Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
         const auto read = static_cast<std::uint8_t>(1U << slot);
         return {true, true, SlotUse{read, static_cast<std::uint8_t>(key ? kAllSlots : 0)}};
     }
+    picture.coded = true;
     const auto type = bits.bits(2);
     picture.shown = bits.flag();
     picture.key = type == kKeyFrame;
@@ -225,7 +239,7 @@ Av1Units::Picture Av1Units::parse_picture(Bytes payload) {
     if (!intra && !resilient) bits.skip(3);  // primary_ref_frame
     if (sequence_.has_decoder_model && bits.flag()) bits.skip(sequence_.removal_time_bits);
     const auto refreshed = type == kSwitchFrame || shown_key ? kAllSlots : bits.bits(8);
-    if (!bits.ok()) return {picture.shown, true, {}, picture.key};
+    if (!bits.ok()) return {picture.shown, true, {}, picture.key, true};
     key_slots_ = type == kKeyFrame ? key_slots_ | refreshed : key_slots_ & ~refreshed;
     picture.referenced = refreshed != 0;
     const auto writes = static_cast<std::uint8_t>(refreshed);

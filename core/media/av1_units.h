@@ -75,7 +75,8 @@ private:
         bool shown = false;
         bool referenced = true;
         std::optional<SlotUse> slots{};
-        bool key = false;  ///< coded here, not shown again
+        bool key = false;    ///< coded here, not shown again
+        bool coded = false;  ///< its tiles follow the header
     };
     static constexpr std::uint32_t kSelect = 2;  // SELECT_SCREEN_CONTENT_TOOLS, SELECT_INTEGER_MV
 

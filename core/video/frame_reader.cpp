@@ -404,7 +404,14 @@ FrameRange FrameReaderImpl::resolved(const FrameSelection& selection) {
 std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {
     following_ = nullptr;
     if (!is_stepped(selection)) return std::make_unique<ListedFrames>(*this, selection);
-    return make_frame_iterator(video_, [this, selection] { return resolved(selection); });
+    try {
+        return make_frame_iterator(video_, [this, selection] { return resolved(selection); });
+    } catch (const Error& error) {
+        const bool from_start = is_range(selection) && selection.start == 0 && !video_.has_index();
+        if (error.code() != ErrorCode::refused || !from_start) throw;
+        // Counting the frames met what the limits refuse. One decoder gives the frames before it.
+        return std::make_unique<SequentialRead>(video_, [range = range_of(selection)] { return range; });
+    }
 }
 
 std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const FrameSelection& selection,

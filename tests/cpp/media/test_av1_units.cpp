@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "media.h"
+#include "media/nal.h"
 #include "media/packet_inspector.h"
 #include "tricodec/media/demuxer.h"
 
@@ -140,6 +141,35 @@ TEST(Av1Units, that_are_broken_are_needed_whole) {
             turned[i] ^= std::byte{0x55};
         }
     }
+}
+
+TEST(Av1Units, with_a_header_but_no_tiles_show_no_picture_and_may_keep_all_slots) {
+    constexpr std::byte kFrame{0x32}, kFrameHeader{0x1a}, kTileGroup{0x22};  // each with a size
+    const auto path = testing::clip("units.mp4", "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 24");
+    auto demuxer = Demuxer::open(MediaSource::from_path(path), {});
+    Av1Units units({});
+    int num_tried = 0;
+    while (const auto packet = demuxer->read()) {
+        std::vector<std::byte> unit(packet->data.begin(), packet->data.end());
+        const auto whole = units.inspect(unit);
+        const auto length = read_leb128(packet->data.subspan(1));
+        const bool is_alone = length && 1 + length->num_bytes + length->value == unit.size();
+        if (unit.front() != kFrame || !is_alone || !whole.shows_one) continue;
+        unit.front() = kFrameHeader;
+
+        auto alone = units;
+        const auto facts = alone.inspect(unit);
+        unit.insert(unit.end(), {kTileGroup, std::byte{1}, std::byte{0}});
+        auto followed = units;
+
+        EXPECT_FALSE(facts.shows_one);
+        EXPECT_FALSE(facts.slots);
+        EXPECT_FALSE(facts.key);
+        EXPECT_EQ(facts.referenced_bytes, packet->data.size());
+        EXPECT_TRUE(followed.inspect(unit).shows_one);
+        ++num_tried;
+    }
+    EXPECT_GT(num_tried, 0);
 }
 
 TEST(Av1Units, without_a_sequence_header_are_needed_whole) {

@@ -30,11 +30,12 @@ DRIVER = Path(damaged_clips.__file__)
 # 5214: a slice of HEVC ends early. 5310: AV1 that libdav1d 1.0 waits for. 412643: H.264 shows a picture too late.
 # 1100696: the data of a picture of VP8 end early, and its decoder leaves the rest as the memory was.
 # 627246, 606915, 613576: numbers of pictures. 639128: a key frame of HEVC that drops the pictures before it.
+# 845999: AV1 with the header of a key frame that has no tiles. 837803: VP9 with a picture past the limits.
 @pytest.mark.parametrize(
     ("first", "count"),
     [
         (0, isolated.AT_ONCE), (5214, 1), (5310, 1), (412643, 1), (damaged_clips.FIRST_OF_VP8, 5),
-        (1100696, 1), (627246, 1), (606915, 1), (639128, 1), (613576, 1),
+        (1100696, 1), (627246, 1), (606915, 1), (639128, 1), (613576, 1), (845999, 1), (837803, 1),
         pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
