@@ -18,6 +18,9 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "stride": {"start": 3, "stride": 7, "count": 4},
     "last_frame": {"start": -1},
     "nothing": {"count": 0},
+    "part_of_time": {"start_s": 0.31, "end_s": 1.13},
+    "rate": {"start_s": 0.31, "fps": 4.0},
+    "times": {"times": [0.2, 0.6, 0.61]},
 }
 
 
@@ -48,6 +51,42 @@ def test_sound_is_that_of_the_time_of_the_frames(request_name: str) -> None:
     begin, end = video.pts_seconds[0], video.pts_seconds[-1] + 1 / 25
     assert np.array_equal(clip.audio.data, expected_sound(path, 16000, begin, end))
     assert clip.audio.pts_seconds == pytest.approx(begin, abs=0.5 / 16000)
+
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "indices": {"indices": [30, 4, 4, 17]},
+    "times in any order": {"times": [0.4, 0.1, 1.0], "tolerance_s": 0.05, "policy": "nearest"},
+    "fps": {"fps": 5},
+    "num_frames": {"num_frames": 6},
+    "rule": {"sampling": "qwen", "fps": 2.0, "max_frames": 8},
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_frames_are_chosen_as_by_decode_video_and_the_sound_spans_them(choice: str) -> None:
+    path = generated("movie.mp4")
+    video = tricodec.decode_video(path, **CHOICES[choice])
+
+    clip = tricodec.read_av(path, audio_rate=16000, audio_channels=1, **CHOICES[choice])
+
+    for name in ("frames", "pts_seconds", "indices", "asked_seconds"):
+        assert np.array_equal(getattr(clip, name), getattr(video, name)), name
+    begin, end = video.pts_seconds.min(), video.pts_seconds.max() + 1 / 25
+    assert np.array_equal(clip.audio.data, expected_sound(path, 16000, begin, end))
+
+
+@pytest.mark.parametrize(
+    "words", [{"indices": [1], "fps": 2}, {"times": [99.0]}, {"indices": [10_000]}, {"policy": "best"}], ids=str
+)
+def test_wrong_choices_have_the_errors_of_decode_video(words: dict[str, Any]) -> None:
+    path = generated("movie.mp4")
+    with pytest.raises((ValueError, IndexError)) as expected:
+        tricodec.decode_video(path, **words)
+
+    with pytest.raises(expected.type) as found:
+        tricodec.read_av(path, **words)
+
+    assert str(found.value) == str(expected.value)
 
 
 def test_what_lies_outside_of_the_sound_is_silence() -> None:
@@ -171,10 +210,10 @@ def server() -> Iterator[Any]:
         yield started
 
 
-def by_triton(server: Any, outputs: list[str] | None, **inputs: int) -> dict[str, np.ndarray]:
+def by_triton(server: Any, outputs: list[str] | None, **inputs: int | float | list[float]) -> dict[str, np.ndarray]:
     from triton_testing import infer, videos
 
-    tensors = {name: np.array([[value]], np.int64) for name, value in inputs.items()}
+    tensors = {name: np.atleast_2d(value) for name, value in inputs.items()}  # int64 or float64
     return infer(server.grpc_url, {"VIDEO": videos(generated("movie.mp4").read_bytes()), **tensors}, outputs)
 
 
