@@ -8,8 +8,10 @@ from pathlib import Path
 
 import h264_writer
 import hevc_writer
+import media
 import pytest
 import tricodec
+from h264_writer import H264Stream
 from hevc_writer import HevcStream
 from programs import printed_by
 
@@ -104,3 +106,27 @@ def test_limits_that_were_lowered_bound_the_pictures_that_opening_decodes(tmp_pa
     path.write_bytes(h264_writer.small(2) + h264(8192, 4096))
 
     assert int(printed_by(READ, "decode_video", start, path, "8192x4096", 640)) < 40  # less than a picture's 48 MiB
+
+
+def test_iteration_gives_the_frames_before_a_picture_past_the_limits(tmp_path: Path) -> None:
+    # A number of a picture is damaged: several workers decode the stream first to number its frames.
+    stream = H264Stream(64, 64)
+    stream.write(stream.noise(), h264_writer.Picture(idr=True))
+    for number in range(1, 40):
+        stream.skip(h264_writer.Picture(frame_num=number + (number > 20), poc=2 * number))
+    raw, path = tmp_path / "grown.264", tmp_path / "grown.mkv"
+    raw.write_bytes(bytes(stream.data) + h264(*FAR))
+    media.ffmpeg("-r 25 -i", raw, "-c copy", path)
+
+    given = []
+    for num_workers in (1, 2):
+        frames = []
+        with (
+            tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader,
+            pytest.raises(tricodec.RefusedError, match="3200x32000"),
+        ):
+            frames.extend(frame.md5() for frame in reader)
+        given.append(frames)
+
+    assert given[0] == given[1]
+    assert len(given[0]) > 20
