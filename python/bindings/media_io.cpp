@@ -68,10 +68,7 @@ public:
     void seek(std::int64_t position) override {
         position_ = position;
         if (fetches_ahead_) return;
-        object_.call([&](const py::object& object) {
-            FileLike::seek_to(object, position, SEEK_SET);
-            return 0;
-        });
+        object_.call([&](const py::object& object) { return FileLike::seek_to(object, position, SEEK_SET); });
     }
 
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const override { return size_; }

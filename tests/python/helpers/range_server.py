@@ -149,10 +149,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
+_Server = type("_Server", (ThreadingHTTPServer,), {"request_queue_size": 64})  # of 5, some of 8 clients wait for 1 s
+
+
 @contextmanager
 def range_server() -> Iterator[RangeServer]:
     """A running server."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     state = RangeServer(f"http://127.0.0.1:{server.server_address[1]}")
     server.RequestHandlerClass = type("Handler", (_Handler,), {"state": state})
