@@ -125,10 +125,11 @@ public:
     [[nodiscard]] virtual Frame frame(std::int64_t index, int num_threads = 0) = 0;
     /// What a caller makes of a frame. It may be called on several threads at once.
     using Converter = std::function<Tensor(const Frame&)>;
+    /// What a Converter made of a frame, with the frame's times in the stream's time base.
     struct Converted {
-        Tensor picture;
-        std::int64_t pts = kNoTimestamp;
-        std::int64_t duration = 0;
+        Tensor picture;                   ///< the Converter's result
+        std::int64_t pts = kNoTimestamp;  ///< of the frame
+        std::int64_t duration = 0;        ///< of the frame; 0 if unknown
     };
     /// frame() through `convert`. On a CPU of many cores, frames asked for one after another by the same converter are
     /// converted ahead by threads of the pool.
