@@ -24,7 +24,7 @@ void store(std::byte* to, T value) noexcept {
     std::memcpy(to, &value, sizeof value);
 }
 
-/// The next multiple of `to`, a power of two: a division takes 10 ns, and a batch has a thousand chunks.
+/// The next multiple of `to`, which must be a power of two.
 template <class T>
 [[nodiscard]] constexpr T align_up(T value, std::type_identity_t<T> to) noexcept {
     return (value + to - 1) & ~(to - 1);
