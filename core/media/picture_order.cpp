@@ -60,6 +60,23 @@ std::optional<PictureOrder::Picture> PictureOrder::h264_picture(Bytes packet) {
                  sps->frame_num_bits == h264_sps_->frame_num_bits && sps->order_bits == h264_sps_->order_bits;
     }
     if (!known_ || slice.empty()) return std::nullopt;
+    return h264_slice(slice);
+}
+
+std::vector<H264References> PictureOrder::h264_slices(Bytes packet, H264References first) const {
+    std::vector<H264References> slices;
+    slices.push_back(std::move(first));
+    std::size_t num_seen = 0;
+    (void)for_each_nal(packet, length_size_, [&](Bytes nal) {
+        const unsigned type = h264_nal::type_of(nal);
+        if ((type != h264_nal::kSlice && type != h264_nal::kIdr) || num_seen++ == 0) return;
+        auto references = h264_slice(nal).references;
+        if (references && !references->is_redundant) slices.push_back(*std::move(references));
+    });
+    return slices;
+}
+
+PictureOrder::Picture PictureOrder::h264_slice(Bytes slice) const {
     auto picture = h264_slice(slice, kHeaderBytes);
     if (!picture.references && slice.size() > kHeaderBytes) picture = h264_slice(slice, kMostHeaderBytes);
     return picture;
@@ -108,7 +125,8 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     if (hevc_pps_->has_output_flag) bits.skip(1);
     if (!hevc_nal::is_idr(type)) picture.low = bits.bits(hevc_sps_->order_bits);
     picture.whole = bits.ok();
-    if (!picture.whole || is_irap || hevc_nal::is_leading(type) || !hevc_sps_->reference_sets) return picture;
+    picture.is_leading = hevc_nal::is_leading(type);
+    if (!picture.whole || is_irap || picture.is_leading || !hevc_sps_->reference_sets) return picture;
     const auto references = read_hevc_slice_references(bits, *hevc_sps_->reference_sets);
     if (references) picture.earliest = references->earliest();
     return picture;
@@ -116,17 +134,20 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
 
 void PictureOrder::note_hevc_references(std::int64_t place, const Picture& picture) {
     if (picture.restarts) hevc_entries_.clear();
-    while (!hevc_entries_.empty() && place > hevc_entries_.back().second &&
-           place + picture.earliest < hevc_entries_.back().second) {
+    const auto follows = [&] { return !hevc_entries_.empty() && place > hevc_entries_.back().second; };
+    const auto pop = [&] {
         false_entries_.push_back(hevc_entries_.back().first);
         hevc_entries_.pop_back();
-    }
+    };
+    // Decoders that begin at a key frame leave out its leading pictures, even those that claim to be shown after it.
+    if (picture.is_leading && follows()) pop();
+    while (follows() && place + picture.earliest < hevc_entries_.back().second) pop();
 }
 
 bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
     const auto number = num_added_++;
     if (!known_) return true;
-    const auto picture = codec_ == CodecId::h264 ? h264_picture(packet.data) : hevc_picture(packet.data);
+    auto picture = codec_ == CodecId::h264 ? h264_picture(packet.data) : hevc_picture(packet.data);
     if (!picture || !picture->references) marks_.lose();
     if (!picture) return true;
     if (!picture->whole) return false;
@@ -149,8 +170,14 @@ bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
         const auto steps = (*frame_num - frame_num_.value_or(*frame_num)) & ((1U << h264_sps_->frame_num_bits) - 1);
         follows = h264_sps_->allows_gaps || steps <= 1;
         if (picture->references && !h264_sps_->allows_gaps) {
+            std::vector<H264References> slices;
+            if (is_open_entry || marks_.in_doubt()) {
+                slices = h264_slices(packet.data, *std::move(picture->references));
+            } else {
+                slices.push_back(*std::move(picture->references));
+            }
             follows = marks_.add({number, *frame_num, place, picture->restarts, picture->is_anchor, is_open_entry},
-                                 *picture->references, *h264_sps_) &&
+                                 slices, *h264_sps_) &&
                       follows;
         }
     }

@@ -26,7 +26,7 @@ public:
     /// stream's first packet. False if its picture contradicts those before it.
     [[nodiscard]] bool add(const Packet& packet, bool is_open_entry);
     /// Open entries, by how many packets came before, from which decoding gives other pictures. Note [Open entries]
-    [[nodiscard]] const std::vector<std::int64_t>& false_entries() const noexcept {
+    [[nodiscard]] std::vector<std::int64_t> false_entries() const {
         return codec_ == CodecId::h264 ? marks_.false_entries() : false_entries_;
     }
 
@@ -37,12 +37,16 @@ private:
         bool is_anchor = false;  ///< numbers of later pictures continue from it
         std::optional<std::uint32_t> frame_num{};
         std::int64_t low = 0;                        ///< pic_order_cnt_lsb
-        std::optional<H264References> references{};  ///< where they are known
+        std::optional<H264References> references{};  ///< of the first slice, where they are known
         int earliest = 0;                            ///< of HEVC: the distance to the reference that is shown first
+        bool is_leading = false;                     ///< of HEVC, by its type
     };
     /// Nothing where nothing is known.
     [[nodiscard]] std::optional<Picture> h264_picture(Bytes packet);
+    [[nodiscard]] Picture h264_slice(Bytes slice) const;
     [[nodiscard]] Picture h264_slice(Bytes slice, std::size_t num_bytes) const;
+    /// What the packet's slices say of references, of which `first` is the first; no more where one is not known.
+    [[nodiscard]] std::vector<H264References> h264_slices(Bytes packet, H264References first) const;
     [[nodiscard]] std::optional<Picture> hevc_picture(Bytes packet);
     void learn_hevc(Bytes nal);
     void note_hevc_references(std::int64_t place, const Picture& picture);

@@ -2,6 +2,7 @@
 #include "media/reference_marks.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "media/nal_types.h"
 
@@ -11,9 +12,10 @@ namespace {
 constexpr std::uint32_t kMostActive = 32;
 constexpr std::uint32_t kMostKept = 16;
 constexpr std::uint32_t kLastPps = 255;
-constexpr std::size_t kMostCommands = 66;        // libavcodec's bound
-constexpr std::size_t kMostOpenEntries = 16;     // of a stream that never forgets
-constexpr std::uint32_t kTypeP = 0, kTypeB = 1;  // slice_type modulo 5
+constexpr std::size_t kMostCommands = 66;                     // libavcodec's bound
+constexpr std::size_t kMostOpenEntries = 16;                  // of a stream that never forgets
+constexpr std::uint32_t kTypeP = 0, kTypeB = 1, kTypeSp = 3;  // slice_type modulo 5
+constexpr std::size_t kFewestReaching = 4;                    // of a stream of which most entries are so
 
 void read_list(BitReader& bits, H264References::List& list) {
     if (!bits.flag()) return;
@@ -99,11 +101,11 @@ std::optional<H264References> ReferenceMarks::read(BitReader& bits, const H264Sp
     if (found == sets_.end()) return std::nullopt;
     const auto& pps = found->second;
     if (pps.has_bottom_order) (void)bits.signed_exp_golomb();
-    if (pps.has_redundant_count) (void)bits.exp_golomb();
     H264References references;
+    references.is_redundant = pps.has_redundant_count && bits.exp_golomb() > 0;
     const auto type = slice_type % 5;
     references.is_bidirectional = type == kTypeB;
-    references.is_inter = references.is_bidirectional || type == kTypeP;
+    references.is_inter = references.is_bidirectional || type == kTypeP || type == kTypeSp;
     const int num_lists = references.is_inter ? 1 + static_cast<int>(references.is_bidirectional) : 0;
     if (references.is_inter) {
         if (references.is_bidirectional) bits.skip(1);  // direct_spatial_mv_pred_flag
@@ -129,9 +131,25 @@ std::optional<H264References> ReferenceMarks::read(BitReader& bits, const H264Sp
 }
 
 void ReferenceMarks::lose() {
+    for (const auto& entry : open_) {
+        if (!entry.reaches) reaching_entries_.push_back(entry.packet);
+    }
+    forget();
     complete_ = false;
+}
+
+void ReferenceMarks::forget() {
     kept_.clear();
     open_.clear();
+    complete_ = true;
+}
+
+std::vector<std::int64_t> ReferenceMarks::false_entries() const {
+    auto entries = false_entries_;
+    const auto num_reaching = reaching_entries_.size();
+    const bool most_reach = num_reaching >= kFewestReaching && 2 * num_reaching > num_entries_;
+    if (!most_reach) entries.insert(entries.end(), reaching_entries_.begin(), reaching_entries_.end());
+    return entries;
 }
 
 ReferenceMarks::Place ReferenceMarks::find_short(std::uint32_t frame_num) {
@@ -143,25 +161,93 @@ ReferenceMarks::Place ReferenceMarks::find_long(std::uint32_t index) {
     return std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.long_index == index; });
 }
 
-bool ReferenceMarks::add(const Picture& picture, const H264References& references, const H264Sps& sps) {
-    if (picture.is_idr) {
-        lose();
-        complete_ = true;
+bool ReferenceMarks::add(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps) {
+    if (picture.is_idr) forget();
+    judge_entries(picture, slices, sps);
+    const auto& first = slices.front();
+    bool fits = !complete_ || names_kept(picture, first, std::uint32_t{1} << sps.frame_num_bits);
+    if (picture.is_reference) fits = mark(picture, first, sps) && fits;
+    if (picture.is_open_entry && open_.size() < kMostOpenEntries) {
+        ++num_entries_;
+        const bool has_lists = std::ranges::any_of(slices, &H264References::is_inter);
+        if (has_lists) reaching_entries_.push_back(picture.packet);
+        open_.push_back({.packet = picture.packet, .place = picture.place, .reaches = has_lists});
     }
-    const auto range = std::uint32_t{1} << sps.frame_num_bits;
+    return fits;
+}
+
+/// Note [Open entries]
+void ReferenceMarks::judge_entries(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps) {
     const auto most_kept = static_cast<std::size_t>(sps.num_reference_frames);
     std::erase_if(open_, [&](const Entry& entry) {
         const auto num_newer = static_cast<std::size_t>(
             std::ranges::count_if(kept_, [&](const Kept& kept) { return entry.is_newer(kept); }));
-        if (complete_ ? num_newer == kept_.size() : num_newer >= most_kept) return true;
-        if (picture.place < entry.place || !refers_to_older(entry, picture, references, range)) return false;
-        false_entries_.push_back(entry.packet);
-        return true;
+        return complete_ ? num_newer == kept_.size() : num_newer >= most_kept;
     });
-    bool fits = !complete_ || names_kept(picture, references, range);
-    if (picture.is_reference) fits = mark(picture, references, sps) && fits;
-    if (picture.is_open_entry && open_.size() < kMostOpenEntries) open_.push_back({picture.packet, picture.place});
-    return fits;
+    if (open_.empty()) return;
+    std::vector<List> lists;
+    for (const auto& slice : slices) {
+        const std::size_t num_lists = slice.is_inter ? 1 + static_cast<std::size_t>(slice.is_bidirectional) : 0;
+        for (std::size_t i = 0; i < num_lists; ++i) {
+            lists.push_back(list_of(picture, slice, i, std::uint32_t{1} << sps.frame_num_bits));
+        }
+    }
+    std::erase_if(open_, [&](Entry& entry) {
+        if (picture.place < entry.place) return false;
+        const auto is_older = [&](const Kept* kept) { return kept == nullptr || !entry.is_newer(*kept); };
+        const bool reaches =
+            std::ranges::any_of(lists, [&](const List& list) { return std::ranges::any_of(list.pictures, is_older); });
+        const bool names = reaches && std::ranges::any_of(lists, [&](const List& list) {
+                               return std::ranges::any_of(std::span(list.pictures).first(list.num_named), is_older);
+                           });
+        if (names || (reaches && entry.lost_newer)) {
+            false_entries_.push_back(entry.packet);
+            return true;
+        }
+        if (reaches && !std::exchange(entry.reaches, true)) reaching_entries_.push_back(entry.packet);
+        return false;
+    });
+}
+
+/// 8.2.4.2, as far as it is known: what else is kept is at the end.
+std::vector<const ReferenceMarks::Kept*> ReferenceMarks::initial_list(const Picture& picture, bool is_bidirectional,
+                                                                      std::size_t which) const {
+    std::vector<const Kept*> list;
+    std::vector<const Kept*> long_term;
+    for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
+        (kept->long_index ? long_term : list).push_back(&*kept);
+    }
+    if (is_bidirectional) {
+        // The nearest first: in the first list of those from before, and then of the others.
+        std::ranges::stable_sort(list, {}, [&](const Kept* kept) {
+            const bool is_later = kept->place > picture.place;
+            return std::pair(is_later == (which == 0), std::abs(kept->place - picture.place));
+        });
+    }
+    std::ranges::sort(long_term, {}, [](const Kept* kept) { return *kept->long_index; });
+    list.insert(list.end(), long_term.begin(), long_term.end());
+    if (!complete_) list.push_back(nullptr);
+    if (which == 1 && list.size() > 1 && list == initial_list(picture, is_bidirectional, 0))
+        std::swap(list[0], list[1]);
+    return list;
+}
+
+/// 8.2.4.3
+ReferenceMarks::List ReferenceMarks::list_of(const Picture& picture, const H264References& slice, std::size_t which,
+                                             std::uint32_t range) {
+    const auto& commands = slice.lists[which];
+    List list{initial_list(picture, slice.is_bidirectional, which)};
+    auto& pictures = list.pictures;
+    for_each_named(picture, commands, range, [&](Place named) {
+        const Kept* kept = named == kept_.end() ? nullptr : &*named;
+        pictures.insert(pictures.begin() + static_cast<std::ptrdiff_t>(list.num_named), kept);
+        ++list.num_named;
+        const auto rest = pictures.begin() + static_cast<std::ptrdiff_t>(list.num_named);
+        if (kept != nullptr) pictures.erase(std::remove(rest, pictures.end(), kept), pictures.end());
+    });
+    pictures.resize(std::min<std::size_t>(pictures.size(), commands.num_active));
+    list.num_named = std::min(list.num_named, pictures.size());
+    return list;
 }
 
 template <typename Visit>
@@ -178,36 +264,10 @@ void ReferenceMarks::for_each_named(const Picture& picture, const H264References
 bool ReferenceMarks::names_kept(const Picture& picture, const H264References& references, std::uint32_t range) {
     bool kept = true;
     for (const auto& list : references.lists) {
+        kept = kept && list.num_active <= kept_.size() + list.commands.size();
         for_each_named(picture, list, range, [&](Place named) { kept = kept && named != kept_.end(); });
     }
     return kept;
-}
-
-/// Note [Open entries]
-bool ReferenceMarks::refers_to_older(const Entry& entry, const Picture& picture, const H264References& references,
-                                     std::uint32_t range) {
-    if (!references.is_inter) return false;
-    std::size_t num_newer = 0;
-    std::size_t num_before = 0;
-    for (const auto& kept : kept_) {
-        num_newer += entry.is_newer(kept) ? 1 : 0;
-        num_before += entry.is_newer(kept) && kept.place < picture.place ? 1 : 0;
-    }
-    for (std::size_t i = 0; i <= static_cast<std::size_t>(references.is_bidirectional); ++i) {
-        const auto& list = references.lists[i];
-        bool names_older = false;
-        for_each_named(picture, list, range, [&](Place named) {
-            names_older = names_older || named == kept_.end() || !entry.is_newer(*named);
-        });
-        // A picture that is named twice is in the list twice. Else those from before come first in the first list of a
-        // B picture, and the others in the second one, which is changed where there are none.
-        const bool in_order = references.is_bidirectional && list.commands.empty();
-        const bool reaches = in_order && i == 0 ? list.num_active > num_before
-                             : in_order         ? list.num_active > num_newer || num_before == num_newer
-                                                : list.num_active > num_newer + list.commands.size();
-        if (names_older || (entry.lost_newer && reaches)) return true;
-    }
-    return false;
 }
 
 void ReferenceMarks::remove(Place at) {
@@ -247,8 +307,7 @@ bool ReferenceMarks::mark(const Picture& picture, const H264References& referenc
                 std::erase_if(kept_, [&](const Kept& kept) { return kept.long_index >= command.long_index; });
                 break;
             case 5:
-                lose();
-                complete_ = true;
+                forget();
                 current.frame_num = 0;
                 break;
             default:

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "media/bit_reader.h"
@@ -13,10 +15,11 @@
 
 namespace tricodec {
 
-/// What the first slice of an H.264 frame says of references (7.3.3).
+/// What a slice of an H.264 frame says of references (7.3.3).
 struct H264References {
     bool is_inter = false;
     bool is_bidirectional = false;
+    bool is_redundant = false;  ///< of a copy of the slice, which decoders leave out
     /// Of a list: how many pictures it has, and the commands that put some of them first.
     struct List {
         std::uint32_t num_active = 0;
@@ -35,11 +38,14 @@ struct H264References {
 /// Which pictures a decoder of H.264 keeps for reference (8.2.5), by the headers of frames.
 ///
 /// Note [Open entries]: a key frame that is no IDR picture leaves the older pictures to those that are shown before it.
-/// An encoder makes the decoder forget them soon. Damage may make it forget a newer picture instead, or name an older
-/// one. No decoder complains then: one that came from before has the older picture, and to one that began at the key
-/// frame it is one that is missing as expected. So decoding does not begin at such a key frame: a command names
-/// an older picture for one that is shown after the key frame, or has removed a newer one while a list still reaches
-/// the older ones. Lists that are too long without such a command are those of encoders that never use their ends.
+/// An encoder makes the decoder forget them soon, or keeps its lists short. Damage may make the decoder forget a newer
+/// picture instead, name an older one or lengthen a list. No decoder complains then: one that came from before has the
+/// older picture, and to one that began at the key frame it is one that is missing as expected. So decoding does not
+/// begin at a key frame if a list of a picture that is shown after it holds an older picture, nor if the key frame has
+/// lists itself, nor if a header that follows cannot be read while older pictures are kept.
+///
+/// Some encoders put older pictures at the ends of lists and never use them. If most key frames of a stream are so,
+/// decoding begins at them all the same, unless a command has put the older picture there.
 class ReferenceMarks {
 public:
     /// The parameter sets of an avcC record or of Annex B extradata.
@@ -58,12 +64,15 @@ public:
     /// Reads a slice's header from after pic_order_cnt_lsb on. Nothing if it is damaged or of an unknown kind.
     [[nodiscard]] std::optional<H264References> read(BitReader& bits, const H264Sps& sps, std::uint32_t slice_type,
                                                      std::uint32_t pps, bool is_idr, bool is_reference) const;
-    /// Of all pictures in their order. False if it names one that is not kept, of which a decoder complains.
-    [[nodiscard]] bool add(const Picture& picture, const H264References& references, const H264Sps& sps);
+    /// Of all pictures in their order, with all their slices if in_doubt() or at an open entry, else the first. False
+    /// if it names one that is not kept, of which a decoder complains.
+    [[nodiscard]] bool add(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps);
     /// A picture is not known: neither is what is kept, until the next IDR picture.
     void lose();
+    /// A key frame may yet turn out to be false.
+    [[nodiscard]] bool in_doubt() const noexcept { return !open_.empty(); }
     /// Packets of key frames that give other pictures than decoding from before; Note [Open entries].
-    [[nodiscard]] const std::vector<std::int64_t>& false_entries() const noexcept { return false_entries_; }
+    [[nodiscard]] std::vector<std::int64_t> false_entries() const;
 
 private:
     struct Pps {
@@ -84,9 +93,19 @@ private:
         std::int64_t packet = 0;
         std::int64_t place = 0;
         bool lost_newer = false;  ///< a command has removed a picture that is neither
+        bool reaches = false;     ///< a list holds one that is either
         [[nodiscard]] bool is_newer(const Kept& kept) const { return kept.packet >= packet && kept.place >= place; }
     };
     using Place = std::vector<Kept>::iterator;
+    /// The pictures of a slice's list. Null is one that is not known.
+    struct List {
+        std::vector<const Kept*> pictures;
+        std::size_t num_named = 0;  ///< those that commands have put first
+    };
+    [[nodiscard]] List list_of(const Picture& picture, const H264References& slice, std::size_t which,
+                               std::uint32_t range);
+    [[nodiscard]] std::vector<const Kept*> initial_list(const Picture& picture, bool is_bidirectional,
+                                                        std::size_t which) const;
     /// Calls `visit` for what each command of a list names.
     template <typename Visit>
     void for_each_named(const Picture& picture, const H264References::List& list, std::uint32_t range, Visit visit);
@@ -94,16 +113,18 @@ private:
     [[nodiscard]] Place find_long(std::uint32_t index);
     void remove(Place at);
     void slide();
+    void forget();
     [[nodiscard]] bool names_kept(const Picture& picture, const H264References& references, std::uint32_t range);
-    [[nodiscard]] bool refers_to_older(const Entry& entry, const Picture& picture, const H264References& references,
-                                       std::uint32_t range);
+    void judge_entries(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps);
     [[nodiscard]] bool mark(const Picture& picture, const H264References& references, const H264Sps& sps);
 
     std::map<std::uint32_t, Pps> sets_;
     bool complete_ = false;    // since an IDR picture
     std::vector<Kept> kept_;   // in decoding order
     std::vector<Entry> open_;  // entries that are in doubt
+    std::size_t num_entries_ = 0;
     std::vector<std::int64_t> false_entries_;
+    std::vector<std::int64_t> reaching_entries_;  // false as well, unless most are
 };
 
 }  // namespace tricodec

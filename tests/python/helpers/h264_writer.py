@@ -32,7 +32,8 @@ class Picture:
         shows_long_term: a skipped picture repeats the long-term picture of that number.
         shows: a skipped picture repeats the one of which frame_num is so much lower.
         num_active: how many pictures its list has.
-        shows_second: it repeats the second of them instead.
+        shows_later: it repeats the one so many places after the first instead.
+        lower: how the lower half of a skipped picture is coded, in a slice of its own.
         forgets: pictures of which frame_num is so much lower are no references any more.
         recovers: it is an open key frame, if it is not an IDR picture.
     """
@@ -48,7 +49,8 @@ class Picture:
     shows_long_term: int | None = None
     shows: int = 0
     num_active: int = 1
-    shows_second: bool = False
+    shows_later: int = 0
+    lower: Picture | None = None
     forgets: Sequence[int] = ()
     recovers: bool = False
 
@@ -126,8 +128,7 @@ class H264Stream(PcmStream):
         """Writes a frame, or its lines of one parity as a field."""
         lines = [plane[picture.field == "bottom" :: 2] for plane in planes] if picture.field else planes
         pairs = self.mbaff and not picture.field
-        if picture.recovers:  # a recovery point at once, exact
-            self._unit(Bits().u(24, 0x0601C4).trailing(), 0, 6)
+        self._write_recovery_point(picture)
         total = self.across * self.down // (2 if pairs or picture.field else 1)
         for addresses in map(list, picture.slices or [range(total)]):
             bits = self._header(addresses[0], _I, picture)
@@ -143,15 +144,30 @@ class H264Stream(PcmStream):
                     bits.ue(_I_PCM).align().parts.append(self.block(lines, x, at, 16, 1 + as_fields))
             self._unit(bits.trailing(), 2 if picture.reference else 0, 5 if picture.idr else 1)
 
+    def _write_recovery_point(self, picture: Picture) -> None:
+        if picture.recovers:  # at once, and exact
+            self._unit(Bits().u(24, 0x0601C4).trailing(), 0, 6)
+
     def skip(self, picture: Picture) -> None:
         """Writes a picture without residuals and motion: it repeats the first picture of its list."""
+        self._write_recovery_point(picture)
         total = self.across * self.down // (2 if picture.field else 1)
-        bits = self._header(0, _P, picture)
-        if picture.shows_second:  # of two
-            for _ in range(total):
-                bits.ue(0, 0).u(1, 0).se(0, 0).ue(0)  # no skipped block, its kind, the reference, motion, residuals
-        else:
-            bits.ue(total)
+        half = total if picture.lower is None else total // 2
+        self._skip_slice(0, half, picture)
+        if picture.lower is not None:
+            self._skip_slice(half, total - half, picture.lower)
+
+    def _skip_slice(self, first: int, count: int, picture: Picture) -> None:
+        bits = self._header(first, _P, picture)
+        for _ in range(count if picture.shows_later else 0):
+            bits.ue(0, 0)  # no skipped block, its kind
+            if picture.num_active == 2:
+                bits.u(1, 0)
+            else:
+                bits.ue(picture.shows_later)
+            bits.se(0, 0).ue(0)  # motion, residuals
+        if not picture.shows_later:
+            bits.ue(count)
         self._unit(bits.trailing(), 2, 1)
 
 
