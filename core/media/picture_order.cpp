@@ -171,7 +171,7 @@ bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
         follows = h264_sps_->allows_gaps || steps <= 1;
         if (picture->references && !h264_sps_->allows_gaps) {
             std::vector<H264References> slices;
-            if (is_open_entry || marks_.in_doubt()) {
+            if (is_open_entry || marks_.doubts(place)) {
                 slices = h264_slices(packet.data, *std::move(picture->references));
             } else {
                 slices.push_back(*std::move(picture->references));

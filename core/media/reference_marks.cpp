@@ -173,18 +173,26 @@ bool ReferenceMarks::add(const Picture& picture, std::span<const H264References>
         if (has_lists) reaching_entries_.push_back(picture.packet);
         open_.push_back({.packet = picture.packet, .place = picture.place, .reaches = has_lists});
     }
+    if (picture.is_reference) drop_settled(sps);
     return fits;
 }
 
-/// Note [Open entries]
-void ReferenceMarks::judge_entries(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps) {
+void ReferenceMarks::drop_settled(const H264Sps& sps) {
     const auto most_kept = static_cast<std::size_t>(sps.num_reference_frames);
     std::erase_if(open_, [&](const Entry& entry) {
         const auto num_newer = static_cast<std::size_t>(
             std::ranges::count_if(kept_, [&](const Kept& kept) { return entry.is_newer(kept); }));
         return complete_ ? num_newer == kept_.size() : num_newer >= most_kept;
     });
-    if (open_.empty()) return;
+}
+
+bool ReferenceMarks::doubts(std::int64_t place) const {
+    return std::ranges::any_of(open_, [&](const Entry& entry) { return place >= entry.place; });
+}
+
+/// Note [Open entries]
+void ReferenceMarks::judge_entries(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps) {
+    if (!doubts(picture.place)) return;
     std::vector<List> lists;
     for (const auto& slice : slices) {
         const std::size_t num_lists = slice.is_inter ? 1 + static_cast<std::size_t>(slice.is_bidirectional) : 0;
@@ -213,22 +221,25 @@ void ReferenceMarks::judge_entries(const Picture& picture, std::span<const H264R
 std::vector<const ReferenceMarks::Kept*> ReferenceMarks::initial_list(const Picture& picture, bool is_bidirectional,
                                                                       std::size_t which) const {
     std::vector<const Kept*> list;
-    std::vector<const Kept*> long_term;
     for (auto kept = kept_.rbegin(); kept != kept_.rend(); ++kept) {
-        (kept->long_index ? long_term : list).push_back(&*kept);
+        if (!kept->long_index) list.push_back(&*kept);
     }
+    const auto is_later = [&](const Kept* kept) { return kept->place > picture.place; };
+    const auto num_later = std::ranges::count_if(list, is_later);
     if (is_bidirectional) {
         // The nearest first: in the first list of those from before, and then of the others.
         std::ranges::stable_sort(list, {}, [&](const Kept* kept) {
-            const bool is_later = kept->place > picture.place;
-            return std::pair(is_later == (which == 0), std::abs(kept->place - picture.place));
+            return std::pair(is_later(kept) == (which == 0), std::abs(kept->place - picture.place));
         });
     }
-    std::ranges::sort(long_term, {}, [](const Kept* kept) { return *kept->long_index; });
-    list.insert(list.end(), long_term.begin(), long_term.end());
+    const auto num_short = static_cast<std::ptrdiff_t>(list.size());
+    for (const auto& kept : kept_) {
+        if (kept.long_index) list.push_back(&kept);
+    }
+    std::ranges::sort(list.begin() + num_short, list.end(), {}, [](const Kept* kept) { return *kept->long_index; });
     if (!complete_) list.push_back(nullptr);
-    if (which == 1 && list.size() > 1 && list == initial_list(picture, is_bidirectional, 0))
-        std::swap(list[0], list[1]);
+    const bool is_first_again = which == 1 && (num_later == 0 || num_later == num_short);
+    if (is_first_again && list.size() > 1) std::swap(list[0], list[1]);
     return list;
 }
 

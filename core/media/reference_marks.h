@@ -69,8 +69,8 @@ public:
     [[nodiscard]] bool add(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps);
     /// A picture is not known: neither is what is kept, until the next IDR picture.
     void lose();
-    /// A key frame may yet turn out to be false.
-    [[nodiscard]] bool in_doubt() const noexcept { return !open_.empty(); }
+    /// True if the picture of that place may show that an open entry before it is false.
+    [[nodiscard]] bool doubts(std::int64_t place) const;
     /// Packets of key frames that give other pictures than decoding from before; Note [Open entries].
     [[nodiscard]] std::vector<std::int64_t> false_entries() const;
 
@@ -115,6 +115,7 @@ private:
     void slide();
     void forget();
     [[nodiscard]] bool names_kept(const Picture& picture, const H264References& references, std::uint32_t range);
+    void drop_settled(const H264Sps& sps);
     void judge_entries(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps);
     [[nodiscard]] bool mark(const Picture& picture, const H264References& references, const H264Sps& sps);
 
