@@ -110,14 +110,14 @@ std::int64_t DecoderPool::resumes_at(const std::shared_ptr<const StreamIndex>& i
 }
 
 DecoderCursor DecoderPool::acquire(const std::shared_ptr<const StreamIndex>& index, const GopRange& range,
-                                   int num_threads, bool goes_on) {
+                                   int num_threads, bool resumable) {
     // What a used decoder remembers shows in concealed pictures, and may be the wrong headers.
     const bool fresh = index->parameters_change() || index->counted();
     if (!fresh) {
         std::lock_guard lock(mutex_);
         auto best = idle_.end();
         for (auto it = idle_.begin(); it != idle_.end(); ++it) {
-            if (!can_resume(*it, index, range, goes_on)) continue;
+            if (!can_resume(*it, index, range, resumable)) continue;
             if (!leaves_out_ && it->last_left_out >= 0) continue;
             if (best == idle_.end() || it->next_packet > best->next_packet) best = it;
         }

@@ -52,9 +52,9 @@ public:
     /// nothing here decodes the codec.
     void prepare();
     /// A decoder for a range: one that stands on the way to its first wanted frame, or one at the range's entry with
-    /// `num_threads`. `goes_on`: nothing that follows the range may have been left out.
+    /// `num_threads`. `resumable`: nothing that follows the range may have been left out.
     [[nodiscard]] DecoderCursor acquire(const std::shared_ptr<const StreamIndex>& index, const GopRange& range,
-                                        int num_threads, bool goes_on);
+                                        int num_threads, bool resumable);
     /// A decoder at the start of the stream. `fresh` demands one that has seen no packets, `blank_pictures` one for
     /// Note [Damaged streams].
     [[nodiscard]] DecoderCursor acquire_at_start(int num_threads, bool fresh, bool blank_pictures = false,

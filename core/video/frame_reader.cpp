@@ -157,9 +157,9 @@ Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
     // A later one of the same GOP: more of them may follow.
     const auto index = video_.index();
     const bool ahead = last_given_ >= 0 && last_given_ < number;
-    const bool goes_on = ahead && index->entry_for(last_given_) == index->entry_for(number);
+    const bool resumable = ahead && index->entry_for(last_given_) == index->entry_for(number);
     FrameListSink sink(wanted);
-    read(sink, sink.distinct(), goes_on);
+    read(sink, sink.distinct(), resumable);
     remember(wanted);
     return std::move(sink.take().front());
 }
@@ -215,7 +215,7 @@ std::shared_ptr<const StreamIndex> FrameReaderImpl::known_index() {
     return video_.has_index() ? video_.index() : nullptr;
 }
 
-bool FrameReaderImpl::goes_on(std::span<const std::int64_t> numbers) const {
+bool FrameReaderImpl::continues_last(std::span<const std::int64_t> numbers) const {
     if (numbers.empty() || numbers.front() != last_given_ + 1) return false;
     const auto size = static_cast<std::int64_t>(numbers.size());
     return numbers.back() - numbers.front() + 1 == size && (size > 1 || last_given_ >= 0);
@@ -234,7 +234,7 @@ void FrameReaderImpl::remember(std::span<const std::int64_t> numbers) {
 
 void FrameReaderImpl::give(SlotSink& sink) {
     const auto& numbers = sink.distinct();
-    const bool continues = goes_on(numbers);
+    const bool continues = continues_last(numbers);
     const bool is_short = std::ssize(numbers) <= kFramesFollowed;
     if (continues && is_short && last_given_ >= 0 && video_.slots() != nullptr) {
         const auto index = video_.index();
@@ -248,7 +248,7 @@ void FrameReaderImpl::give(SlotSink& sink) {
     remember(numbers);
 }
 
-void FrameReaderImpl::read(FrameSink& sink, std::vector<std::int64_t> numbers, bool goes_on) {
+void FrameReaderImpl::read(FrameSink& sink, std::vector<std::int64_t> numbers, bool resumable) {
     following_ = nullptr;  // its decoder goes back to the pool
     const auto read = Read::make(
         video_, sink,
@@ -257,7 +257,7 @@ void FrameReaderImpl::read(FrameSink& sink, std::vector<std::int64_t> numbers, b
             return numbers;
         },
         [&](const auto& index, std::span<const std::int64_t> wanted) {
-            return plan_read(video_, index, wanted, goes_on);
+            return plan_read(video_, index, wanted, resumable);
         });
     read->run();
 }
@@ -270,7 +270,7 @@ FrameReader::Plan FrameReaderImpl::plan(std::shared_ptr<FrameSink> sink, std::ve
     };
     const auto make_plan = [this, options](const auto& index, std::span<const std::int64_t> wanted) {
         auto tasks = plan_tasks(video_, *index, wanted, options.max_tasks, options.num_cores);
-        tasks.goes_on = options.goes_on;
+        tasks.resumable = options.resumable;
         return tasks;
     };
     const auto read = Read::make(video_, *sink, resolve, make_plan);

@@ -102,12 +102,12 @@ private:
     /// Where the calls of the caller are.
     void remember(std::span<const std::int64_t> numbers);
     /// Decodes frames to a sink that takes each distinct one, ascending, for the calls that wait for all of them.
-    void read(FrameSink& sink, std::vector<std::int64_t> numbers, bool goes_on);
+    void read(FrameSink& sink, std::vector<std::int64_t> numbers, bool resumable);
     /// The same as tasks for the caller's threads.
     [[nodiscard]] Plan plan(std::shared_ptr<FrameSink> sink, std::vector<std::int64_t> numbers,
                             const PlanOptions& options);
     /// True if `numbers` look like a part of a read from one end to the other.
-    [[nodiscard]] bool goes_on(std::span<const std::int64_t> numbers) const;
+    [[nodiscard]] bool continues_last(std::span<const std::int64_t> numbers) const;
     /// Those that a call names, after renumbering. Throws Error(out_of_range).
     void expect_still_there(std::span<const std::int64_t> numbers);
 

@@ -43,13 +43,13 @@ RangeDecoder::~RangeDecoder() {
 
 void RangeDecoder::begin() {
     if (index_) {
-        cursor_ = pool_.acquire(index_, range_, options_.num_threads, options_.goes_on);
+        cursor_ = pool_.acquire(index_, range_, options_.num_threads, options_.resumable);
     } else {
         cursor_ = pool_.acquire_at_start(options_.num_threads, true, blank_);
     }
     left_out_ = cursor_.last_left_out >= 0;
     // A GPU's parser keeps slots of its own, of which nothing is known here.
-    skips_ = leave_out_ && !options_.goes_on && cursor_.decoder->device().kind == Device::Kind::cpu;
+    skips_ = leave_out_ && !options_.resumable && cursor_.decoder->device().kind == Device::Kind::cpu;
     if (skips_) needed_ = needed_packets(*index_, range_, cursor_.next_packet);
     packets_at_once_ = kPacketsAtOnce;
     num_seen_ = 0;
@@ -105,7 +105,7 @@ std::optional<Frame> RangeDecoder::step() {
         } else {
             decoder.send_end();
             ended_ = cursor_.ended = true;
-            if (!options_.goes_on) cursor_.index = nullptr;
+            if (!options_.resumable) cursor_.index = nullptr;
         }
     }
 }
@@ -171,7 +171,7 @@ bool RangeDecoder::have_packet() {
         if (packet) cursor_.read_ahead.push_back(std::move(*packet));
         return packet.has_value();
     }
-    const auto end = options_.goes_on ? index_->num_packets() - 1 : range_.last;
+    const auto end = options_.resumable ? index_->num_packets() - 1 : range_.last;
     if (cursor_.next_packet > end || index_->packet(cursor_.next_packet).predicted) return false;
     // Past the range one by one: how many it takes is up to the codec.
     const auto last = cursor_.next_packet <= range_.last ? range_.last : cursor_.next_packet;

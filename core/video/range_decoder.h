@@ -39,7 +39,7 @@ public:
         int num_threads = 1;
         /// More is likely to be asked from where the range ends: the decoder gets the packets that follow instead of
         /// being flushed, so that it stays usable there.
-        bool goes_on = false;
+        bool resumable = false;
     };
     /// `range` has at least one wanted frame.
     RangeDecoder(PacketFeed& feed, DecoderPool& pool, std::shared_ptr<const StreamIndex> index, GopRange range,

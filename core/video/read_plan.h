@@ -28,7 +28,7 @@ struct ReadPlan {
     int num_decoders = 1;           ///< tasks at work at once
     DecoderSlots* slots = nullptr;  ///< of the GPU that decodes; null on the CPU
     std::int64_t most_bytes = 0;    ///< of frames ahead on a GPU; 0 is what the slots allow
-    bool goes_on = false;           ///< RangeDecoder::Options::goes_on, of the last task
+    bool resumable = false;         ///< RangeDecoder::Options::resumable, of the last task
 };
 
 /// What a plan is made for.

@@ -49,11 +49,11 @@ void Read::make_tasks(std::int64_t from) {
 std::optional<Read::Failure> Read::decode(std::size_t t) {
     auto& task = tasks_[t];
     const auto& work = plan_.tasks[t];
-    const bool goes_on = plan_.goes_on && t + 1 == tasks_.size();
+    const bool resumable = plan_.resumable && t + 1 == tasks_.size();
     auto position = task.first;
     try {
         for (const auto& range : work.ranges) {
-            auto decoder = video_.decode(index_, range, {.num_threads = work.num_threads, .goes_on = goes_on});
+            auto decoder = video_.decode(index_, range, {.num_threads = work.num_threads, .resumable = resumable});
             while (auto frame = decoder.next()) {
                 if (!await_room(task, position)) return std::nullopt;
                 sink_.put(position, std::move(*frame));

@@ -34,7 +34,7 @@ bool worth_several_decoders(const IndexedVideo& video, const ReadPlan& plan) {
 }  // namespace
 
 ReadPlan plan_read(const IndexedVideo& video, const std::shared_ptr<const StreamIndex>& index,
-                   std::span<const std::int64_t> numbers, bool goes_on) {
+                   std::span<const std::int64_t> numbers, bool resumable) {
     if (numbers.empty()) return {};
     auto* const slots = video.slots();
     auto plan = plan_fastest(*index, numbers,
@@ -47,7 +47,7 @@ ReadPlan plan_read(const IndexedVideo& video, const std::shared_ptr<const Stream
         plan.slots = slots;
         plan.num_decoders = video.num_gpu_decoders(num_packets(plan.tasks));
     }
-    plan.goes_on = goes_on && plan.tasks.size() == 1;
+    plan.resumable = resumable && plan.tasks.size() == 1;
     return plan;
 }
 

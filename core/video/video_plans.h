@@ -12,9 +12,9 @@
 
 namespace tricodec {
 
-/// The plan of a call that waits for all of its frames. `goes_on`: as ReadPlan has it, for one decoder.
+/// The plan of a call that waits for all of its frames. `resumable`: as ReadPlan has it, for one decoder.
 [[nodiscard]] ReadPlan plan_read(const IndexedVideo& video, const std::shared_ptr<const StreamIndex>& index,
-                                 std::span<const std::int64_t> numbers, bool goes_on);
+                                 std::span<const std::int64_t> numbers, bool resumable);
 /// The same as at most `max_tasks` for threads of the caller's; `num_cores` 0 for all of the video's workers.
 [[nodiscard]] ReadPlan plan_tasks(const IndexedVideo& video, const StreamIndex& index,
                                   std::span<const std::int64_t> numbers, int max_tasks, int num_cores);

@@ -107,7 +107,7 @@ void BatchDecoder::plan(VideoWork& work, double total_size) const {
     work.plan = plan_samples(work.samples, {.max_tasks = share,
                                             .num_cores = share,
                                             .stream = destination_.stream,
-                                            .goes_on = batch_.video_of(first).continues});
+                                            .resumable = batch_.video_of(first).continues});
     work.errors.resize(work.plan.tasks.size());
 }
 

@@ -161,7 +161,7 @@ TEST(FrameReader, plan_writes_a_frame_to_every_part_that_wants_it) {
     const auto out_first = Tensor::empty(expected_first.view.shape, DType::uint8);
     const auto out_second = Tensor::empty(expected_second.view.shape, DType::uint8);
     const auto plan = reader->plan_parts({{first, whole, out_first.view}, {second, gray, out_second.view}},
-                                         {.max_tasks = 2, .num_cores = 2, .goes_on = true});
+                                         {.max_tasks = 2, .num_cores = 2, .resumable = true});
     for (const auto& task : plan.tasks) task();
     plan.finish();
     const auto same = [](const Tensor& a, const Tensor& b) {

@@ -185,7 +185,7 @@ public:
         int num_cores = 0;  ///< for tasks that are too few to use them: threads of the codec; 0 = num_workers
         std::optional<StreamView> stream{};
         /// The next read is likely to begin where this one ends: the last decoder stays usable there.
-        bool goes_on = false;
+        bool resumable = false;
     };
     /// The same with several outputs, for which each frame is decoded once.
     [[nodiscard]] virtual Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) = 0;
