@@ -73,16 +73,29 @@ class Examination:
         return facts
 
 
-def examine(index: DatasetIndex) -> Examination:
+def examine(index: DatasetIndex, on_progress: Callable[[int, int], object] | None = None) -> Examination:
     """Counts the videos of an index by what they are, and finds what is wrong with them. Opens no video.
 
     Args:
         index: an open index.
+        on_progress: is called with the number of checks and counts that are done, and of all.
     """
     columns = _Columns(index)
     order = ("error", "warning", "note")
-    findings = [each for check in _CHECKS for each in check(columns) if each.rows]
-    counts = {name: dict(Counter(columns.shown(name)).most_common()) for name in _COUNTED}
+    num_steps = len(_CHECKS) + len(_COUNTED)
+
+    def done(step: int) -> None:
+        if on_progress is not None:
+            on_progress(step, num_steps)
+
+    findings: list[Finding] = []
+    for number, check in enumerate(_CHECKS, 1):
+        findings += [each for each in check(columns) if each.rows]
+        done(number)
+    counts = {}
+    for number, name in enumerate(_COUNTED, len(_CHECKS) + 1):
+        counts[name] = dict(Counter(columns.shown(name)).most_common())
+        done(number)
     return Examination(
         num_videos=len(index),
         num_frames=int(columns.numbers("num_frames").sum()),

@@ -262,13 +262,16 @@ class DatasetIndex:
         with ThreadPoolExecutor(workers or num_cores(), "tricodec-scenes") as threads:
             return [scene for scenes in threads.map(of, rows) for scene in scenes]
 
-    def examine(self) -> Examination:
+    def examine(self, *, on_progress: Callable[[int, int], object] | None = None) -> Examination:
         """Counts the videos by what they are, and finds what is wrong with them. Opens no video.
+
+        Args:
+            on_progress: is called with the number of checks and counts that are done, and of all.
 
         Returns:
             Examination: what `tricodec doctor` prints.
         """
-        return examine(self)
+        return examine(self, on_progress)
 
     def html_page(self, *, num_examples: int = 20) -> str:
         """A page of HTML that needs no other file: what `examine` finds, and a picture of each class of videos.

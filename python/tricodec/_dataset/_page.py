@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tricodec._dataset._columns import READABLE
@@ -19,7 +19,12 @@ _MOST_CLASSES = 24
 _MOST_VALUES = 12
 
 
-def examination_page(index: DatasetIndex, found: Examination, num_examples: int) -> str:
+def examination_page(
+    index: DatasetIndex,
+    found: Examination,
+    num_examples: int,
+    on_progress: Callable[[int, int], object] | None = None,
+) -> str:
     """The counts, the findings, and a picture of each class of videos: those of one codec, size and pixel format.
 
     A frame of one video of each class is decoded; no other video is opened.
@@ -28,6 +33,7 @@ def examination_page(index: DatasetIndex, found: Examination, num_examples: int)
         index: what was examined.
         found: what `DatasetIndex.examine` gave.
         num_examples: the most videos of a finding that are named.
+        on_progress: is called with the number of pictures that are made, and of all.
     """
     parts = [html.head("tricodec doctor", f"{found.num_videos} videos of {index.path}")]
     facts = [
@@ -39,7 +45,7 @@ def examination_page(index: DatasetIndex, found: Examination, num_examples: int)
     rows = [[each.level, each.name, str(len(each.rows)), each.meaning] for each in found.findings]
     parts.append(html.table(["level", "finding", "videos", "meaning"], rows) if rows else html.paragraph("Nothing."))
     parts.append(html.heading("Classes of videos"))
-    parts += _classes(index)
+    parts += _classes(index, on_progress)
     for each in found.to_dict(index, num_examples)["findings"]:
         parts.append(html.heading(f"{each['name']}: {each['num_videos']} videos"))
         parts.append(html.paragraph(f"{each['meaning']}."))
@@ -55,7 +61,7 @@ def examination_page(index: DatasetIndex, found: Examination, num_examples: int)
     return "\n".join(parts) + "\n"
 
 
-def _classes(index: DatasetIndex) -> Iterator[str]:
+def _classes(index: DatasetIndex, on_progress: Callable[[int, int], object] | None) -> Iterator[str]:
     """A picture of each class, the largest ones first."""
     names = ("status", "codec", "width", "height", "pixel_format")
     classes: dict[tuple[Any, ...], list[int]] = {}
@@ -63,7 +69,8 @@ def _classes(index: DatasetIndex) -> Iterator[str]:
         if status in READABLE:
             classes.setdefault(tuple(key), []).append(row)
     ordered = sorted(classes.items(), key=lambda item: -len(item[1]))
-    for (codec, width, height, pixel_format), rows in ordered[:_MOST_CLASSES]:
+    shown = ordered[:_MOST_CLASSES]
+    for number, ((codec, width, height, pixel_format), rows) in enumerate(shown, 1):
         title = f"{len(rows)} {codec} {width}x{height} {pixel_format}"
         try:
             with index.reader(rows[0], device="cpu", num_workers=1) as reader:
@@ -73,5 +80,7 @@ def _classes(index: DatasetIndex) -> Iterator[str]:
         except (Error, OSError, IndexError) as error:
             yield html.heading(title)
             yield html.paragraph(f"no picture: {error}")
+        if on_progress is not None:
+            on_progress(number, len(shown))
     if len(ordered) > _MOST_CLASSES:
         yield html.paragraph(f"and {len(ordered) - _MOST_CLASSES} more classes")

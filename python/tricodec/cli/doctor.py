@@ -9,10 +9,14 @@ import sys
 from typing import Any
 
 import tricodec
+from tricodec._dataset._page import examination_page
+from tricodec._display.progress import Progress
 from tricodec._display.tables import format_table
 from tricodec._tricodec import OutputFile
 
 _MOST_VALUES = 8
+#: Videos of each finding that the page names.
+_NAMED_ON_PAGE = 20
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -39,14 +43,15 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Prints the examination."""
     index = tricodec.DatasetIndex(options.index)
-    found = index.examine()
+    with Progress("doctor: checks") as progress:
+        found = index.examine(on_progress=progress.show)
     if options.json:
         print(json.dumps(found.to_dict(index), indent=2))
     else:
         print(describe(index, found, options.examples))
     if options.html:
-        with OutputFile(options.html) as file:
-            file.write(index.html_page().encode())
+        with OutputFile(options.html) as file, Progress("doctor: pictures") as progress:
+            file.write(examination_page(index, found, _NAMED_ON_PAGE, progress.show).encode())
     rows = {row for each in found.findings if each.level == "error" for row in each.rows}
     if rows:
         print(f"tricodec: {len(rows)} of {found.num_videos} videos cannot be used or are damaged", file=sys.stderr)

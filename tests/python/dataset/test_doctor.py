@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import json
+import os
+import pty
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -202,3 +207,24 @@ def test_a_page_shows_names_as_they_are(tmp_path: Path) -> None:
     text = tricodec.DatasetIndex(tmp_path / "index.parquet").html_page()
     assert "<script>" not in text
     assert "<script>.mp4" in Page(text).texts
+
+
+def test_an_examination_reports_its_progress(index: Path) -> None:
+    steps: list[tuple[int, int]] = []
+    tricodec.DatasetIndex(index).examine(on_progress=lambda done, total: steps.append((done, total)))
+    total = steps[0][1]
+    assert steps == [(number, total) for number in range(1, total + 1)]
+
+
+def test_doctor_shows_a_bar_on_a_terminal(index: Path, tmp_path: Path) -> None:
+    terminal, end = pty.openpty()
+    command = [sys.executable, "-m", "tricodec", "doctor", str(index), "--html", str(tmp_path / "page.html")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=end, env=os.environ | {"TERM": "xterm"})
+    os.close(end)
+    shown = ""
+    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as reading:  # noqa: PTH123
+        while data := reading.read(1 << 16):  # an OSError, since the other end is closed
+            shown += data.decode()
+    assert process.wait() == 1
+    assert "doctor: checks" in shown
+    assert "doctor: pictures" in shown
