@@ -102,7 +102,7 @@ public:
         if (context_->sample_rate != input_.sample_rate) convert(nullptr, 0);
         send_full_frames();
         if (const int left = av_audio_fifo_size(fifo_.get()); left > 0) send(left);
-        context_.send(nullptr, [this] { return pull(); });
+        context_.send(nullptr);
         while (pull()) {
         }
         return std::exchange(packets_, {});
@@ -156,7 +156,7 @@ private:
         });
         frame_->pts = next_pts_;
         next_pts_ += count;
-        context_.send(frame_.get(), [this] { return pull(); });
+        context_.send(frame_.get());
         while (pull()) {
         }
     }

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "tricodec/base/error.h"
+
 namespace tricodec {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr auto kBetweenChecks = std::chrono::milliseconds(100);
 
 std::atomic<void (*)()> g_check{nullptr};
 thread_local bool t_interrupted = false;
+thread_local const std::atomic<bool>* t_ended = nullptr;
 
 }  // namespace
 
@@ -19,7 +22,19 @@ void set_interrupt_check(void (*check)()) noexcept {
     g_check = check;
 }
 
+EndedBy::EndedBy(const std::atomic<bool>& ended) noexcept {
+    t_ended = &ended;
+}
+
+EndedBy::~EndedBy() {
+    t_ended = nullptr;
+}
+
 void check_interrupt(bool at_once) {
+    if (t_ended != nullptr && *t_ended) {
+        t_interrupted = true;
+        fail(ErrorCode::internal, "the owner of this thread has ended its work");
+    }
     auto* const check = g_check.load(std::memory_order_relaxed);
     if (check == nullptr) return;
     thread_local Clock::time_point next{};
@@ -29,6 +44,10 @@ void check_interrupt(bool at_once) {
     t_interrupted = true;
     check();
     t_interrupted = false;
+}
+
+void set_interrupted() noexcept {
+    t_interrupted = true;
 }
 
 bool is_interrupted() noexcept {

@@ -88,7 +88,7 @@ public:
             queue_.pop_back();
             fail(ErrorCode::out_of_memory, "no thread could be started: memory or the number of threads is exhausted");
         }
-        wake_.notify_all();
+        wake_.notify_one();
     }
 
 private:

@@ -51,15 +51,9 @@ int encode_on_host(const AVCodec& codec) {
     context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
     context.open({{"threads", "1"}});
     int packets = 0;
-    const auto receive = [&] {
-        const bool found = context.receive() != nullptr;
-        packets += found ? 1 : 0;
-        return found;
-    };
     const auto send = [&](const AVFrame* frame) {
-        context.send(frame, receive);
-        while (receive()) {  // at once: the encoder "mlp" of FFmpeg 5.1 crashes otherwise
-        }
+        context.send(frame);
+        while (context.receive() != nullptr) ++packets;
     };
     const auto frame = blank(context);
     const std::int64_t step = codec.type == AVMEDIA_TYPE_AUDIO ? frame->nb_samples : 1;

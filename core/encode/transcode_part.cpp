@@ -111,6 +111,7 @@ TranscodePart::TranscodePart(std::unique_ptr<Demuxer> demuxer, PartPlan plan)
 }
 
 TranscodePart::~TranscodePart() {
+    ended_ = true;  // the encoder of slow pictures is left to itself
     packets_.abandon();
     frames_.abandon();
     out_.abandon();
@@ -118,6 +119,7 @@ TranscodePart::~TranscodePart() {
 }
 
 void TranscodePart::run(void (TranscodePart::*stage)()) {
+    const EndedBy ended(ended_);
     try {
         (this->*stage)();
     } catch (...) {

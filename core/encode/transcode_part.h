@@ -169,6 +169,7 @@ private:
     BoundedQueue<Frame> frames_{8};
     BoundedQueue<PartPacket> out_{256};
     std::atomic<bool> cancelled_{false};
+    std::atomic<bool> ended_{false};
     std::mutex mutex_;
     std::exception_ptr error_;
     std::vector<std::jthread> threads_;  // last: they use all of the above

@@ -5,14 +5,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/executor.h"
+#include "base/interruptible_wait.h"
 #include "base/suggestion.h"
 #include "media/dictionary.h"
 #include "media/stream_info.h"
@@ -70,27 +73,6 @@ ff::FramePtr blank(const AVCodecContext& context) {
     return picture;
 }
 
-/// Threads that close encoders. The process that began them waits for them when it exits; a child does not have them.
-class Closers {
-public:
-    static void begin() {
-        static std::once_flag once;
-        std::call_once(once, [] { std::atexit(wait); });
-        const auto here = ::getpid();
-        if (owner.exchange(here) != here) running = 0;
-        ++running;
-    }
-    static void end() noexcept { --running; }
-
-private:
-    static void wait() noexcept {
-        while (owner == ::getpid() && running > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-
-    static inline std::atomic<pid_t> owner{0};
-    static inline std::atomic<int> running{0};
-};
-
 }  // namespace
 
 void put_first(CodecSettings& settings, const std::string& option, const std::string& first) {
@@ -98,20 +80,133 @@ void put_first(CodecSettings& settings, const std::string& option, const std::st
     list = list.empty() ? first : first + ":" + list;
 }
 
+// Note [Calls of slow encoders]
+constexpr auto kShort = std::chrono::milliseconds(20);
+constexpr std::int64_t kLargePixels = 40'000;
+
+/// An encoder that its caller has left: the process waits for its end when it exits. A child does not have it.
+class EncoderContext::Left {
+public:
+    Left() {
+        static std::once_flag once;
+        std::call_once(once, [] { std::atexit(wait); });
+        const auto here = ::getpid();
+        if (owner.exchange(here) != here) number = 0;
+        ++number;
+    }
+    ~Left() { --number; }
+    Left(const Left&) = delete;
+    Left& operator=(const Left&) = delete;
+
+private:
+    static void wait() noexcept {
+        while (owner == ::getpid() && number > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+
+    static inline std::atomic<pid_t> owner{0};
+    static inline std::atomic<int> number{0};
+};
+
+/// The encoder, which its destructor closes: libx265 and SVT-AV1 finish the pictures that they are at work on.
+struct EncoderContext::Opened {
+    explicit Opened(const AVCodec& codec);
+    ~Opened();
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+
+    std::optional<Left> left;  // outlives the context
+    ForkMark mark;
+    ff::LogCapture log;  // outlives the context: its threads use it
+    ff::CodecContextPtr context;
+    bool is_open = false;
+    bool has_frames = false;
+    bool has_end = false;
+
+private:
+    void end_before_close() noexcept;
+};
+
+/// A frame on its way to an encoder, and the packets that come out.
+class EncoderContext::Exchange {
+public:
+    Exchange(std::shared_ptr<Opened> opened, ff::FramePtr frame)
+        : opened_(std::move(opened)), frame_(std::move(frame)) {}
+
+    void run() noexcept {
+        auto* const context = opened_->context.get();
+        const auto begun = std::chrono::steady_clock::now();
+        try {
+            ff::CallLog log;
+            code = avcodec_send_frame(context, frame_.get());
+            while (code == AVERROR(EAGAIN) && receive(*context)) code = avcodec_send_frame(context, frame_.get());
+            while (code >= 0 && !is_left_ && receive(*context)) {
+            }
+            frame_.reset();
+            line = log.take();
+        } catch (...) {
+            failure = AVERROR(ENOMEM);
+        }
+        is_long = std::chrono::steady_clock::now() - begun > kShort;
+        {
+            const std::lock_guard lock(mutex_);
+            if (!is_left_) opened_ = nullptr;
+            is_done_ = true;
+            changed_.notify_all();
+        }
+        opened_ = nullptr;
+    }
+    /// Throws what check_interrupt() throws.
+    void wait() {
+        std::unique_lock lock(mutex_);
+        wait_interruptibly(changed_, lock, [&] { return is_done_; });
+    }
+    /// The caller needs the rest no more. While the exchange is at work, it takes over the encoder and closes it.
+    void leave(std::shared_ptr<Opened>& opened) {
+        const std::lock_guard lock(mutex_);
+        is_left_ = true;
+        if (is_done_) return;
+        opened->left.emplace();
+        opened = nullptr;
+    }
+
+    std::deque<ff::PacketPtr> packets;
+    std::string line;
+    int code = 0;
+    int failure = 0;
+    bool is_long = false;
+
+private:
+    bool receive(AVCodecContext& context) {
+        auto packet = ff::make_packet();
+        const int received = avcodec_receive_packet(&context, packet.get());
+        if (received >= 0) packets.push_back(std::move(packet));
+        if (received < 0 && received != AVERROR(EAGAIN) && received != AVERROR_EOF) failure = received;
+        return received >= 0;
+    }
+
+    std::shared_ptr<Opened> opened_;
+    ff::FramePtr frame_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_done_ = false;
+    std::atomic<bool> is_left_{false};
+};
+
 EncoderContext::EncoderContext(const AVCodec& codec)
     : codec_(codec), opened_(std::make_shared<Opened>(codec)), context_(opened_->context.get()) {}
 
 /// After Ctrl-C the caller does not wait for the encoder to finish its pictures, which may take seconds.
 EncoderContext::~EncoderContext() {
-    if (!opened_->is_open || opened_->mark.in_child() || !is_interrupted()) return;
+    if (opened_->mark.in_child()) {
+        (void)new std::shared_ptr(std::move(pending_));  // Note [Fork]: its thread may be at work
+        return;
+    }
+    if (pending_) pending_->leave(opened_);
+    if (!opened_ || !opened_->is_open || !is_interrupted()) return;
     try {
-        Closers::begin();
-        std::thread([opened = std::move(opened_)]() mutable {
-            opened.reset();
-            Closers::end();
-        }).detach();
-    } catch (const std::system_error&) {  // no thread: `opened` was closed with the function
-        Closers::end();
+        opened_->left.emplace();
+        submit([opened = std::move(opened_)] {});
+    } catch (const Error&) {  // no thread: `opened` was closed with the function
     }
 }
 
@@ -149,6 +244,38 @@ void EncoderContext::open(CodecSettings given, bool works) {
     TRICODEC_EXPECT(settings.keys().empty(), invalid_argument,
                     "unexpected encoder options " + settings.keys() + ": '" + name +
                         "' has none of these names; `ffmpeg -h encoder=" + name + "` lists those that it has");
+    is_slow_ = context_->width * std::int64_t{context_->height} >= kLargePixels;
+}
+
+void EncoderContext::send(const AVFrame* frame) {
+    settle();
+    if (!begin(frame)) return;
+    ff::FramePtr copy(frame == nullptr ? nullptr : av_frame_clone(frame));
+    TRICODEC_EXPECT(frame == nullptr || copy != nullptr, out_of_memory, "could not allocate a picture");
+    pending_ = std::make_shared<Exchange>(opened_, std::move(copy));
+    try {
+        const bool is_software =
+            codec_.type == AVMEDIA_TYPE_VIDEO && (codec_.capabilities & AV_CODEC_CAP_HARDWARE) == 0;
+        if (is_software && (is_slow_ || frame == nullptr)) {
+            submit([exchange = pending_] { exchange->run(); });
+        } else {
+            pending_->run();
+        }
+    } catch (const Error&) {  // no thread could be started
+        pending_->run();
+    }
+    settle();
+}
+
+void EncoderContext::settle() {
+    if (!pending_) return;
+    pending_->wait();
+    const auto done = std::exchange(pending_, nullptr);
+    if (done->is_long || !done->packets.empty()) is_slow_ = done->is_long;
+    for (auto& packet : done->packets) ready_.push_back(std::move(packet));
+    if (done->failure < 0) failure_ = done->failure;
+    ff::keep_line(done->line);
+    if (done->code < 0) fail_with(done->code);
 }
 
 StreamInfo EncoderContext::describe() const {
@@ -186,11 +313,12 @@ bool EncoderContext::begin(const AVFrame* frame) {
 }
 
 ff::PacketPtr EncoderContext::receive() {
-    auto packet = ff::make_packet();
-    const int code = avcodec_receive_packet(context_, packet.get());
-    if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
-    if (code < 0) fail_with(code);
-    return packet;
+    settle();
+    if (ready_.empty() && failure_ < 0) fail_with(std::exchange(failure_, 0));
+    if (ready_.empty()) return nullptr;
+    auto first = std::move(ready_.front());
+    ready_.pop_front();
+    return first;
 }
 
 std::string EncoderContext::text_of(int code) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "media/ffmpeg.h"
-#include "tricodec/base/fork.h"
 #include "tricodec/media/stream_info.h"
 
 namespace tricodec {
@@ -16,6 +16,12 @@ using CodecSettings = std::map<std::string, std::string>;
 /// Puts "name=value" before what the caller wrote in an option that is a list of such; the last of a name counts.
 void put_first(CodecSettings& settings, const std::string& option, const std::string& first);
 
+/// Note [Calls of slow encoders]: one call of libx265 or libx264 may take seconds, and nothing ends it. So it runs on a
+/// thread of the pool, and the caller waits in a way that Ctrl-C ends. That thread then finishes its call alone, and
+/// closes the encoder. Handing a picture over costs 0.1 to 0.3 ms, which is much beside a fast call. So a call runs on
+/// the caller's thread if the last one that gave a packet was short. Before the first one, the size of the pictures
+/// decides. The end of a stream gives many pictures at once, so it never does.
+///
 /// An encoder of libavcodec, for Encoder and StreamWriter: its opening, its queue, its end and its error lines.
 class EncoderContext {
 public:
@@ -35,44 +41,29 @@ public:
     /// The stream, as far as the context describes it, with its parameters.
     [[nodiscard]] StreamInfo describe() const;
 
-    /// Sends a frame; null ends the stream. While the queue is full, `drain` takes packets out; it returns false if
-    /// there is none.
-    template <class Drain>
-    void send(const AVFrame* frame, Drain drain) {
-        if (!begin(frame)) return;
-        int code = avcodec_send_frame(context_, frame);
-        while (code == AVERROR(EAGAIN) && drain()) code = avcodec_send_frame(context_, frame);
-        if (code < 0) fail_with(code);
-    }
+    /// Sends a frame; null ends the stream. After what check_interrupt() throws, the encoder may have the frame.
+    void send(const AVFrame* frame);
     /// The next packet, or null until more is sent.
     [[nodiscard]] ff::PacketPtr receive();
+    /// Waits for a call that an interrupt has left at work, before the fields change.
+    void settle();
 
 private:
+    class Exchange;
+    class Left;
+    struct Opened;
+
     [[nodiscard]] bool begin(const AVFrame* frame);
     [[nodiscard]] std::string text_of(int code);
     [[noreturn]] void fail_with(int code);
 
-    /// The encoder, which its destructor closes: libx265 and SVT-AV1 finish the pictures that they are at work on.
-    struct Opened {
-        explicit Opened(const AVCodec& codec);
-        ~Opened();
-        Opened(const Opened&) = delete;
-        Opened& operator=(const Opened&) = delete;
-
-        ForkMark mark;
-        ff::LogCapture log;  // outlives the context: its threads use it
-        ff::CodecContextPtr context;
-        bool is_open = false;
-        bool has_frames = false;
-        bool has_end = false;
-
-    private:
-        void end_before_close() noexcept;
-    };
-
     const AVCodec& codec_;
     std::shared_ptr<Opened> opened_;
     AVCodecContext* context_;  ///< that of `opened_`
+    std::shared_ptr<Exchange> pending_;
+    std::deque<ff::PacketPtr> ready_;
+    int failure_ = 0;  ///< of receiving, after the packets that are ready
+    bool is_slow_ = false;
 };
 
 }  // namespace tricodec

@@ -207,6 +207,10 @@ CallLog::~CallLog() {
     t_call = outer_;
 }
 
+void keep_line(std::string_view line) {
+    if (!line.empty() && t_call != nullptr) t_call->keep(line);
+}
+
 DebugLog::DebugLog(std::string* text) noexcept : outer_(std::exchange(t_debug, text)) {}
 
 DebugLog::~DebugLog() {

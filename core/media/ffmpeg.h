@@ -88,6 +88,9 @@ private:
     std::string refusal_;
 };
 
+/// For the innermost CallLog of this thread: an error line that another thread met in its name. Empty is none.
+void keep_line(std::string_view line);
+
 /// Collects what FFmpeg logs for debugging on this thread while it exists; null collects nothing.
 class DebugLog {
 public:

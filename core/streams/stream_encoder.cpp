@@ -202,7 +202,7 @@ void StreamEncoder::filter(AVFrame* frame, const PacketSink& sink) {
 void StreamEncoder::encode(const AVFrame* frame, const PacketSink& sink) {
     const StageScope scope(Stage::encode, frame == nullptr ? 0 : 1);
     const ff::CallLog call_log;
-    context_.send(frame, [&] { return receive(sink); });
+    context_.send(frame);
     while (receive(sink)) check_interrupt();
 }
 

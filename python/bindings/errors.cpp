@@ -7,6 +7,7 @@
 #include "bindings.h"
 #include "gil.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/interrupt.h"
 
 namespace tricodec::python {
 namespace {
@@ -70,10 +71,10 @@ void translate(std::exception_ptr pointer) {
 }  // namespace
 
 PythonError::PythonError(py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) set_interrupted();  // Ctrl-C while a callback is at work
     text_ = std::make_shared<const std::string>(error.what());
-    py::object value = error.value();
-    if (error.trace()) PyException_SetTraceback(value.ptr(), error.trace().ptr());
-    value_ = share_object(std::move(value));
+    value_ = share_object(error.value());
+    if (error.trace()) PyException_SetTraceback(value_.get(), error.trace().ptr());
 }
 
 void PythonError::restore() const {

@@ -85,6 +85,7 @@ public:
         TRICODEC_EXPECT(!rate.buffer_size || std::in_range<int>(*rate.buffer_size), invalid_argument,
                         "buffer_size is " + std::to_string(rate.buffer_size.value_or(0)) +
                             " bits; it must be from 0 (none) to 2^31 - 1");
+        context_.settle();
         // libx264 and NVENC check these with every frame and pass changes to the running encoder.
         if (rate.bit_rate) context_->bit_rate = *rate.bit_rate;
         if (rate.max_bit_rate) context_->rc_max_rate = *rate.max_bit_rate;
@@ -193,7 +194,7 @@ private:
 
     void push(const AVFrame* picture) {
         const ff::CallLog call_log;
-        context_.send(picture, [this] { return pull(); });
+        context_.send(picture);
     }
 
     /// Moves one packet from the encoder to pending_. False when there is none now.

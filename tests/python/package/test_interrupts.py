@@ -3,60 +3,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import media
+import numpy as np
 import pytest
 from preloaded import with_tricodec
+from range_server import range_server
 
-# Each call takes far longer than MOST_SECONDS if nothing ends it.
+# Each call takes far longer than MOST_SECONDS if nothing ends it. One call of a slow encoder alone does.
 CALLS = {
     "batch of two decoders": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2).batch(size=(8, 8))",
     "batch of one decoder": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=1).batch(size=(8, 8))",
     "frames": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2)[::10]",
     "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
     "read_many": "tricodec.read_many([SOURCE] * 3, size=(8, 8), device='cpu')",
+    "read_av": "tricodec.read_av(SOUND, size=(8, 8), audio_rate=192000, device='cpu')",
+    "read from a network": "tricodec.decode_video(tricodec.remote(URL), size=(8, 8), device='cpu')",
+    "AudioReader": "while True: tricodec.AudioReader(SOUND, sample_rate=192000)[:]",
     "encode_video": "tricodec.encode_video(data, preset='placebo', device='cpu')",
     "encode_video of AV1": "tricodec.encode_video(data, codec='av1', preset='2', device='cpu')",
+    "encode_video of HEVC": "tricodec.encode_video(data, codec='hevc', preset='placebo', device='cpu')",
+    "transcode": "tricodec.transcode(SOUND, TARGET, codec='hevc', size=(1080, 1920), options={'preset': 'placebo'})",
+    "transcode by parts": "tricodec.transcode(SOUND, TARGET, size=(1080, 1920), num_workers=2)",
+    "compress_file": "compress_file(RAW, TARGET, algorithm='Zstd', level=19)",
     "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(data)",
 }
-DATA = {"encode_video": (200, 360, 640, 3), "encode_video of AV1": (60, 180, 320, 3), "Codec.encode": (48 << 20,)}
+DATA = {
+    "encode_video": (200, 360, 640, 3),
+    "encode_video of AV1": (60, 180, 320, 3),
+    "encode_video of HEVC": (12, 1080, 1920, 3),
+    "Codec.encode": (48 << 20,),
+}
 PROGRAM = """
 import os, signal, sys, threading, time
 import numpy as np
 import tricodec
+from pathlib import Path
+from tricodec.compress import compress_file
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
-SOURCE = sys.argv[1]
+SOURCE, SOUND, RAW, URL, TARGET = sys.argv[1:]
 data = np.random.default_rng(0).integers(0, 8, {shape}, np.uint8)
 began = None
 def interrupt():
     global began
     time.sleep(0.5)
-    began = time.process_time()
+    began = time.monotonic()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()
 try:
     {call}
     sys.exit("the call was over before Ctrl-C")
 except KeyboardInterrupt:
-    print(time.process_time() - began)
+    took = time.monotonic() - began
+    begun, end = time.monotonic(), time.thread_time() + 0.05
+    while time.thread_time() < end:
+        pass
+    print(took * 0.05 / (time.monotonic() - begun))
 assert len(tricodec.decode_video(SOURCE, count=2, device="cpu")) == 2
 """
-MOST_SECONDS = 5.0
-"""Of processors, which do not count what else runs on the machine."""
+MOST_SECONDS = 0.4
+"""A call ends within 0.2 s. The time is that of a machine that does nothing else: as much longer as a loop takes that
+spins afterwards. Of some tries one must end within this time."""
+NUM_TRIES = 5
 
 
 @pytest.fixture(scope="module")
-def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Half an hour of small frames."""
-    path = tmp_path_factory.mktemp("long") / "long.mp4"
-    media.ffmpeg("-stream_loop", "1000", "-i", media.generated("h264_bframes.mp4"), "-c", "copy", path)
-    return path
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path | str]]:
+    """Half an hour of small frames, the same of frames with sound, data to compress, and the first one's URL."""
+    folder = tmp_path_factory.mktemp("long")
+    for name, clip in (("long.mp4", "h264_bframes.mp4"), ("sound.mp4", "movie.mp4")):
+        media.ffmpeg("-stream_loop", "1000", "-i", media.generated(clip), "-c", "copy", folder / name)
+    (folder / "raw").write_bytes(np.random.default_rng(0).integers(0, 8, 48 << 20, np.uint8).tobytes())
+    with range_server() as server:
+        url = server.put("long.mp4", (folder / "long.mp4").read_bytes())
+        yield [folder / "long.mp4", folder / "sound.mp4", folder / "raw", url]
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_ctrl_c_ends_a_long_call(name: str, long_video: Path) -> None:
+def test_ctrl_c_ends_a_long_call(name: str, sources: list[Path | str], tmp_path: Path) -> None:
     program = PROGRAM.replace("{call}", CALLS[name]).replace("{shape}", str(DATA.get(name, 0)))
-    done = with_tricodec().run_code(program, long_video)
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < MOST_SECONDS
+    (tmp_path / "target.mp4").write_bytes(b"the old file")
+    fastest = float("inf")
+    for _ in range(NUM_TRIES):
+        done = with_tricodec().run_code(program, *sources, tmp_path / "target.mp4")
+        assert done.returncode == 0, done.stderr
+        fastest = min(fastest, float(done.stdout))
+        if fastest < MOST_SECONDS:
+            break
+    assert fastest < MOST_SECONDS
+    assert (tmp_path / "target.mp4").read_bytes() == b"the old file"
+    assert [each.name for each in tmp_path.iterdir()] == ["target.mp4"]
