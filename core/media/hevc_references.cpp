@@ -12,6 +12,7 @@ using References = std::vector<HevcReferenceSet::Reference>;
 
 constexpr std::uint32_t kMostReferences = 16;
 constexpr std::uint32_t kMostSets = 64;
+constexpr std::uint32_t kMostLongTerm = 32;
 constexpr std::uint32_t kLongestStep = 1 << 15;
 
 /// scaling_list_data() (7.3.4).
@@ -65,6 +66,43 @@ bool read_predicted(BitReader& bits, const std::vector<HevcReferenceSet>& sets, 
     return bits.ok() && set.before.size() + set.after.size() <= kMostReferences;
 }
 
+std::uint32_t read_index(BitReader& bits, std::size_t count) {
+    return count > 1 ? bits.bits(static_cast<int>(std::bit_width(count - 1))) : 0;
+}
+
+/// The distance to the used long-term picture that is shown first, or 0. One without delta_poc_msb_present_flag is the
+/// nearest with such a number that is shown before.
+std::optional<std::int64_t> read_long_term(BitReader& bits, const HevcReferenceSets& sets, int order_bits,
+                                           std::int64_t low) {
+    const auto range = std::int64_t{1} << order_bits;
+    const auto num_listed = sets.long_term.empty() ? 0 : bits.exp_golomb();
+    const auto num_named = bits.exp_golomb();
+    if (!bits.ok() || num_listed > kMostLongTerm || num_named > kMostLongTerm) return std::nullopt;
+    std::int64_t earliest = 0;
+    std::int64_t cycles = 0;
+    for (std::uint32_t i = 0; i < num_listed + num_named; ++i) {
+        HevcReferenceSets::LongTerm picture;
+        if (i < num_listed) {
+            const auto index = read_index(bits, sets.long_term.size());
+            if (index >= sets.long_term.size()) return std::nullopt;
+            picture = sets.long_term[index];
+        } else {
+            picture.low = bits.bits(order_bits);
+            picture.used = bits.flag();
+        }
+        if (i == 0 || i == num_listed) cycles = 0;
+        auto distance = std::int64_t{picture.low} - low;
+        if (bits.flag()) {
+            cycles += bits.exp_golomb();
+            distance -= cycles * range;
+        } else if (distance >= 0) {
+            distance -= range;
+        }
+        if (picture.used) earliest = std::min(earliest, distance);
+    }
+    return bits.ok() ? std::optional(earliest) : std::nullopt;
+}
+
 }  // namespace
 
 int HevcReferenceSet::earliest() const {
@@ -86,7 +124,7 @@ std::optional<HevcReferenceSet> read_hevc_reference_set(BitReader& bits, const s
     return whole ? std::optional(std::move(set)) : std::nullopt;
 }
 
-std::optional<std::vector<HevcReferenceSet>> read_hevc_reference_sets(BitReader& bits) {
+std::optional<HevcReferenceSets> read_hevc_reference_sets(BitReader& bits, int order_bits) {
     for (int i = 0; i < 6; ++i) (void)bits.exp_golomb();  // sizes of blocks
     if (bits.flag() && bits.flag()) skip_scaling_lists(bits);
     bits.skip(2);  // asymmetric partitions, sample adaptive offset
@@ -97,19 +135,40 @@ std::optional<std::vector<HevcReferenceSet>> read_hevc_reference_sets(BitReader&
     }
     const auto count = bits.exp_golomb();
     if (!bits.ok() || count > kMostSets) return std::nullopt;
-    std::vector<HevcReferenceSet> sets;
+    HevcReferenceSets sets;
     for (std::uint32_t i = 0; i < count; ++i) {
-        auto set = read_hevc_reference_set(bits, sets, false);
+        auto set = read_hevc_reference_set(bits, sets.short_term, false);
         if (!set) return std::nullopt;
-        sets.push_back(*std::move(set));
+        sets.short_term.push_back(*std::move(set));
     }
-    return sets;
+    sets.has_long_term = bits.flag();
+    const auto num_long_term = sets.has_long_term ? bits.exp_golomb() : 0;
+    if (num_long_term > kMostLongTerm) return std::nullopt;
+    for (std::uint32_t i = 0; i < num_long_term; ++i) {
+        const auto low = bits.bits(order_bits);
+        sets.long_term.push_back({low, bits.flag()});
+    }
+    return bits.ok() ? std::optional(std::move(sets)) : std::nullopt;
 }
 
-std::optional<HevcReferenceSet> read_hevc_slice_references(BitReader& bits, const std::vector<HevcReferenceSet>& sets) {
-    if (!bits.flag()) return read_hevc_reference_set(bits, sets, true);
-    const auto index = sets.size() > 1 ? bits.bits(static_cast<int>(std::bit_width(sets.size() - 1))) : 0;
-    return bits.ok() && index < sets.size() ? std::optional(sets[index]) : std::nullopt;
+std::optional<std::int64_t> read_hevc_earliest(BitReader& bits, const HevcReferenceSets& sets, int order_bits,
+                                               std::int64_t low) {
+    std::int64_t earliest = 0;
+    if (bits.flag()) {
+        const auto index = read_index(bits, sets.short_term.size());
+        if (index >= sets.short_term.size()) return std::nullopt;
+        earliest = sets.short_term[index].earliest();
+    } else {
+        const auto set = read_hevc_reference_set(bits, sets.short_term, true);
+        if (!set) return std::nullopt;
+        earliest = set->earliest();
+    }
+    if (sets.has_long_term) {
+        const auto long_term = read_long_term(bits, sets, order_bits, low);
+        if (!long_term) return std::nullopt;
+        earliest = std::min(earliest, *long_term);
+    }
+    return bits.ok() ? std::optional(earliest) : std::nullopt;
 }
 
 }  // namespace tricodec

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -22,18 +22,30 @@ struct HevcReferenceSet {
     [[nodiscard]] int earliest() const;
 };
 
+/// The reference sets of a sequence parameter set (7.3.2.2).
+struct HevcReferenceSets {
+    struct LongTerm {
+        std::uint32_t low = 0;  ///< lt_ref_pic_poc_lsb_sps
+        bool used = false;
+    };
+    std::vector<HevcReferenceSet> short_term;
+    bool has_long_term = false;
+    std::vector<LongTerm> long_term{};
+};
+
 /// Reads st_ref_pic_set() (7.3.7) of the number `sets.size()`, in a slice or a sequence parameter set. Nothing if it is
 /// damaged.
 [[nodiscard]] std::optional<HevcReferenceSet> read_hevc_reference_set(BitReader& bits,
                                                                       const std::vector<HevcReferenceSet>& sets,
                                                                       bool in_slice);
 
-/// Reads the sets of a sequence parameter set, from after the sizes of the picture buffer on (7.3.2.2). Nothing if they
-/// are damaged.
-[[nodiscard]] std::optional<std::vector<HevcReferenceSet>> read_hevc_reference_sets(BitReader& bits);
+/// Reads the sets of a sequence parameter set, from after the sizes of the picture buffer on. Nothing if they are
+/// damaged. `order_bits` is the length of slice_pic_order_cnt_lsb.
+[[nodiscard]] std::optional<HevcReferenceSets> read_hevc_reference_sets(BitReader& bits, int order_bits);
 
-/// What a slice's header says after slice_pic_order_cnt_lsb: one of `sets`, or a set of its own.
-[[nodiscard]] std::optional<HevcReferenceSet> read_hevc_slice_references(BitReader& bits,
-                                                                         const std::vector<HevcReferenceSet>& sets);
+/// What a slice's header says after slice_pic_order_cnt_lsb, which is `low` (7.3.6.1): the distance to the used picture
+/// that is shown first, 0 if all are shown later. Nothing if it is damaged.
+[[nodiscard]] std::optional<std::int64_t> read_hevc_earliest(BitReader& bits, const HevcReferenceSets& sets,
+                                                             int order_bits, std::int64_t low);
 
 }  // namespace tricodec

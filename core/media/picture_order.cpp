@@ -11,9 +11,10 @@
 namespace tricodec {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 32;       // more than the numbers take
-constexpr std::size_t kMostHeaderBytes = 256;  // with many weights and references of an H.264 slice
-constexpr std::size_t kMostCompared = 32;      // no picture is shown so far from its place
+constexpr std::size_t kHeaderBytes = 32;                     // more than the numbers take
+constexpr std::size_t kMostHeaderBytes = 256;                // with many weights and references
+constexpr std::size_t kMostCompared = 32;                    // no picture is shown so far from its place
+constexpr std::int64_t kUnknown = -(std::int64_t{1} << 40);  // a damaged reference may be any
 
 bool is_known(const std::optional<H264Sps>& sps) {
     return sps && sps->frames_only && !sps->separate_planes && sps->order_bits > 0 && sps->frame_num_bits > 0;
@@ -108,14 +109,20 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     }
     if (!known_ || !hevc_sps_ || !hevc_pps_ || slice.empty()) return std::nullopt;
     if (!hevc_nal::is_base_layer(slice)) return std::nullopt;
+    auto picture = hevc_slice(slice, kHeaderBytes);
+    const bool is_cut = picture && picture->earliest == kUnknown && slice.size() > kHeaderBytes;
+    return is_cut ? hevc_slice(slice, kMostHeaderBytes) : picture;
+}
+
+std::optional<PictureOrder::Picture> PictureOrder::hevc_slice(Bytes slice, std::size_t num_bytes) const {
     const unsigned type = hevc_nal::type_of(slice);
     const bool is_irap = hevc_nal::is_irap(type);
     Picture picture;
     picture.restarts = is_irap && type <= hevc_nal::kIdrWithoutLeading;  // IDR and broken links
     picture.is_anchor =
         hevc_nal::temporal_layer(slice) == 0 && !hevc_nal::is_leading(type) && !hevc_nal::is_non_reference(type);
-    const auto payload = nal_payload(
-        slice.subspan(hevc_nal::kHeaderBytes, std::min(slice.size() - hevc_nal::kHeaderBytes, kHeaderBytes)));
+    const auto payload =
+        nal_payload(slice.subspan(hevc_nal::kHeaderBytes, std::min(slice.size() - hevc_nal::kHeaderBytes, num_bytes)));
     BitReader bits(payload);
     if (!bits.flag()) return std::nullopt;  // not the first slice: that one is lost
     if (is_irap) bits.skip(1);              // no_output_of_prior_pics_flag
@@ -127,8 +134,8 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     picture.whole = bits.ok();
     picture.is_leading = hevc_nal::is_leading(type);
     if (!picture.whole || is_irap || picture.is_leading || !hevc_sps_->reference_sets) return picture;
-    const auto references = read_hevc_slice_references(bits, *hevc_sps_->reference_sets);
-    if (references) picture.earliest = references->earliest();
+    const auto earliest = read_hevc_earliest(bits, *hevc_sps_->reference_sets, hevc_sps_->order_bits, picture.low);
+    picture.earliest = earliest.value_or(kUnknown);
     return picture;
 }
 

@@ -38,7 +38,7 @@ private:
         std::optional<std::uint32_t> frame_num{};
         std::int64_t low = 0;                        ///< pic_order_cnt_lsb
         std::optional<H264References> references{};  ///< of the first slice, where they are known
-        int earliest = 0;                            ///< of HEVC: the distance to the reference that is shown first
+        std::int64_t earliest = 0;                   ///< of HEVC: the distance to the reference that is shown first
         bool is_leading = false;                     ///< of HEVC, by its type
     };
     /// Nothing where nothing is known.
@@ -48,6 +48,7 @@ private:
     /// What the packet's slices say of references, of which `first` is the first; no more where one is not known.
     [[nodiscard]] std::vector<H264References> h264_slices(Bytes packet, H264References first) const;
     [[nodiscard]] std::optional<Picture> hevc_picture(Bytes packet);
+    [[nodiscard]] std::optional<Picture> hevc_slice(Bytes slice, std::size_t num_bytes) const;
     void learn_hevc(Bytes nal);
     void note_hevc_references(std::int64_t place, const Picture& picture);
 

@@ -167,32 +167,39 @@ bool ReferenceMarks::add(const Picture& picture, std::span<const H264References>
     const auto& first = slices.front();
     bool fits = !complete_ || names_kept(picture, first, std::uint32_t{1} << sps.frame_num_bits);
     if (picture.is_reference) fits = mark(picture, first, sps) && fits;
-    if (picture.is_open_entry && open_.size() < kMostOpenEntries) {
+    if (picture.is_open_entry) {
+        std::erase_if(open_, [](const Entry& entry) { return entry.is_alone; });
+        if (open_.size() == kMostOpenEntries) open_.erase(open_.begin());
         ++num_entries_;
         const bool has_lists = std::ranges::any_of(slices, &H264References::is_inter);
         if (has_lists) reaching_entries_.push_back(picture.packet);
         open_.push_back({.packet = picture.packet, .place = picture.place, .reaches = has_lists});
     }
-    if (picture.is_reference) drop_settled(sps);
+    if (picture.is_reference) settle(sps);
     return fits;
 }
 
-void ReferenceMarks::drop_settled(const H264Sps& sps) {
+void ReferenceMarks::settle(const H264Sps& sps) {
     const auto most_kept = static_cast<std::size_t>(sps.num_reference_frames);
-    std::erase_if(open_, [&](const Entry& entry) {
+    std::erase_if(open_, [&](Entry& entry) {
         const auto num_newer = static_cast<std::size_t>(
             std::ranges::count_if(kept_, [&](const Kept& kept) { return entry.is_newer(kept); }));
-        return complete_ ? num_newer == kept_.size() : num_newer >= most_kept;
+        entry.is_alone = entry.is_alone || (complete_ && num_newer == kept_.size());
+        return num_newer >= most_kept;
     });
 }
 
 bool ReferenceMarks::doubts(std::int64_t place) const {
-    return std::ranges::any_of(open_, [&](const Entry& entry) { return place >= entry.place; });
+    return std::ranges::any_of(open_, [&](const Entry& entry) { return !entry.is_alone && place >= entry.place; });
 }
 
 /// Note [Open entries]
 void ReferenceMarks::judge_entries(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps) {
-    if (!doubts(picture.place)) return;
+    for (auto& entry : open_) {
+        const bool is_late = entry.is_alone && picture.is_reference && picture.place < entry.place;
+        if (is_late && !std::exchange(entry.reaches, true)) reaching_entries_.push_back(entry.packet);
+    }
+    if (std::ranges::none_of(open_, [&](const Entry& entry) { return picture.place >= entry.place; })) return;
     std::vector<List> lists;
     for (const auto& slice : slices) {
         const std::size_t num_lists = slice.is_inter ? 1 + static_cast<std::size_t>(slice.is_bidirectional) : 0;
@@ -217,7 +224,8 @@ void ReferenceMarks::judge_entries(const Picture& picture, std::span<const H264R
     });
 }
 
-/// 8.2.4.2, as far as it is known: what else is kept is at the end.
+/// 8.2.4.2, as libavcodec does it. What else a decoder may keep that began at the key frame is at the end: libavcodec
+/// makes up what it misses there, and the encoder's commands need not remove all of it.
 std::vector<const ReferenceMarks::Kept*> ReferenceMarks::initial_list(const Picture& picture, bool is_bidirectional,
                                                                       std::size_t which) const {
     std::vector<const Kept*> list;
@@ -225,19 +233,21 @@ std::vector<const ReferenceMarks::Kept*> ReferenceMarks::initial_list(const Pict
         if (!kept->long_index) list.push_back(&*kept);
     }
     const auto is_later = [&](const Kept* kept) { return kept->place > picture.place; };
-    const auto num_later = std::ranges::count_if(list, is_later);
     if (is_bidirectional) {
         // The nearest first: in the first list of those from before, and then of the others.
         std::ranges::stable_sort(list, {}, [&](const Kept* kept) {
             return std::pair(is_later(kept) == (which == 0), std::abs(kept->place - picture.place));
         });
+        const auto same = std::ranges::unique(list, {}, [](const Kept* kept) { return kept->place; });
+        list.erase(same.begin(), same.end());
     }
     const auto num_short = static_cast<std::ptrdiff_t>(list.size());
+    const auto num_later = std::ranges::count_if(list, is_later);
     for (const auto& kept : kept_) {
         if (kept.long_index) list.push_back(&kept);
     }
     std::ranges::sort(list.begin() + num_short, list.end(), {}, [](const Kept* kept) { return *kept->long_index; });
-    if (!complete_) list.push_back(nullptr);
+    list.push_back(nullptr);
     const bool is_first_again = which == 1 && (num_later == 0 || num_later == num_short);
     if (is_first_again && list.size() > 1) std::swap(list[0], list[1]);
     return list;

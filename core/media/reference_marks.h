@@ -42,7 +42,8 @@ struct H264References {
 /// picture instead, name an older one or lengthen a list. No decoder complains then: one that came from before has the
 /// older picture, and to one that began at the key frame it is one that is missing as expected. So decoding does not
 /// begin at a key frame if a list of a picture that is shown after it holds an older picture, nor if the key frame has
-/// lists itself, nor if a header that follows cannot be read while older pictures are kept.
+/// lists itself, nor if a header that follows cannot be read while older pictures are kept, nor if a reference that is
+/// shown before it follows late.
 ///
 /// Some encoders put older pictures at the ends of lists and never use them. If most key frames of a stream are so,
 /// decoding begins at them all the same, unless a command has put the older picture there.
@@ -69,7 +70,7 @@ public:
     [[nodiscard]] bool add(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps);
     /// A picture is not known: neither is what is kept, until the next IDR picture.
     void lose();
-    /// True if the picture of that place may show that an open entry before it is false.
+    /// True if any slice of the picture of that place may show that an open entry before it is false.
     [[nodiscard]] bool doubts(std::int64_t place) const;
     /// Packets of key frames that give other pictures than decoding from before; Note [Open entries].
     [[nodiscard]] std::vector<std::int64_t> false_entries() const;
@@ -94,6 +95,7 @@ private:
         std::int64_t place = 0;
         bool lost_newer = false;  ///< a command has removed a picture that is neither
         bool reaches = false;     ///< a list holds one that is either
+        bool is_alone = false;    ///< none that is either is kept, unless a decoder that began here has made it up
         [[nodiscard]] bool is_newer(const Kept& kept) const { return kept.packet >= packet && kept.place >= place; }
     };
     using Place = std::vector<Kept>::iterator;
@@ -115,7 +117,7 @@ private:
     void slide();
     void forget();
     [[nodiscard]] bool names_kept(const Picture& picture, const H264References& references, std::uint32_t range);
-    void drop_settled(const H264Sps& sps);
+    void settle(const H264Sps& sps);
     void judge_entries(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps);
     [[nodiscard]] bool mark(const Picture& picture, const H264References& references, const H264Sps& sps);
 

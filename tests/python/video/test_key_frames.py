@@ -173,14 +173,14 @@ def with_open_key_frames(path: Path, *num_active: int) -> Path:
     return in_mp4(bytes(stream.data), "h264", path)
 
 
-def after_cra_picture(path: Path, *references: list[int]) -> Path:
-    """The same of HEVC: each picture shows the first of those that it refers to."""
+def after_cra_picture(path: Path, *references: list[int], long_term: int | None = None) -> Path:
+    """The same of HEVC: each picture shows the first of those that it refers to, the last one a long-term picture."""
     stream = HevcStream()
     stream.write(HevcPicture(kind=IDR), stream.noise())
     stream.write(HevcPicture(poc=OLDER, before=[0]))
     stream.write(HevcPicture(poc=KEY, kind=CRA, before=[OLDER, 0]), stream.noise())
     for number, before in enumerate(references, KEY + 1):
-        stream.write(HevcPicture(poc=number, before=before))
+        stream.write(HevcPicture(poc=number, before=before, long_term=None if before else long_term))
     return in_mp4(bytes(stream.data), "hevc", path)
 
 
@@ -238,6 +238,10 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], Path]]] = {
         "AABBAA",
         lambda path: after_cra_picture(path, [KEY, OLDER], [OLDER], [KEY + 2]),
     ),
+    "hevc names an older picture that is kept for long": (
+        "AABBA",
+        lambda path: after_cra_picture(path, [KEY, OLDER], [], long_term=OLDER),
+    ),
     "hevc refers to a picture that decoders leave out": ("AABBCC", after_leading_picture),
 }
 """What decoding in order shows, a letter for each picture that differs, and the file."""
@@ -289,6 +293,9 @@ def test_open_key_frames_of_undamaged_streams_stay_where_decoding_begins(index: 
             tmp_path / "lists.mp4", Picture(forgets=[2, 3]), Picture(num_active=2, shows_later=1)
         ),
         "hevc": after_cra_picture(tmp_path / "hevc.mp4", [KEY], [KEY + 1, KEY], [KEY]),
+        "hevc keeps its key frame for long": after_cra_picture(
+            tmp_path / "long.mp4", [KEY], [KEY + 1, KEY], [], long_term=KEY
+        ),
     }
     for name, path in paths.items():
         one, other = every_way(path, index, 2)
