@@ -89,7 +89,7 @@ def measure(folder: Path, num_runs: int) -> Iterator[Row]:
         yield Row("CPU time of a file", what, "tricodec", name, cores=1, unit="ms").with_runs(runs)
         if kind == "compress":  # reads local files alone
             continue
-        with serving(clip) as server:
+        with serving(clip, max(os.sched_getaffinity(0))) as server:
             server.ask(0)
             (task,) = tasks_of(make_job(kind, server.url, folder / f"{kind}-remote", options=options))
             row = perform(task)
