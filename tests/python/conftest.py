@@ -12,6 +12,7 @@ import functools
 import gc
 import importlib.util
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ from typing import Any
 import pytest
 import tricodec
 from gpu_helpers import has_cuda
+
+# A shell lets a command that it starts in the background ignore Ctrl-C, and Python leaves it so.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @functools.cache
