@@ -65,7 +65,7 @@ public:
     /// Reads a slice's header from after pic_order_cnt_lsb on. Nothing if it is damaged or of an unknown kind.
     [[nodiscard]] std::optional<H264References> read(BitReader& bits, const H264Sps& sps, std::uint32_t slice_type,
                                                      std::uint32_t pps, bool is_idr, bool is_reference) const;
-    /// Of all pictures in their order, with all their slices if in_doubt() or at an open entry, else the first. False
+    /// Of all pictures in their order, with all their slices if doubts() or at an open entry, else the first. False
     /// if it names one that is not kept, of which a decoder complains.
     [[nodiscard]] bool add(const Picture& picture, std::span<const H264References> slices, const H264Sps& sps);
     /// A picture is not known: neither is what is kept, until the next IDR picture.
