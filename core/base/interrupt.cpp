@@ -28,6 +28,7 @@ EndedBy::EndedBy(const std::atomic<bool>& ended) noexcept {
 
 EndedBy::~EndedBy() {
     t_ended = nullptr;
+    t_interrupted = false;
 }
 
 void check_interrupt(bool at_once) {
@@ -52,6 +53,13 @@ void set_interrupted() noexcept {
 
 bool is_interrupted() noexcept {
     return t_interrupted;
+}
+
+std::unique_lock<std::timed_mutex> lock_interruptibly(std::timed_mutex& mutex) {
+    std::unique_lock lock(mutex, std::try_to_lock);
+    // ThreadSanitizer does not know the call of try_lock_for().
+    while (!lock && !lock.try_lock_until(std::chrono::system_clock::now() + kBetweenChecks / 2)) check_interrupt();
+    return lock;
 }
 
 }  // namespace tricodec

@@ -2,6 +2,7 @@
 #include "index/packet_feed.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "base/stage_scope.h"
 #include "index/index_file.h"
@@ -36,13 +37,29 @@ PacketFeed::PacketFeed(MediaSource source, DemuxerOptions options)
     seek_by_bytes_ = info_.elementary || info_.format_name == "mpegts" || info_.format_name == "mpeg";
 }
 
+PacketFeed::Access::Access(PacketFeed& feed)
+    : feed_(feed), lock_(lock_interruptibly(feed.mutex_)), num_uncaught_(std::uncaught_exceptions()) {}
+
+PacketFeed::Access::~Access() {
+    if (std::uncaught_exceptions() == num_uncaught_) return;
+    feed_.stashed_.reset();
+    feed_.next_ = -1;
+    if (feed_.demuxer_) feed_.num_bytes_read_before_ += feed_.demuxer_->num_bytes_read();
+    feed_.demuxer_.reset();
+}
+
+Demuxer& PacketFeed::demuxer() {
+    if (demuxer_ == nullptr) rewind(source_);
+    return *demuxer_;
+}
+
 Digest::Value PacketFeed::fingerprint() const {
     return tricodec::fingerprint(source_, info_, stream_, options_.ignore_edit_list);
 }
 
 StreamIndex PacketFeed::build_index() {
-    std::lock_guard lock(mutex_);
-    if (next_ != 0 || stashed_ || !demuxer_->seekable()) rewind(source_);
+    const Access access(*this);
+    if (next_ != 0 || stashed_ || !demuxer().seekable()) rewind(source_);
     kept_.clear();
     kept_bytes_ = 0;
     next_ = -1;
@@ -61,19 +78,17 @@ StreamIndex PacketFeed::build_index() {
 }
 
 std::optional<StreamIndex> PacketFeed::listed_index(bool predicts) {
-    std::lock_guard lock(mutex_);
-    if (demuxer_ == nullptr) return std::nullopt;
-    return tricodec::listed_index(*demuxer_, predicts);
+    const Access access(*this);
+    return tricodec::listed_index(demuxer(), predicts);
 }
 
 std::optional<StreamIndex> PacketFeed::placed_index(const StreamIndex& index, std::span<const std::int64_t> entries) {
-    std::lock_guard lock(mutex_);
-    if (demuxer_ == nullptr) return std::nullopt;
-    return tricodec::placed_index(*demuxer_, index, entries);
+    const Access access(*this);
+    return tricodec::placed_index(demuxer(), index, entries);
 }
 
 bool PacketFeed::inspect(std::int64_t first, std::int64_t last, StreamIndex& index) {
-    std::lock_guard lock(mutex_);
+    const Access access(*this);
     StageScope scope(Stage::index, 0);
     if (!listed_) listed_.emplace(stream_);
     go_to(first, &index);
@@ -91,9 +106,9 @@ bool PacketFeed::inspect(std::int64_t first, std::int64_t last, StreamIndex& ind
     return true;
 }
 
-bool PacketFeed::fetches_ahead() const {
-    std::lock_guard lock(mutex_);
-    return demuxer_ && demuxer_->fetches_ahead();
+bool PacketFeed::fetches_ahead() {
+    const Access access(*this);
+    return demuxer().fetches_ahead();
 }
 
 void PacketFeed::announce(const StreamIndex& index, std::span<const std::pair<std::int64_t, std::int64_t>> ranges) {
@@ -113,23 +128,23 @@ void PacketFeed::announce(const StreamIndex& index, std::span<const std::pair<st
             bytes.push_back({begin, end - begin});
         }
     }
-    std::lock_guard lock(mutex_);
-    if (demuxer_) demuxer_->will_read(bytes);
+    const Access access(*this);
+    demuxer().will_read(bytes);
 }
 
 void PacketFeed::announce_in_order() {
-    std::lock_guard lock(mutex_);
-    if (demuxer_ && demuxer_->fetches_ahead()) demuxer_->will_read_on();
+    const Access access(*this);
+    if (demuxer().fetches_ahead()) demuxer_->will_read_on();
 }
 
 void PacketFeed::drop_kept() {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_interruptibly(mutex_);
     kept_.clear();
     kept_bytes_ = 0;
 }
 
 std::int64_t PacketFeed::num_bytes_read() const {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_interruptibly(mutex_);
     return num_bytes_read_before_ + (demuxer_ ? demuxer_->num_bytes_read() : 0);
 }
 
@@ -152,12 +167,12 @@ void PacketFeed::note_end(const std::string& why) {
 }
 
 std::string PacketFeed::ends_early() const {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_interruptibly(mutex_);
     return ends_early_;
 }
 
 void PacketFeed::set_ends_early(const std::string& why) {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_interruptibly(mutex_);
     note_end(why);
 }
 
@@ -174,7 +189,7 @@ std::optional<Packet> PacketFeed::take() {
 }
 
 std::optional<Packet> PacketFeed::read(std::int64_t k, const StreamIndex* index) {
-    std::lock_guard lock(mutex_);
+    const Access access(*this);
     if (index != nullptr && k >= index->num_packets()) return std::nullopt;
     return take_at(k, index);
 }
@@ -190,7 +205,7 @@ std::optional<Packet> PacketFeed::take_at(std::int64_t k, const StreamIndex* ind
 
 std::deque<Packet> PacketFeed::read_range(std::int64_t first, std::int64_t last, const StreamIndex& index,
                                           std::size_t most_bytes) {
-    std::lock_guard lock(mutex_);
+    const Access access(*this);
     std::deque<Packet> packets;
     std::size_t bytes = 0;
     while (first + static_cast<std::int64_t>(packets.size()) <= last && bytes < most_bytes) {
@@ -203,8 +218,7 @@ std::deque<Packet> PacketFeed::read_range(std::int64_t first, std::int64_t last,
 }
 
 void PacketFeed::go_to(std::int64_t k, const StreamIndex* index) {
-    if (demuxer_ == nullptr) rewind(source_);  // it could not be opened again for the read before
-    if (index != nullptr && !demuxer_->seekable()) rewind(source_);
+    if (!demuxer().seekable() && index != nullptr) rewind(source_);
     if (next_ == k) return;
     if (!reads_on(k, index) && k > 0 && index != nullptr) {
         // To the packet itself; should libavformat land past it, to earlier key frames.

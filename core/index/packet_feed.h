@@ -41,7 +41,7 @@ public:
     /// next reads, up to a bound. False if they contradict the index.
     [[nodiscard]] bool inspect(std::int64_t first, std::int64_t last, StreamIndex& index);
     /// True if announce() has an effect.
-    [[nodiscard]] bool fetches_ahead() const;
+    [[nodiscard]] bool fetches_ahead();
     /// Tells the source which of its bytes the next reads take: pairs of a first and a last packet.
     void announce(const StreamIndex& index, std::span<const std::pair<std::int64_t, std::int64_t>> ranges);
     /// Tells it that the next reads take packet after packet.
@@ -65,6 +65,20 @@ public:
                                                 std::size_t most_bytes);
 
 private:
+    /// The feed for one call. One that fails, as by Ctrl-C, may have lost a part of a packet: after it the source is
+    /// opened again.
+    class Access {
+    public:
+        explicit Access(PacketFeed& feed);
+        ~Access();
+
+    private:
+        PacketFeed& feed_;
+        const std::unique_lock<std::timed_mutex> lock_;
+        int num_uncaught_;
+    };
+
+    [[nodiscard]] Demuxer& demuxer();
     [[nodiscard]] std::optional<Packet> take_at(std::int64_t k, const StreamIndex* index);
     [[nodiscard]] bool reads_on(std::int64_t k, const StreamIndex* index) const;
     void go_to(std::int64_t k, const StreamIndex* index);
@@ -77,11 +91,11 @@ private:
     [[nodiscard]] std::optional<Packet> read_packet();
     void note_end(const std::string& why);
 
-    mutable std::mutex mutex_;
+    mutable std::timed_mutex mutex_;  // held while the source is read
     MediaSource source_;
     MediaSource first_;  // the same, as it is read until packets are known by an index
     DemuxerOptions options_;
-    std::unique_ptr<Demuxer> demuxer_;  // none after a file that was there could not be opened again
+    std::unique_ptr<Demuxer> demuxer_;  // none after a call that failed
     MediaInfo info_;
     StreamInfo stream_;
     bool seek_by_bytes_ = false;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -83,13 +84,15 @@ void put_first(CodecSettings& settings, const std::string& option, const std::st
 // Note [Calls of slow encoders]
 constexpr auto kShort = std::chrono::milliseconds(20);
 constexpr std::int64_t kLargePixels = 40'000;
+constexpr int kMostChecks = 60;  // each 5 ms
 
-/// An encoder that its caller has left: the process waits for its end when it exits. A child does not have it.
+/// An encoder that its caller has left. Its threads must not work while static objects end: the exit of the process
+/// waits for it, or after a moment ends the process at once. A child does not have it.
 class EncoderContext::Left {
 public:
     Left() {
         static std::once_flag once;
-        std::call_once(once, [] { std::atexit(wait); });
+        std::call_once(once, [] { ::on_exit(wait, nullptr); });
         const auto here = ::getpid();
         if (owner.exchange(here) != here) number = 0;
         ++number;
@@ -99,8 +102,14 @@ public:
     Left& operator=(const Left&) = delete;
 
 private:
-    static void wait() noexcept {
-        while (owner == ::getpid() && number > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    static void wait(int status, void*) noexcept {
+        for (int i = 0; owner == ::getpid() && number > 0; ++i) {
+            if (i == kMostChecks) {
+                std::fflush(nullptr);
+                ::_exit(status);
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
     }
 
     static inline std::atomic<pid_t> owner{0};

@@ -8,6 +8,7 @@
 #include "base/interruptible_wait.h"
 #include "base/stage_scope.h"
 #include "media/stream_info.h"
+#include "tricodec/base/interrupt.h"
 #include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
@@ -163,7 +164,12 @@ void Read::work(std::size_t t, std::int64_t generation) {
         if (generation != generation_) return;
         ++num_working_;
     }
-    auto failure = decode(t);
+    std::optional<Failure> failure;
+    {
+        const EndedBy ended(cancelled_);
+        failure = decode(t);
+        if (cancelled_ && is_interrupted()) failure.reset();
+    }
     const std::lock_guard lock(mutex_);
     --num_working_;
     --num_begun_;

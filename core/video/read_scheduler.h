@@ -112,7 +112,7 @@ private:
     int num_working_ = 0;              // those that have a thread
     std::int64_t reserved_bytes_ = 0;  // of all tasks
     std::int64_t generation_ = 0;      // of the tasks
-    bool cancelled_ = false;
+    std::atomic<bool> cancelled_{false};
     std::vector<Failure> failures_;
 };
 

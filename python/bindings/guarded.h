@@ -12,6 +12,7 @@
 #include "gil.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/fork.h"
+#include "tricodec/base/interrupt.h"
 
 namespace tricodec::python {
 
@@ -104,21 +105,19 @@ private:
             TRICODEC_EXPECT(
                 guarded_.busy_thread_ != std::this_thread::get_id(), invalid_argument,
                 "this " + std::string(guarded_.name_) + " was called by its own source while it was reading");
-            guarded_.mutex_.lock();
+            lock_ = lock_interruptibly(guarded_.mutex_);
             guarded_.busy_thread_ = std::this_thread::get_id();
         }
-        ~Access() {
-            guarded_.busy_thread_ = std::thread::id();
-            guarded_.mutex_.unlock();
-        }
+        ~Access() { guarded_.busy_thread_ = std::thread::id(); }
         Access(const Access&) = delete;
         Access& operator=(const Access&) = delete;
 
     private:
         Guarded& guarded_;
+        std::unique_lock<std::timed_mutex> lock_;
     };
 
-    std::mutex mutex_;
+    std::timed_mutex mutex_;
     std::atomic<std::thread::id> busy_thread_{};
     std::atomic<bool> closed_{false};
     std::unique_ptr<T> object_;

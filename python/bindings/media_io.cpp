@@ -211,7 +211,7 @@ private:
 /// For set_interrupt_check(): ends a call of Python's main thread when a signal handler raises, as Ctrl-C does, and one
 /// of another thread in a block of an Interruption.
 void check_signals() {
-    if (!Unlocked::active() || !interpreter_usable()) return;  // a thread of the core
+    if (!(Unlocked::active() || Interruption::is_set()) || !interpreter_usable()) return;  // a thread of the core
     with_lock([] {
         if (Interruption::is_set()) PyErr_SetNone(PyExc_KeyboardInterrupt);
         if (PyErr_Occurred() == nullptr && PyErr_CheckSignals() == 0) return 0;
@@ -320,8 +320,8 @@ OpenedTarget to_media_target(const py::object& target) {
 
 void bind_output_file(py::module_& module) {
     set_interrupt_check(check_signals);
-    // Objects that live until the interpreter ends are not destroyed (Guarded); their temporary files are still
-    // removed.
+    module.def("check_interrupt", [] { check_interrupt(true); });
+    // Objects that live until the end are not destroyed (Guarded); their temporary files are removed all the same.
     if (Py_AtExit(discard_open_outputs) != 0) throw py::import_error("Py_AtExit() has no room left");
     py::class_<Interruption>(module, "Interruption", "Ends what threads do in their ``with`` blocks.")
         .def(py::init<>())

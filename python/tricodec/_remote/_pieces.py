@@ -8,8 +8,11 @@ import dataclasses
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, TimeoutError
 from typing import Any
+
+from tricodec._remote._threads import FetchThreads
+from tricodec._tricodec import check_interrupt
 
 #: A gap between two announced ranges that is fetched with them: less than a request costs.
 MAX_GAP_BYTES = 32 << 10
@@ -17,6 +20,7 @@ MAX_GAP_BYTES = 32 << 10
 MAX_PIECE_BYTES = 4 << 20
 #: Of a long range, what the first request takes. The next ones double it.
 FIRST_PIECE_BYTES = 256 << 10
+BETWEEN_CHECKS_S = 0.05
 
 
 @dataclasses.dataclass
@@ -38,7 +42,7 @@ class Pieces:
         self.max_bytes = max_bytes
         self._fetch = fetch
         self._piece_bytes = min(MAX_PIECE_BYTES, max_bytes // 4)
-        self._threads = ThreadPoolExecutor(num_threads, "tricodec-remote")
+        self._threads = FetchThreads(num_threads, "tricodec-remote")
         self._lock = threading.Lock()
         self._starts: list[int] = []
         self._pieces: dict[int, _Piece] = {}
@@ -96,16 +100,17 @@ class Pieces:
             piece.is_read = True
             self._advance()
         try:
-            data = memoryview(piece.data.result())
+            data = memoryview(_result(piece.data))
         except BaseException:
             with self._lock:
-                self._forget(piece)
+                if piece.data.done():  # else Ctrl-C ended the wait
+                    self._forget(piece)
             raise
         return data[position - piece.start :]
 
     def close(self) -> None:
         """Ends the threads; what is on its way is not waited for."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.close()
 
     def _at(self, position: int) -> _Piece | None:
         i = bisect.bisect_right(self._starts, position) - 1
@@ -154,3 +159,13 @@ class Pieces:
         del self._pieces[piece.start]
         self._starts.remove(piece.start)
         self._held_bytes -= piece.end - piece.start
+
+
+def _result(data: Future[Any]) -> Any:
+    """What it comes to. A read that Ctrl-C has ended does not wait for it."""
+    while not data.done():
+        try:
+            data.exception(BETWEEN_CHECKS_S)
+        except TimeoutError:
+            check_interrupt()
+    return data.result()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,10 +63,12 @@ except KeyboardInterrupt:
         pass
     print(took * 0.05 / (time.monotonic() - begun))
 assert len(tricodec.decode_video(SOURCE, count=2, device="cpu")) == 2
+print(time.monotonic())
 """
 MOST_SECONDS = 0.4
 """A call ends within 0.2 s. The time is that of a machine that does nothing else: as much longer as a loop takes that
 spins afterwards. Of some tries one must end within this time."""
+MOST_SECONDS_OF_EXIT = 1.5
 NUM_TRIES = 5
 
 
@@ -85,13 +88,16 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path | st
 def test_ctrl_c_ends_a_long_call(name: str, sources: list[Path | str], tmp_path: Path) -> None:
     program = PROGRAM.replace("{call}", CALLS[name]).replace("{shape}", str(DATA.get(name, 0)))
     (tmp_path / "target.mp4").write_bytes(b"the old file")
-    fastest = float("inf")
+    fastest = shortest_exit = float("inf")
     for _ in range(NUM_TRIES):
         done = with_tricodec().run_code(program, *sources, tmp_path / "target.mp4")
         assert done.returncode == 0, done.stderr
-        fastest = min(fastest, float(done.stdout))
-        if fastest < MOST_SECONDS:
+        took, over = map(float, done.stdout.split())
+        fastest = min(fastest, took)
+        shortest_exit = min(shortest_exit, time.monotonic() - over)
+        if fastest < MOST_SECONDS and shortest_exit < MOST_SECONDS_OF_EXIT:
             break
     assert fastest < MOST_SECONDS
+    assert shortest_exit < MOST_SECONDS_OF_EXIT
     assert (tmp_path / "target.mp4").read_bytes() == b"the old file"
     assert [each.name for each in tmp_path.iterdir()] == ["target.mp4"]

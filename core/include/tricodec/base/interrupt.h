@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 
 namespace tricodec {
 
@@ -28,5 +29,8 @@ void set_interrupted() noexcept;
 
 /// True if the last check_interrupt() of the calling thread threw: threads that help it can stop.
 [[nodiscard]] bool is_interrupted() noexcept;
+
+/// Locks, or throws what check_interrupt() throws: another thread may hold the mutex as long as a source takes.
+[[nodiscard]] std::unique_lock<std::timed_mutex> lock_interruptibly(std::timed_mutex& mutex);
 
 }  // namespace tricodec
