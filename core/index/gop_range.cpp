@@ -22,6 +22,19 @@ bool is_wanted(const IndexedPacket& packet, const GopRange& range) {
     return packet.frame < 0 || std::ranges::binary_search(range.wanted, packet.frame);
 }
 
+/// Calls `skip(first, end)` for packets between the last that a wanted frame needs and the entry of the next one, where
+/// that entry refers to nothing before it.
+template <typename Skip>
+void for_each_gap(const StreamIndex& index, const GopRange& range, const Skip& skip) {
+    if (index.counted()) return;
+    auto end = range.entry;  // of what the frames so far need
+    for (const auto i : range.wanted) {
+        const auto entry = index.entry_for(i);
+        if (entry > end && index.packet(entry).inspected && !index.is_open(entry)) skip(end, entry);
+        end = std::max(end, index.last_packet_for(i) + 1);
+    }
+}
+
 }  // namespace
 
 std::int64_t num_packets(std::span<const GopRange> ranges) noexcept {
@@ -93,9 +106,14 @@ NeededPackets needed_packets(const StreamIndex& index, const GopRange& range, st
     NeededPackets result;
     result.first = first;
     result.needed.resize(static_cast<std::size_t>(std::max<std::int64_t>(0, range.last - first + 1)));
+    std::vector<bool> in_gap(result.needed.size());
+    for_each_gap(index, range, [&](std::int64_t begin, std::int64_t end) {
+        for (auto k = std::max(begin, first); k < end; ++k) in_gap[static_cast<std::size_t>(k - first)] = true;
+    });
     unsigned awaited = 0;
     for (auto k = range.last; k >= first; --k) {
         const auto& packet = index.packet(k);
+        if (in_gap[static_cast<std::size_t>(k - first)]) continue;
         if (!packet.slots) {
             result.needed[static_cast<std::size_t>(k - first)] = true;
             awaited = kAllSlots;

@@ -39,7 +39,8 @@ struct GopRange {
 /// Note [Needed pictures]: an AV1 picture takes all that it needs from the slots that its header names. A walk from the
 /// end of a range to its start knows which slots are still to be read, so it knows which packets fill a slot for a
 /// picture that is needed. Of every eighth picture of a hierarchy of four layers, most others are left out. Packets
-/// with headers that leave it open, all of other codecs among them, are needed and may need any slot.
+/// with headers that leave it open, all of other codecs among them, are needed and may need any slot. Of any codec,
+/// nothing is needed between the last picture that a wanted one refers to and a closed random access point after it.
 struct NeededPackets {
     std::int64_t first = 0;
     std::vector<bool> needed;  ///< from packet `first` to the last of the range

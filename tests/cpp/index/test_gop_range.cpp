@@ -25,6 +25,31 @@ TEST(GopRanges, count_the_pictures_that_are_decoded) {
     EXPECT_EQ(ranges[1].num_decoded, 3);  // 10, 11 and 13
 }
 
+TEST(GopRanges, decode_nothing_between_the_last_wanted_picture_and_the_next_key_frame) {
+    const auto index = index_of(3);
+
+    const auto all = join_all(index, plan_ranges(index, std::vector<std::int64_t>{1, 13, 21}));
+    const auto needed = needed_packets(index, all, all.entry);
+
+    for (const std::int64_t k : {0, 1, 10, 11, 12, 13, 20, 21}) EXPECT_TRUE(needed.contains(k)) << k;
+    for (const std::int64_t k : {2, 9, 14, 19}) EXPECT_FALSE(needed.contains(k)) << k;
+    EXPECT_EQ(all.num_decoded, 7);  // nothing refers to packet 12
+    // A decoder that is in the middle of a gap already.
+    EXPECT_FALSE(needed_packets(index, all, 16).contains(16));
+    EXPECT_TRUE(needed_packets(index, all, 16).contains(20));
+}
+
+TEST(GopRanges, decode_all_before_a_key_frame_that_may_refer_to_it) {
+    auto contents = StreamIndex::Contents{};
+    contents.packets = index_of(2).packets();
+    contents.packets[kGroup].open_entry = true;
+    const auto open = StreamIndex::from_contents(std::move(contents));
+
+    const auto all = join_all(open, plan_ranges(open, std::vector<std::int64_t>{1, 13}));
+
+    for (std::int64_t k = 0; k <= 13; ++k) EXPECT_TRUE(needed_packets(open, all, 0).contains(k)) << k;
+}
+
 TEST(GopRanges, that_touch_are_joined_until_they_are_worth_a_task) {
     std::vector<GopRange> ranges;
     for (std::int64_t i = 0; i < 40; ++i) ranges.push_back({i, i, {i}});

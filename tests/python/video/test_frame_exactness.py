@@ -105,6 +105,25 @@ def test_sparse_reads_give_ffmpegs_frames(name: str) -> None:
     with tricodec.FrameReader(media.generated(name), num_workers=1) as reader:
         assert [reader[i].md5() for i in range(1, len(expected), 3)] == expected[1::3]
         assert [frame.md5() for frame in reader.iterate(stride=4)] == expected[::4]
+        assert [frame.md5() for frame in reader.iterate(stride=13)] == expected[::13]
+
+
+@pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"])
+@pytest.mark.parametrize("num_workers", [1, 3])
+def test_iteration_with_a_stride_decodes_nothing_between_a_wanted_frame_and_the_next_key_frame(
+    name: str, num_workers: int
+) -> None:
+    expected = oracle(name)
+    with tricodec.FrameReader(media.generated(name), num_workers=num_workers) as reader:
+        entries = reader.key_frames
+        gop = entries[1]
+        frames = list(reader.iterate(stride=gop + 1))
+        decoded = reader.stats.num_packets_decoded
+    most = sum(frame.index - max(entry for entry in entries if entry <= frame.index) + 1 for frame in frames)
+
+    assert [frame.md5() for frame in frames] == expected[:: gop + 1]
+    assert decoded <= most + 4 * len(frames)  # pictures that are shown later than one that refers to them
+    assert decoded < len(expected) / 2
 
 
 @pytest.mark.parametrize("name", SMALL)
