@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/av1_units.h"
 
+#include <algorithm>
+
 namespace tricodec {
 namespace {
 
 // obu_type (6.2.2 of the AV1 specification), frame_type (6.8.2).
-constexpr unsigned kSequenceHeader = 1, kFrameHeader = 3, kTileGroup = 4, kFrame = 6, kTileList = 8;
+constexpr unsigned kSequenceHeader = 1, kFrameHeader = 3, kTileGroup = 4, kFrame = 6, kRedundantHeader = 7,
+                   kTileList = 8;
 constexpr std::uint32_t kKeyFrame = 0, kIntraOnlyFrame = 2, kSwitchFrame = 3;
 constexpr std::uint32_t kAllSlots = 0xff;
 constexpr std::size_t kAv1cHeaderBytes = 4;
@@ -67,8 +70,14 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     bool slots_known = true;
     bool awaits_tiles = false;
     bool incomplete = false;  // a header has no tiles: no decoder makes its picture, whatever it says of slots
+    Bytes header;             // of the latest picture that has its tiles in other units
     const auto key_slots = key_slots_;
     const bool split = for_each_obu(unit, [&](unsigned type, std::size_t begin, Bytes payload) {
+        // A copy of the header in force says nothing new. What claims to be one and is none is a header (5.9.1).
+        if (type == kRedundantHeader) {
+            if (!header.empty() && std::ranges::equal(header, payload)) return;
+            type = kFrameHeader;
+        }
         if (type == kSequenceHeader) {
             sequence_ = parse_sequence(payload);
             all = has_sequence = true;
@@ -78,6 +87,7 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
             const Picture picture = sequence_.known ? parse_picture(payload) : Picture{};
             incomplete = incomplete || awaits_tiles;
             awaits_tiles = type == kFrameHeader && picture.coded;
+            header = awaits_tiles ? payload : Bytes{};
             if (picture.shown) ++num_shown;
             key = key || (num_pictures++ == 0 && picture.key && picture.shown);
             slots_known = slots_known && picture.slots;

@@ -66,6 +66,7 @@ PacketInspector::PacketInspector(const StreamInfo& stream)
     : codec_(stream.codec), keys_(stream), stated_size_({stream.width, stream.height}) {
     const Bytes extradata = extradata_of(stream.parameters.get());
     if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
+    if (codec_ == CodecId::mpeg4) mpeg4_times_.emplace(extradata);
     length_size_ = nal_length_size(codec_, extradata);
     if (codec_ == CodecId::h264) {
         context_.reset(avcodec_alloc_context3(nullptr), [](AVCodecContext* mine) { avcodec_free_context(&mine); });
@@ -126,7 +127,8 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             break;
         }
         case CodecId::mpeg4:
-            facts.uncertain = facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
+            facts.uncertain =
+                !mpeg4_times_->fit(packet.data) || facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
             facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
             break;
         case CodecId::mpeg1:

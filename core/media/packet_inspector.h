@@ -8,6 +8,7 @@
 
 #include "media/av1_units.h"
 #include "media/key_inspector.h"
+#include "media/mpeg4_times.h"
 #include "media/nal.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/media/stream_info.h"
@@ -55,6 +56,7 @@ private:
     KeyInspector keys_;
     std::optional<PictureSize> stated_size_;  // by the container; nothing once it is compared
     std::optional<Av1Units> av1_units_;
+    std::optional<Mpeg4Times> mpeg4_times_;
     int length_size_ = 0;
     std::map<std::pair<int, unsigned>, std::vector<std::byte>> parameter_sets_;  // by type and first payload byte
     bool warmed_up_ = false;    // the first packet's own headers are no change

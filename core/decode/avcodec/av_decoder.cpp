@@ -11,6 +11,7 @@
 #include "media/decoder_context.h"
 #include "media/ffmpeg.h"
 #include "media/key_inspector.h"
+#include "media/mpeg4_times.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "tricodec/base/thread_pool.h"
@@ -71,7 +72,9 @@ public:
           reports_leftovers_(options.reports_leftovers && stream.codec == CodecId::mpeg4),
           context_(setup(stream, options)),
           packet_(ff::make_packet()),
-          keys_(stream) {}
+          keys_(stream) {
+        if (stream.codec == CodecId::mpeg4) times_.emplace(extradata_of(stream.parameters.get()));
+    }
 
     void send(const Packet& packet, std::int64_t tag) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "the decoder was flushed; call reset() before it decodes more");
@@ -94,6 +97,10 @@ public:
                    .key = key,
                    .discard = packet.discard,
                    .chroma_location = keys_.chroma_location()});
+        if (times_ && !times_->fit(packet.data)) {
+            issues_.add({number, packet.pts, packet.pos,
+                         "the header of its picture does not fit the header of the stream (VOL)", tag});
+        }
         fill_av_packet(*packet_, packet);
         set_number(*context_, *packet_, number);
         const auto log = statistics_log();
@@ -123,6 +130,7 @@ public:
     void reset(bool mid_stream) override {
         mid_stream_ = mid_stream;
         context_.flush();
+        if (times_) times_->reset();
         if (mid_stream) {
             context_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
         } else {
@@ -231,6 +239,7 @@ private:
     DecoderContext context_;
     ff::PacketPtr packet_;
     KeyInspector keys_;
+    std::optional<Mpeg4Times> times_;
     SentPackets sent_;
     std::deque<Frame> pending_;
     RecentIssues issues_;

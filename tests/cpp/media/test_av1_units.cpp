@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "media.h"
@@ -143,18 +145,29 @@ TEST(Av1Units, that_are_broken_are_needed_whole) {
     }
 }
 
-TEST(Av1Units, with_a_header_but_no_tiles_show_no_picture_and_may_keep_all_slots) {
-    constexpr std::byte kFrame{0x32}, kFrameHeader{0x1a}, kTileGroup{0x22};  // each with a size
+/// Visits units of one OBU, which holds a picture that is shown, with what is known after them. Returns their number.
+int for_each_lone_frame(const std::function<void(const Av1Units&, std::vector<std::byte>)>& visit) {
+    constexpr std::byte kFrame{0x32};  // with a size
     const auto path = testing::clip("units.mp4", "-pix_fmt yuv420p -c:v libsvtav1 -preset 10 -g 24");
     auto demuxer = Demuxer::open(MediaSource::from_path(path), {});
     Av1Units units({});
-    int num_tried = 0;
+    int num_visited = 0;
     while (const auto packet = demuxer->read()) {
         std::vector<std::byte> unit(packet->data.begin(), packet->data.end());
         const auto whole = units.inspect(unit);
         const auto length = read_leb128(packet->data.subspan(1));
         const bool is_alone = length && 1 + length->num_bytes + length->value == unit.size();
         if (unit.front() != kFrame || !is_alone || !whole.shows_one) continue;
+        visit(units, std::move(unit));
+        ++num_visited;
+    }
+    return num_visited;
+}
+
+TEST(Av1Units, with_a_header_but_no_tiles_show_no_picture_and_may_keep_all_slots) {
+    constexpr std::byte kFrameHeader{0x1a}, kTileGroup{0x22};  // each with a size
+    const int num_tried = for_each_lone_frame([&](const Av1Units& units, std::vector<std::byte> unit) {
+        const auto size_bytes = unit.size();
         unit.front() = kFrameHeader;
 
         auto alone = units;
@@ -165,10 +178,28 @@ TEST(Av1Units, with_a_header_but_no_tiles_show_no_picture_and_may_keep_all_slots
         EXPECT_FALSE(facts.shows_one);
         EXPECT_FALSE(facts.slots);
         EXPECT_FALSE(facts.key);
-        EXPECT_EQ(facts.referenced_bytes, packet->data.size());
+        EXPECT_EQ(facts.referenced_bytes, size_bytes);
         EXPECT_TRUE(followed.inspect(unit).shows_one);
-        ++num_tried;
-    }
+    });
+    EXPECT_GT(num_tried, 0);
+}
+
+TEST(Av1Units, count_a_redundant_header_as_a_picture_if_it_is_no_copy) {
+    constexpr std::byte kFrameHeader{0x1a}, kTileGroup{0x22}, kRedundant{0x3a};  // each with a size
+    const int num_tried = for_each_lone_frame([&](const Av1Units& units, std::vector<std::byte> unit) {
+        auto with_copy = unit;
+        with_copy.front() = kFrameHeader;
+        const auto header = with_copy;
+        with_copy.insert(with_copy.end(), {kTileGroup, std::byte{1}, std::byte{0}});
+        with_copy.insert(with_copy.end(), header.begin(), header.end());
+        with_copy[header.size() + 3] = kRedundant;
+        with_copy.insert(with_copy.end(), {kTileGroup, std::byte{1}, std::byte{0}});
+        auto with_other = unit;
+        with_other.insert(with_other.end(), {kRedundant, std::byte{1}, std::byte{0x98}});  // shows slot 1 again
+
+        EXPECT_TRUE(Av1Units(units).inspect(with_copy).shows_one);
+        EXPECT_FALSE(Av1Units(units).inspect(with_other).shows_one);
+    });
     EXPECT_GT(num_tried, 0);
 }
 

@@ -179,6 +179,30 @@ def of_other_size(name: str) -> bytes:
     return bytes(clip)
 
 
+def with_longer_times() -> bytes:
+    """MPEG-4 with a header beside its packets that says that times have 16 bits; they have 5."""
+    clip = bytearray(made("mpeg4.mp4", SMALL["mpeg4.mp4"]).read_bytes())
+    layer = clip.index(b"\0\0\1\x20") + 4
+    # After 29 bits: random access, type, version, priority, aspect, chroma, low delay, no vbv, shape and a marker.
+    number, shift = int.from_bytes(clip[layer : layer + 6], "big"), 48 - (29 + 16)
+    assert number >> shift & 0xFFFF == 25  # frames a second
+    clip[layer : layer + 6] = (number | 0xFFFF << shift).to_bytes(6, "big")
+    return bytes(clip)
+
+
+def with_a_picture_shown_again() -> bytes:
+    """AV1 in MP4 of which frame 19's packet ends in a redundant header that is none: it shows a picture once more."""
+    data, packets = _clip("av1.mp4")
+    position, size = packets[19]
+    clip = bytearray(data)
+    length = clip[position + 1]
+    assert clip[position] == 0x32  # a frame, with its size
+    assert length == size - 2 < 0x80  # nothing else
+    clip[position + 1] = length - 2
+    clip[position + size - 2 : position + size] = b"\x38\x98"  # a header without a size, show_existing_frame of slot 1
+    return bytes(clip)
+
+
 def with_chroma_in_headers() -> Path:
     """AV1 with its chroma at another place in the middle third, as the sequence headers between its packets say."""
     clip = made("av1.mkv", SMALL["av1.mkv"])

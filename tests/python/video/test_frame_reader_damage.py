@@ -31,11 +31,13 @@ DRIVER = Path(damaged_clips.__file__)
 # 1100696: the data of a picture of VP8 end early, and its decoder leaves the rest as the memory was.
 # 627246, 606915, 613576: numbers of pictures. 639128: a key frame of HEVC that drops the pictures before it.
 # 845999: AV1 with the header of a key frame that has no tiles. 837803: VP9 with a picture past the limits.
+# 957650: AV1 with a redundant header that is none. 938845: MPEG-4 with another length of times in its header.
 @pytest.mark.parametrize(
     ("first", "count"),
     [
         (0, isolated.AT_ONCE), (5214, 1), (5310, 1), (412643, 1), (damaged_clips.FIRST_OF_VP8, 5),
         (1100696, 1), (627246, 1), (606915, 1), (639128, 1), (613576, 1), (845999, 1), (837803, 1),
+        (957650, 1), (938845, 1),
         pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
@@ -77,6 +79,29 @@ def test_a_picture_of_mpeg4_soon_after_a_key_frame_is_the_one_of_an_iteration(nu
         with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
             assert reader[number].md5() == iterated[number], number
             assert number == 20 or reader.num_damaged_packets > 0
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("made", [damaged_clips.with_longer_times, damaged_clips.with_a_picture_shown_again])
+def test_headers_that_a_decoder_takes_for_others_give_the_frames_of_an_iteration(
+    made: Callable[[], bytes], num_workers: int
+) -> None:
+    data = made()
+    with tricodec.FrameReader(data, device="cpu", num_workers=1) as reader:
+        iterated = [frame.md5() for frame in reader]
+
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        assert len(reader) == len(iterated)
+    for number in (19, 20, 21, len(iterated) - 1):
+        with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+            assert reader[number].md5() == iterated[number], number
+    with tricodec.FrameReader(data, device="cpu", num_workers=num_workers) as reader:
+        assert [frame.md5() for frame in reader] == iterated
+
+
+def test_a_picture_of_av1_shown_again_is_a_frame_and_times_of_mpeg4_that_do_not_fit_are_damage() -> None:
+    assert len(tricodec.decode_video(damaged_clips.with_a_picture_shown_again(), device="cpu").frames) == 31
+    assert tricodec.decode_video(damaged_clips.with_longer_times(), device="cpu").num_damaged_packets > 0
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
