@@ -70,21 +70,19 @@ std::uint32_t read_index(BitReader& bits, std::size_t count) {
     return count > 1 ? bits.bits(static_cast<int>(std::bit_width(count - 1))) : 0;
 }
 
-/// The distance to the used long-term picture that is shown first, or 0. One without delta_poc_msb_present_flag is the
-/// nearest with such a number that is shown before.
-std::optional<std::int64_t> read_long_term(BitReader& bits, const HevcReferenceSets& sets, int order_bits,
-                                           std::int64_t low) {
+/// The long-term pictures. False if they are damaged.
+bool read_long_term(BitReader& bits, const HevcReferenceSets& sets, int order_bits, std::int64_t low,
+                    std::vector<HevcNamed>& all) {
     const auto range = std::int64_t{1} << order_bits;
     const auto num_listed = sets.long_term.empty() ? 0 : bits.exp_golomb();
     const auto num_named = bits.exp_golomb();
-    if (!bits.ok() || num_listed > kMostLongTerm || num_named > kMostLongTerm) return std::nullopt;
-    std::int64_t earliest = 0;
+    if (!bits.ok() || num_listed > kMostLongTerm || num_named > kMostLongTerm) return false;
     std::int64_t cycles = 0;
     for (std::uint32_t i = 0; i < num_listed + num_named; ++i) {
         HevcReferenceSets::LongTerm picture;
         if (i < num_listed) {
             const auto index = read_index(bits, sets.long_term.size());
-            if (index >= sets.long_term.size()) return std::nullopt;
+            if (index >= sets.long_term.size()) return false;
             picture = sets.long_term[index];
         } else {
             picture.low = bits.bits(order_bits);
@@ -92,24 +90,19 @@ std::optional<std::int64_t> read_long_term(BitReader& bits, const HevcReferenceS
         }
         if (i == 0 || i == num_listed) cycles = 0;
         auto distance = std::int64_t{picture.low} - low;
-        if (bits.flag()) {
+        const bool by_low = !bits.flag();
+        if (!by_low) {
             cycles += bits.exp_golomb();
             distance -= cycles * range;
         } else if (distance >= 0) {
             distance -= range;
         }
-        if (picture.used) earliest = std::min(earliest, distance);
+        all.push_back({distance, picture.used, by_low});
     }
-    return bits.ok() ? std::optional(earliest) : std::nullopt;
+    return bits.ok();
 }
 
 }  // namespace
-
-int HevcReferenceSet::earliest() const {
-    int earliest = 0;
-    for (const auto& reference : before) earliest = reference.used ? std::min(earliest, reference.distance) : earliest;
-    return earliest;
-}
 
 std::optional<HevcReferenceSet> read_hevc_reference_set(BitReader& bits, const std::vector<HevcReferenceSet>& sets,
                                                         bool in_slice) {
@@ -151,24 +144,24 @@ std::optional<HevcReferenceSets> read_hevc_reference_sets(BitReader& bits, int o
     return bits.ok() ? std::optional(std::move(sets)) : std::nullopt;
 }
 
-std::optional<std::int64_t> read_hevc_earliest(BitReader& bits, const HevcReferenceSets& sets, int order_bits,
-                                               std::int64_t low) {
-    std::int64_t earliest = 0;
+std::optional<std::vector<HevcNamed>> read_hevc_named(BitReader& bits, const HevcReferenceSets& sets, int order_bits,
+                                                      std::int64_t low) {
+    std::vector<HevcNamed> all;
+    const auto add = [&](const HevcReferenceSet& set) {
+        for (const auto& named : set.before) all.push_back({named.distance, named.used});
+        for (const auto& named : set.after) all.push_back({named.distance, named.used});
+    };
     if (bits.flag()) {
         const auto index = read_index(bits, sets.short_term.size());
         if (index >= sets.short_term.size()) return std::nullopt;
-        earliest = sets.short_term[index].earliest();
+        add(sets.short_term[index]);
     } else {
         const auto set = read_hevc_reference_set(bits, sets.short_term, true);
         if (!set) return std::nullopt;
-        earliest = set->earliest();
+        add(*set);
     }
-    if (sets.has_long_term) {
-        const auto long_term = read_long_term(bits, sets, order_bits, low);
-        if (!long_term) return std::nullopt;
-        earliest = std::min(earliest, *long_term);
-    }
-    return bits.ok() ? std::optional(earliest) : std::nullopt;
+    if (sets.has_long_term && !read_long_term(bits, sets, order_bits, low, all)) return std::nullopt;
+    return bits.ok() ? std::optional(std::move(all)) : std::nullopt;
 }
 
 }  // namespace tricodec

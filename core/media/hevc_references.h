@@ -17,9 +17,6 @@ struct HevcReferenceSet {
     };
     std::vector<Reference> before;  ///< the nearest first
     std::vector<Reference> after;
-
-    /// The distance of the used reference that is shown first; 0 if all are shown later.
-    [[nodiscard]] int earliest() const;
 };
 
 /// The reference sets of a sequence parameter set (7.3.2.2).
@@ -43,9 +40,15 @@ struct HevcReferenceSets {
 /// damaged. `order_bits` is the length of slice_pic_order_cnt_lsb.
 [[nodiscard]] std::optional<HevcReferenceSets> read_hevc_reference_sets(BitReader& bits, int order_bits);
 
-/// What a slice's header says after slice_pic_order_cnt_lsb, which is `low` (7.3.6.1): the distance to the used picture
-/// that is shown first, 0 if all are shown later. Nothing if it is damaged.
-[[nodiscard]] std::optional<std::int64_t> read_hevc_earliest(BitReader& bits, const HevcReferenceSets& sets,
-                                                             int order_bits, std::int64_t low);
+/// A picture that a slice names: one that it refers to, or that is kept for later ones.
+struct HevcNamed {
+    std::int64_t distance = 0;  ///< in the order of showing
+    bool used = false;
+    bool by_low = false;  ///< only the low bits of its number are known, and this is the nearest that is shown before
+};
+
+/// What a slice's header says after slice_pic_order_cnt_lsb, which is `low` (7.3.6.1). Nothing if it is damaged.
+[[nodiscard]] std::optional<std::vector<HevcNamed>> read_hevc_named(BitReader& bits, const HevcReferenceSets& sets,
+                                                                    int order_bits, std::int64_t low);
 
 }  // namespace tricodec

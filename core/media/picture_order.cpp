@@ -11,10 +11,9 @@
 namespace tricodec {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 32;                     // more than the numbers take
-constexpr std::size_t kMostHeaderBytes = 256;                // with many weights and references
-constexpr std::size_t kMostCompared = 32;                    // no picture is shown so far from its place
-constexpr std::int64_t kUnknown = -(std::int64_t{1} << 40);  // a damaged reference may be any
+constexpr std::size_t kHeaderBytes = 32;       // more than the numbers take
+constexpr std::size_t kMostHeaderBytes = 256;  // with many weights and references
+constexpr std::size_t kMostCompared = 32;      // no picture is shown so far from its place
 
 bool is_known(const std::optional<H264Sps>& sps) {
     return sps && sps->frames_only && !sps->separate_planes && sps->order_bits > 0 && sps->frame_num_bits > 0;
@@ -110,11 +109,11 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     if (!known_ || !hevc_sps_ || !hevc_pps_ || slice.empty()) return std::nullopt;
     if (!hevc_nal::is_base_layer(slice)) return std::nullopt;
     auto picture = hevc_slice(slice, kHeaderBytes);
-    const bool is_cut = picture && picture->earliest == kUnknown && slice.size() > kHeaderBytes;
+    const bool is_cut = !picture.hevc.references && slice.size() > kHeaderBytes;
     return is_cut ? hevc_slice(slice, kMostHeaderBytes) : picture;
 }
 
-std::optional<PictureOrder::Picture> PictureOrder::hevc_slice(Bytes slice, std::size_t num_bytes) const {
+PictureOrder::Picture PictureOrder::hevc_slice(Bytes slice, std::size_t num_bytes) const {
     const unsigned type = hevc_nal::type_of(slice);
     const bool is_irap = hevc_nal::is_irap(type);
     Picture picture;
@@ -124,31 +123,27 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_slice(Bytes slice, std::
     const auto payload =
         nal_payload(slice.subspan(hevc_nal::kHeaderBytes, std::min(slice.size() - hevc_nal::kHeaderBytes, num_bytes)));
     BitReader bits(payload);
-    if (!bits.flag()) return std::nullopt;  // not the first slice: that one is lost
-    if (is_irap) bits.skip(1);              // no_output_of_prior_pics_flag
-    (void)bits.exp_golomb();                // the parameter set
+    if (!bits.flag()) return picture;  // not the first slice: that one is lost
+    if (is_irap) bits.skip(1);         // no_output_of_prior_pics_flag
+    (void)bits.exp_golomb();           // the parameter set
     bits.skip(hevc_pps_->num_extra_bits);
     (void)bits.exp_golomb();  // the type
     if (hevc_pps_->has_output_flag) bits.skip(1);
     if (!hevc_nal::is_idr(type)) picture.low = bits.bits(hevc_sps_->order_bits);
     picture.whole = bits.ok();
-    picture.is_leading = hevc_nal::is_leading(type);
-    if (!picture.whole || is_irap || picture.is_leading || !hevc_sps_->reference_sets) return picture;
-    const auto earliest = read_hevc_earliest(bits, *hevc_sps_->reference_sets, hevc_sps_->order_bits, picture.low);
-    picture.earliest = earliest.value_or(kUnknown);
+    auto& hevc = picture.hevc;
+    hevc.is_irap = is_irap;
+    hevc.is_idr = hevc_nal::is_idr(type);
+    hevc.restarts = picture.restarts;
+    hevc.is_leading = hevc_nal::is_leading(type);
+    hevc.is_skipped = type == hevc_nal::kLastLeading || type == hevc_nal::kLastLeading - 1;
+    if (!picture.whole) return picture;
+    if (hevc.is_idr) {
+        hevc.references.emplace();
+    } else if (hevc_sps_->reference_sets) {
+        hevc.references = read_hevc_named(bits, *hevc_sps_->reference_sets, hevc_sps_->order_bits, picture.low);
+    }
     return picture;
-}
-
-void PictureOrder::note_hevc_references(std::int64_t place, const Picture& picture) {
-    if (picture.restarts) hevc_entries_.clear();
-    const auto follows = [&] { return !hevc_entries_.empty() && place > hevc_entries_.back().second; };
-    const auto pop = [&] {
-        false_entries_.push_back(hevc_entries_.back().first);
-        hevc_entries_.pop_back();
-    };
-    // Decoders that begin at a key frame leave out its leading pictures, even those that claim to be shown after it.
-    if (picture.is_leading && follows()) pop();
-    while (follows() && place + picture.earliest < hevc_entries_.back().second) pop();
 }
 
 bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
@@ -156,6 +151,7 @@ bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
     if (!known_) return true;
     auto picture = codec_ == CodecId::h264 ? h264_picture(packet.data) : hevc_picture(packet.data);
     if (!picture || !picture->references) marks_.lose();
+    if (!picture || !picture->whole) hevc_marks_.lose();
     if (!picture) return true;
     if (!picture->whole) return false;
     if (picture->restarts) {
@@ -170,8 +166,10 @@ bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
     const auto place = high + low;
     bool follows = true;
     if (codec_ == CodecId::hevc) {
-        note_hevc_references(place, *picture);
-        if (is_open_entry && !picture->restarts) hevc_entries_.emplace_back(number, place);
+        picture->hevc.packet = number;
+        picture->hevc.place = place;
+        picture->hevc.is_open_entry = is_open_entry;
+        follows = hevc_marks_.add(picture->hevc, num_bits);
     }
     if (const auto frame_num = picture->frame_num) {
         const auto steps = (*frame_num - frame_num_.value_or(*frame_num)) & ((1U << h264_sps_->frame_num_bits) - 1);

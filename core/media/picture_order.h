@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "media/hevc_marks.h"
 #include "media/reference_marks.h"
 #include "media/sps.h"
 #include "tricodec/media/packet.h"
@@ -14,8 +15,7 @@
 namespace tricodec {
 
 /// Whether the numbers in the slices of H.264 and HEVC fit the packets' order and times. No decoder reports a damaged
-/// one, and it changes which frames come out, and when. Also whether references fit: of H.264 see ReferenceMarks, of
-/// HEVC a picture that is shown after a key frame refers to none that is shown before it (7.4.8).
+/// one, and it changes which frames come out, and when. Also whether references fit: see ReferenceMarks and HevcMarks.
 ///
 /// Of H.264 with whole frames, one parameter set and pic_order_cnt_type 0; of HEVC with parameter sets that agree. Of
 /// other streams it knows nothing.
@@ -27,7 +27,7 @@ public:
     [[nodiscard]] bool add(const Packet& packet, bool is_open_entry);
     /// Open entries, by how many packets came before, from which decoding gives other pictures. Note [Open entries]
     [[nodiscard]] std::vector<std::int64_t> false_entries() const {
-        return codec_ == CodecId::h264 ? marks_.false_entries() : false_entries_;
+        return codec_ == CodecId::h264 ? marks_.false_entries() : hevc_marks_.false_entries();
     }
 
 private:
@@ -38,8 +38,7 @@ private:
         std::optional<std::uint32_t> frame_num{};
         std::int64_t low = 0;                        ///< pic_order_cnt_lsb
         std::optional<H264References> references{};  ///< of the first slice, where they are known
-        std::int64_t earliest = 0;                   ///< of HEVC: the distance to the reference that is shown first
-        bool is_leading = false;                     ///< of HEVC, by its type
+        HevcMarks::Picture hevc{};
     };
     /// Nothing where nothing is known.
     [[nodiscard]] std::optional<Picture> h264_picture(Bytes packet);
@@ -48,9 +47,8 @@ private:
     /// What the packet's slices say of references, of which `first` is the first; no more where one is not known.
     [[nodiscard]] std::vector<H264References> h264_slices(Bytes packet, H264References first) const;
     [[nodiscard]] std::optional<Picture> hevc_picture(Bytes packet);
-    [[nodiscard]] std::optional<Picture> hevc_slice(Bytes slice, std::size_t num_bytes) const;
+    [[nodiscard]] Picture hevc_slice(Bytes slice, std::size_t num_bytes) const;
     void learn_hevc(Bytes nal);
-    void note_hevc_references(std::int64_t place, const Picture& picture);
 
     CodecId codec_;
     int length_size_ = 0;
@@ -60,8 +58,7 @@ private:
     std::int64_t num_added_ = 0;
     std::optional<HevcSps> hevc_sps_;
     std::optional<HevcPps> hevc_pps_;
-    std::vector<std::pair<std::int64_t, std::int64_t>> hevc_entries_;  // in doubt: packets and places
-    std::vector<std::int64_t> false_entries_;                          // of HEVC
+    HevcMarks hevc_marks_;
     // Of the last anchor; 8.2.1 of H.264, 8.3.1 of HEVC.
     std::optional<std::uint32_t> frame_num_;
     std::int64_t high_ = 0;

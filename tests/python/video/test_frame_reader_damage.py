@@ -81,6 +81,11 @@ def test_a_picture_of_mpeg4_soon_after_a_key_frame_is_the_one_of_an_iteration(nu
             assert number == 20 or reader.num_damaged_packets > 0
 
 
+def test_a_file_that_ends_early_after_damage_is_read_alike_by_every_way() -> None:
+    # An iterator of two workers has given the frame before the damage, which other ways lose, and continues after it.
+    assert damaged_clips.disagreements("hevc.mkv", damaged_clips.hevc_cut_after_damage()) == []
+
+
 @pytest.mark.parametrize("num_workers", [1, 2])
 @pytest.mark.parametrize("made", [damaged_clips.with_longer_times, damaged_clips.with_a_picture_shown_again])
 def test_headers_that_a_decoder_takes_for_others_give_the_frames_of_an_iteration(

@@ -283,6 +283,29 @@ def test_a_command_to_forget_a_picture_that_is_not_kept_is_damage_from_wherever_
 
 
 @pytest.mark.parametrize("index", ["packets", "container"])
+def test_an_hevc_picture_that_names_a_missing_one_is_damage_from_wherever_decoding_begins(
+    index: str, tmp_path: Path
+) -> None:
+    stream = HevcStream()
+    stream.write(HevcPicture(kind=IDR), stream.noise())
+    stream.write(HevcPicture(poc=2, before=[0]))
+    stream.write(HevcPicture(poc=8, kind=CRA, before=[2, 0]), stream.noise())
+    stream.write(HevcPicture(poc=5, kind=RASL_R, before=[2], long_term=8))
+    stream.write(HevcPicture(poc=10, long_term=8))
+    stream.write(HevcPicture(poc=13, before=[11, 10]))
+    (tmp_path / "damaged.bin").write_bytes(bytes(stream.data))
+    path = tmp_path / "damaged.mp4"
+    shown_at = "-bsf:v setts=pts=DTS+DURATION*(1+eq(N\\,2)-eq(N\\,3))"  # the leading picture before its key frame
+    media.ffmpeg("-r 25 -f hevc -i", tmp_path / "damaged.bin", "-c copy", shown_at, path)
+
+    for wanted in ([0, 1, 2, 3, 4, 5], [5], [4, 5]):
+        with tricodec.FrameReader(path, device="cpu", index=index) as reader:
+            list(reader.frames(wanted))
+
+            assert reader.num_damaged_packets == 1, wanted
+
+
+@pytest.mark.parametrize("index", ["packets", "container"])
 def test_open_key_frames_of_undamaged_streams_stay_where_decoding_begins(index: str, tmp_path: Path) -> None:
     paths = {
         "forgets what is older": after_open_key_frame(
