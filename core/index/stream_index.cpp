@@ -227,6 +227,7 @@ void StreamIndexBuilder::add(const Packet& packet) {
                                static_cast<std::int64_t>(packet.data.size()), -1, facts.entry, facts.shows_frame,
                                facts.open_entry, facts.non_reference, static_cast<std::int64_t>(facts.referenced_bytes),
                                facts.slots});
+    is_packed_ = is_packed_ || facts.is_packed;
     layers_.push_back(facts.temporal_layer);
     has_parameter_sets_.push_back(facts.has_parameter_sets);
     const bool in_order = order_.add(packet, facts.entry && !facts.closes_group && num_packets() > 1);
@@ -251,8 +252,9 @@ StreamIndex StreamIndexBuilder::make() const {
     for (const auto k : order_.false_entries()) index.packets_[static_cast<std::size_t>(k)].entry = false;
     const int top_layer = layers_.empty() ? 0 : *std::max_element(layers_.begin(), layers_.end());
     for (std::size_t k = 0; k < layers_.size(); ++k) {
-        // A picture of a lower layer may be referred to from the layers above it.
-        index.packets_[k].non_reference = index.packets_[k].non_reference && layers_[k] == top_layer;
+        // A picture of a lower layer may be referred to from the layers above it. A picture of a packed stream is
+        // decoded with the packet after it.
+        index.packets_[k].non_reference = index.packets_[k].non_reference && layers_[k] == top_layer && !is_packed_;
     }
     index.sort_positions();
     index.predict();

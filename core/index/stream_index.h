@@ -48,10 +48,10 @@ struct IndexedFrame {
 /// Note [Numbering frames without decoding]: frame i is the i-th frame that decoding from the start gives. When every
 /// packet is whole, has a time stamp of its own, is no field and no hidden frame, and nothing precedes the first key
 /// frame's time, then that order is the order of the time stamps. Otherwise the stream is decoded once (scan). It is
-/// also decoded where time stamps contradict the codec: AV1 and VP9 give frames in the order of their packets, and no
-/// codec shows a frame from before a key frame after it. A scan that gives a frame after such a key frame has met a
-/// damaged number of order, which no codec reports: that frame may need the GOP before, so decoding does not start at
-/// the key frame.
+/// also decoded where time stamps contradict the codec: AV1 and VP9 give frames in the order of their packets, B
+/// pictures of MPEG come before the picture that they follow, and no codec shows a frame from before a key frame after
+/// it. A scan that gives a frame after such a key frame has met a damaged number of order, which no codec reports: that
+/// frame may need the GOP before, so decoding does not start at the key frame.
 class StreamIndex {
 public:
     [[nodiscard]] const std::vector<IndexedPacket>& packets() const noexcept { return packets_; }
@@ -159,6 +159,7 @@ private:
     std::int64_t latest_pts_ = kNoTimestamp;  // of the frames so far
     std::vector<bool> has_parameter_sets_;
     std::vector<int> layers_;
+    bool is_packed_ = false;  // PacketFacts::is_packed of any
 };
 
 }  // namespace tricodec

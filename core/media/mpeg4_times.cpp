@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "media/bit_reader.h"
+#include "media/stream_info.h"
 
 namespace tricodec {
 namespace {
@@ -57,11 +58,20 @@ void Mpeg4Times::learn(Bytes unit) {
         bits.skip(2 + 1);                // chroma_format, low_delay
         if (bits.flag()) bits.skip(79);  // vbv_parameters
     }
-    if (bits.bits(2) == kGrayscale && version != 1) bits.skip(4);
+    const auto shape = bits.bits(2);
+    if (shape == kGrayscale && version != 1) bits.skip(4);
     bits.skip(1);  // a marker
     const auto resolution = bits.bits(16);
     if (!bits.ok() || resolution == 0) return;
     layer_.num_bits = resolution > 1 ? std::bit_width(resolution - 1) : 1;
+    bits.skip(1);                                    // a marker
+    if (bits.flag()) bits.skip(layer_.num_bits);     // fixed_vop_rate
+    if (shape == 0) bits.skip(1 + 13 + 1 + 13 + 1);  // of a rectangle: width and height, between markers
+    layer_.interlaced = bits.flag();
+}
+
+bool is_decoded_by_one_thread(const StreamInfo& stream) {
+    return stream.codec == CodecId::mpeg4 && Mpeg4Times(extradata_of(stream.parameters.get())).interlaced();
 }
 
 }  // namespace tricodec

@@ -21,9 +21,13 @@ public:
     /// Back to the header beside the packets.
     void reset() noexcept { layer_ = first_layer_; }
 
+    /// True if pictures may consist of fields.
+    [[nodiscard]] bool interlaced() const noexcept { return layer_.interlaced; }
+
 private:
     struct Layer {
         int num_bits = 0;  // 0: not known
+        bool interlaced = false;
         bool studio = false;
     };
     void learn(Bytes unit);
@@ -31,5 +35,9 @@ private:
     Layer layer_;
     Layer first_layer_;
 };
+
+/// True for MPEG-4 with fields. Each thread of libavcodec keeps the vectors of fields that it has decoded itself, and B
+/// pictures take those of the picture before.
+[[nodiscard]] bool is_decoded_by_one_thread(const StreamInfo& stream);
 
 }  // namespace tricodec

@@ -32,22 +32,24 @@ int vp9_shown_in_packet(Bytes packet) {
     return shown;
 }
 
-/// True if the packet holds B pictures only, one frame of them: no picture of these codecs refers to one.
-bool is_mpeg_b_picture(CodecId codec, Bytes packet) {
+struct MpegPictures {
+    int num = 0;
+    bool all_b = true;  ///< no picture of these codecs refers to a B picture
+};
+
+MpegPictures mpeg_pictures(CodecId codec, Bytes packet) {
     const bool mpeg4 = codec == CodecId::mpeg4;
-    int num_pictures = 0;
-    bool all_b = true;
+    MpegPictures pictures;
     for_each_nal(packet, 0, [&](Bytes unit) {
         if (byte_at(unit, 0) != (mpeg4 ? kMpeg4Vop : kMpegPicture)) return;
-        ++num_pictures;
+        ++pictures.num;
         const std::size_t type_at = mpeg4 ? 1 : 2;  // after the 10 bits of temporal_reference
         const unsigned type = unit.size() <= type_at ? 0
                               : mpeg4                ? byte_at(unit, type_at) >> 6
                                                      : byte_at(unit, type_at) >> 3 & 7;
-        all_b = all_b && type == (mpeg4 ? kMpeg4TypeB : kMpegTypeB);
+        pictures.all_b = pictures.all_b && type == (mpeg4 ? kMpeg4TypeB : kMpegTypeB);
     });
-    // Two in an MPEG-2 packet are the fields of a frame; in MPEG-4 ("packed") the second is another frame.
-    return all_b && num_pictures >= 1 && num_pictures <= (mpeg4 ? 1 : 2);
+    return pictures;
 }
 
 /// Of a key frame (RFC 6386, 9.1); 0x0 of another picture.
@@ -129,11 +131,11 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
         case CodecId::mpeg4:
             facts.uncertain =
                 !mpeg4_times_->fit(packet.data) || facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
-            facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
+            inspect_mpeg(packet, facts);
             break;
         case CodecId::mpeg1:
         case CodecId::mpeg2:
-            facts.non_reference = is_mpeg_b_picture(codec_, packet.data);
+            inspect_mpeg(packet, facts);
             break;
         case CodecId::av1: {
             const auto unit = av1_units_->inspect(packet.data);
@@ -160,6 +162,21 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
     }
     warmed_up_ = true;
     return facts;
+}
+
+void PacketInspector::inspect_mpeg(const Packet& packet, PacketFacts& facts) {
+    const auto [num, all_b] = mpeg_pictures(codec_, packet.data);
+    // Two in an MPEG-2 packet are the fields of a frame; in MPEG-4 ("packed") the second is another frame.
+    facts.is_packed = codec_ == CodecId::mpeg4 && num > 1;
+    // With the pictures before it, the packet of a key frame is decoded otherwise.
+    facts.entry = facts.entry && !facts.is_packed;
+    facts.non_reference = all_b && num >= 1 && num <= 2;
+    facts.uncertain = facts.uncertain || facts.is_packed;
+    if (num == 0 || packet.pts == kNoTimestamp) return;
+    // B pictures are shown before the other kind that they follow, and those in their order.
+    const bool is_late = all_b ? packet.pts >= mpeg_anchor_pts_ : packet.pts <= mpeg_anchor_pts_ && !packet.key;
+    facts.uncertain = facts.uncertain || (mpeg_anchor_pts_ != kNoTimestamp && is_late);
+    if (!all_b) mpeg_anchor_pts_ = packet.pts;
 }
 
 void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {

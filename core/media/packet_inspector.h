@@ -32,6 +32,7 @@ struct PacketFacts {
     /// Of AV1, where it is less than the whole packet and more than nothing: what later pictures may refer to.
     std::size_t referenced_bytes = 0;
     std::optional<SlotUse> slots{};  ///< of AV1, where its headers tell
+    bool is_packed = false;          ///< of MPEG-4: it holds several pictures, which come out with later packets
     bool leading = false;            ///< of HEVC: shown before the entry that it follows
     int temporal_layer = 0;          ///< of HEVC; pictures of higher layers may still refer to this one
 };
@@ -44,6 +45,8 @@ public:
     [[nodiscard]] PacketFacts inspect(const Packet& packet);
 
 private:
+    /// MPEG-1, MPEG-2, MPEG-4.
+    void inspect_mpeg(const Packet& packet, PacketFacts& facts);
     void inspect_h264(const Packet& packet, PacketFacts& facts);
     void inspect_hevc(const Packet& packet, PacketFacts& facts);
     void note_parameter_set(int type, Bytes nal, PacketFacts& facts);
@@ -57,6 +60,7 @@ private:
     std::optional<PictureSize> stated_size_;  // by the container; nothing once it is compared
     std::optional<Av1Units> av1_units_;
     std::optional<Mpeg4Times> mpeg4_times_;
+    std::int64_t mpeg_anchor_pts_ = kNoTimestamp;  // of the latest picture that is no B picture
     int length_size_ = 0;
     std::map<std::pair<int, unsigned>, std::vector<std::byte>> parameter_sets_;  // by type and first payload byte
     bool warmed_up_ = false;    // the first packet's own headers are no change

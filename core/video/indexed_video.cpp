@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "media/decoder_context.h"
+#include "media/mpeg4_times.h"
 #include "media/packet_inspector.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
@@ -27,7 +28,7 @@ constexpr std::int64_t kListedFromBytes = 16 << 20;
 /// pictures out in order. Large pictures gain from three threads more than there are cores; small ones do not. dav1d's
 /// threads take any work that is ready, so AV1 has one a core, or one in all if dav1d decodes one picture at a time.
 int codec_threads(const StreamInfo& stream, int num_cores) {
-    if (num_cores == 1) return 1;
+    if (num_cores == 1 || is_decoded_by_one_thread(stream)) return 1;
     if (stream.codec == CodecId::av1) {
         const AVCodec* codec = find_decoder(AV_CODEC_ID_AV1);
         if (codec != nullptr && decodes_one_picture_at_once(*codec)) return 1;

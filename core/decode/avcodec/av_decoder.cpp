@@ -154,8 +154,9 @@ private:
         setup.codec = find_codec(stream);
         setup.parameters = stream.parameters;
         setup.blank_pictures = options.blank_pictures;
-        const int num_threads =
+        const int wanted =
             options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
+        const int num_threads = is_decoded_by_one_thread(stream) ? 1 : wanted;
         setup.configure = [this, num_threads](AVCodecContext& context) {
             context.pkt_timebase = ff::to_av(facts_.time_base);
             context.thread_count = num_threads;

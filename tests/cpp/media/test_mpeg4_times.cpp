@@ -54,6 +54,13 @@ TEST_P(Mpeg4TimesOf, fit_in_an_undamaged_stream) {
 INSTANTIATE_TEST_SUITE_P(Containers, Mpeg4TimesOf, ::testing::Values("mp4", "avi", "mkv", "m4v"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
+TEST(Mpeg4Times, tell_of_fields) {
+    const auto path = testing::clip("fields.avi", "-pix_fmt yuv420p -c:v mpeg4 -flags +ilme+ildct");
+
+    EXPECT_TRUE(is_decoded_by_one_thread(Demuxer::open(MediaSource::from_path(path), {})->stream()));
+    EXPECT_FALSE(is_decoded_by_one_thread(opened("times.avi")->stream()));
+}
+
 TEST(Mpeg4Times, do_not_fit_a_header_of_another_length_of_times) {
     auto demuxer = opened("times.mp4");
     auto headers = headers_of(*demuxer);
