@@ -28,6 +28,7 @@ struct SentPacket {
     bool discard = false;
     bool corrupt = false;
     std::optional<ChromaLocation> chroma_location{};  ///< of AV1
+    std::optional<ColorRange> color_range{};          ///< of VP8
 };
 
 /// The packets that a decoder was sent last.

@@ -14,6 +14,7 @@
 #include "media/mpeg4_times.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
+#include "media/vp8_color.h"
 #include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
@@ -73,6 +74,7 @@ public:
           context_(setup(stream, options)),
           packet_(ff::make_packet()),
           keys_(stream) {
+        is_vp8_ = stream.codec == CodecId::vp8;
         if (stream.codec == CodecId::mpeg4) times_.emplace(extradata_of(stream.parameters.get()));
     }
 
@@ -89,6 +91,9 @@ public:
         if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
         const ff::CallLog call_log;
         const bool key = keys_.is_key(packet);
+        if (is_vp8_) {
+            if (const auto color = vp8_color(packet.data)) vp8_range_ = color->range;
+        }
         sent_.add({.number = number,
                    .pts = packet.pts,
                    .dts = packet.dts,
@@ -96,7 +101,8 @@ public:
                    .tag = tag,
                    .key = key,
                    .discard = packet.discard,
-                   .chroma_location = keys_.chroma_location()});
+                   .chroma_location = keys_.chroma_location(),
+                   .color_range = vp8_range_});
         if (times_ && !times_->fit(packet.data)) {
             issues_.add({number, packet.pts, packet.pos,
                          "the header of its picture does not fit the header of the stream (VOL)", tag});
@@ -200,6 +206,7 @@ private:
                 const bool says = *sent.chroma_location != ChromaLocation::unspecified;
                 frame.color.chroma_location = says ? *sent.chroma_location : facts_.color.chroma_location;
             }
+            if (sent.color_range) frame.color.range = *sent.color_range;
             if (is_numbered_by_dts(context_.codec())) {
                 frame.pts = sent.pts != kNoTimestamp ? sent.pts : sent.dts;
                 frame.duration = sent.duration;
@@ -241,6 +248,8 @@ private:
     ff::PacketPtr packet_;
     KeyInspector keys_;
     std::optional<Mpeg4Times> times_;
+    bool is_vp8_ = false;
+    std::optional<ColorRange> vp8_range_;  // of the last key frame
     SentPackets sent_;
     std::deque<Frame> pending_;
     RecentIssues issues_;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <optional>
-#include <span>
 
 #include "decode/nvdec/cuvid.h"
 #include "tricodec/tensor/color.h"
@@ -23,10 +21,6 @@ struct SequenceColor {
         return of_stream == ColorDescription{} && first ? *first : of_stream;
     }
 };
-
-/// VP8's frame header has the range and nothing else; the matrix is BT.601's by the standard (RFC 6386, 9.2). Nothing
-/// for packets that are no key frame.
-[[nodiscard]] std::optional<ColorDescription> vp8_color(std::span<const std::byte> packet) noexcept;
 
 [[nodiscard]] SequenceColor sequence_color(const CUVIDEOFORMAT& format, SequenceColor before) noexcept;
 

@@ -19,6 +19,7 @@
 #include "media/picture_areas.h"
 #include "media/picture_limits.h"
 #include "media/stream_info.h"
+#include "media/vp8_color.h"
 #include "media/vp9_frames.h"
 
 namespace tricodec {

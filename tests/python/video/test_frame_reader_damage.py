@@ -32,17 +32,35 @@ DRIVER = Path(damaged_clips.__file__)
 # 627246, 606915, 613576: numbers of pictures. 639128: a key frame of HEVC that drops the pictures before it.
 # 845999: AV1 with the header of a key frame that has no tiles. 837803: VP9 with a picture past the limits.
 # 957650: AV1 with a redundant header that is none. 938845: MPEG-4 with another length of times in its header.
+# 303463: HEVC that shows the pictures before a damaged GOP after it. 2010107: another range of colors of VP8.
 @pytest.mark.parametrize(
     ("first", "count"),
     [
         (0, isolated.AT_ONCE), (5214, 1), (5310, 1), (412643, 1), (damaged_clips.FIRST_OF_VP8, 5),
         (1100696, 1), (627246, 1), (606915, 1), (639128, 1), (613576, 1), (845999, 1), (837803, 1),
-        (957650, 1), (938845, 1),
+        (957650, 1), (938845, 1), (303463, 1), (2010107, 1),
         pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_damaged_files_are_read_alike_by_every_way(first: int, count: int) -> None:
     assert isolated.faults(DRIVER, first, count) == []
+
+
+@pytest.mark.parametrize("num_workers", [1, 2, 4])
+def test_the_range_of_colors_of_vp8_is_that_of_the_key_frame_whatever_thread_decodes(num_workers: int) -> None:
+    """libavcodec's threads do not tell each other of this bit of the header."""
+    data = bytearray(damaged_clips.made("vp8.webm", damaged_clips.SMALL["vp8.webm"]).read_bytes())
+    with tricodec.FrameReader(bytes(data)) as reader:
+        _, second, third = reader.key_frames
+    packets = [bytes(packet.data) for packet in tricodec.Demuxer(bytes(data))]
+    data[data.index(packets[second]) + 10] ^= 0x40
+
+    with tricodec.FrameReader(bytes(data), device="cpu", num_workers=num_workers) as reader:
+        ranges = [reader[number].color.range for number in range(len(reader))]
+
+    assert ranges[:second] == ["limited"] * second
+    assert ranges[second:third] == ["full"] * (third - second)
+    assert ranges[third:] == ["limited"] * (len(ranges) - third)
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
