@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 52_300, 438),
+    "core": (("core",), 52_300, 436),
     "core/image/cuda": (("core/image/cuda",), 4_100, 22),
     "bindings": (("python/bindings",), 9_700, 60),
     "python": (("python/tricodec", "python/PyNvVideoCodec"), 38_450, 258),
@@ -21,7 +21,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "triton_backend": (("triton_backend",), 5_930, 47),
     "tests": (("tests",), 72_120, 444),
     "results": (("benchmarks/results",), 6_000, 30),
-    "repository": ((".",), 0, 1_671),
+    "repository": ((".",), 0, 1_669),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 

@@ -47,10 +47,6 @@ struct Job {
         if (*stop) (*stop)();
     }
 
-    void help() {
-        const EndedBy ended(interrupted);
-        work(false);
-    }
     /// Works until no task is left to claim.
     void work(bool is_caller) {
         for (;;) {
@@ -153,7 +149,13 @@ void run_parallel(std::vector<std::function<void()>>& tasks, int num_threads, co
     job->num_tasks = tasks.size();
     job->stop = &stop;
     const int num_helpers = std::min(num_threads, static_cast<int>(tasks.size())) - 1;
-    if (num_helpers > 0) ThreadPool::instance().offer_help([job] { job->help(); }, num_helpers);
+    if (num_helpers > 0)
+        ThreadPool::instance().offer_help(
+            [job] {
+                const EndedBy ended(job->interrupted);
+                job->work(false);
+            },
+            num_helpers);
     job->work(true);
     std::unique_lock lock(job->mutex);
     const auto all_finished = [&] { return job->num_finished == job->num_tasks; };

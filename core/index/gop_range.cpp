@@ -22,17 +22,20 @@ bool is_wanted(const IndexedPacket& packet, const GopRange& range) {
     return packet.frame < 0 || std::ranges::binary_search(range.wanted, packet.frame);
 }
 
-/// Calls `skip(first, end)` for packets between the last that a wanted frame needs and the entry of the next one, where
-/// that entry refers to nothing before it.
-template <typename Skip>
-void for_each_gap(const StreamIndex& index, const GopRange& range, const Skip& skip) {
-    if (index.counted()) return;
+/// For each packet of the range from `first` on: whether it lies between the last that a wanted frame needs and the
+/// entry of the next wanted one, and that entry refers to nothing before it.
+std::vector<bool> find_gaps(const StreamIndex& index, const GopRange& range, std::int64_t first) {
+    std::vector<bool> in_gap(static_cast<std::size_t>(std::max<std::int64_t>(0, range.last - first + 1)));
+    if (index.counted()) return in_gap;
     auto end = range.entry;  // of what the frames so far need
     for (const auto i : range.wanted) {
         const auto entry = index.entry_for(i);
-        if (entry > end && index.packet(entry).inspected && !index.is_open(entry)) skip(end, entry);
+        const bool is_closed = entry > end && index.packet(entry).inspected && !index.is_open(entry);
+        for (auto k = std::max(end, first); is_closed && k < entry; ++k)
+            in_gap[static_cast<std::size_t>(k - first)] = true;
         end = std::max(end, index.last_packet_for(i) + 1);
     }
+    return in_gap;
 }
 
 }  // namespace
@@ -105,11 +108,8 @@ NeededPackets needed_packets(const StreamIndex& index, const GopRange& range, st
     constexpr unsigned kAllSlots = 0xff;
     NeededPackets result;
     result.first = first;
-    result.needed.resize(static_cast<std::size_t>(std::max<std::int64_t>(0, range.last - first + 1)));
-    std::vector<bool> in_gap(result.needed.size());
-    for_each_gap(index, range, [&](std::int64_t begin, std::int64_t end) {
-        for (auto k = std::max(begin, first); k < end; ++k) in_gap[static_cast<std::size_t>(k - first)] = true;
-    });
+    const auto in_gap = find_gaps(index, range, first);
+    result.needed.resize(in_gap.size());
     unsigned awaited = 0;
     for (auto k = range.last; k >= first; --k) {
         const auto& packet = index.packet(k);

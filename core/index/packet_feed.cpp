@@ -34,6 +34,7 @@ PacketFeed::PacketFeed(MediaSource source, DemuxerOptions options)
       info_(demuxer_->info()),
       stream_(demuxer_->stream()) {
     // Formats without an index of their own: libavformat would search by time stamps that may not exist or not rise.
+    fetches_ahead_ = demuxer_->fetches_ahead();
     seek_by_bytes_ = info_.elementary || info_.format_name == "mpegts" || info_.format_name == "mpeg";
 }
 
@@ -106,11 +107,6 @@ bool PacketFeed::inspect(std::int64_t first, std::int64_t last, StreamIndex& ind
     return true;
 }
 
-bool PacketFeed::fetches_ahead() {
-    const Access access(*this);
-    return demuxer().fetches_ahead();
-}
-
 void PacketFeed::announce(const StreamIndex& index, std::span<const std::pair<std::int64_t, std::int64_t>> ranges) {
     std::vector<ByteRange> bytes;
     for (const auto& [first, last] : ranges) {
@@ -133,8 +129,9 @@ void PacketFeed::announce(const StreamIndex& index, std::span<const std::pair<st
 }
 
 void PacketFeed::announce_in_order() {
+    if (!fetches_ahead_) return;
     const Access access(*this);
-    if (demuxer().fetches_ahead()) demuxer_->will_read_on();
+    demuxer().will_read_on();
 }
 
 void PacketFeed::drop_kept() {

@@ -41,7 +41,7 @@ public:
     /// next reads, up to a bound. False if they contradict the index.
     [[nodiscard]] bool inspect(std::int64_t first, std::int64_t last, StreamIndex& index);
     /// True if announce() has an effect.
-    [[nodiscard]] bool fetches_ahead();
+    [[nodiscard]] bool fetches_ahead() const noexcept { return fetches_ahead_; }
     /// Tells the source which of its bytes the next reads take: pairs of a first and a last packet.
     void announce(const StreamIndex& index, std::span<const std::pair<std::int64_t, std::int64_t>> ranges);
     /// Tells it that the next reads take packet after packet.
@@ -99,6 +99,7 @@ private:
     MediaInfo info_;
     StreamInfo stream_;
     bool seek_by_bytes_ = false;
+    bool fetches_ahead_ = false;
     bool sought_ = false;            // since the source was opened
     std::int64_t next_ = 0;          // number of the packet that take() gives, -1: not known
     std::optional<Packet> stashed_;  // read already, to be given again

@@ -24,7 +24,7 @@ void HevcMarks::judge_entries(const Picture& picture) {
     // Decoders that begin at a key frame leave out its leading pictures, even those that claim to be shown after it.
     if (picture.is_leading && follows()) pop();
     if (picture.is_leading || picture.is_irap) return;
-    const auto reaches = [&](const HevcNamed& named) {
+    const auto reaches = [&](const HevcReference& named) {
         return named.used && picture.place + named.distance < entries_.back().second;
     };
     while (follows() && (!picture.references || std::ranges::any_of(*picture.references, reaches))) pop();
@@ -41,7 +41,7 @@ bool HevcMarks::mark(const Picture& picture, std::int64_t range) {
         lose();
         return true;
     }
-    if (picture.is_skipped && state_ == State::broken) return true;
+    if (picture.is_rasl && state_ == State::broken) return true;
     if (picture.is_irap) state_ = State::known;
     bool has_all = true;
     std::vector<std::int64_t> kept{picture.place};

@@ -23,10 +23,10 @@ public:
         bool is_idr = false;
         bool restarts = false;       ///< an IDR picture or a broken link: nothing from before stays
         bool is_leading = false;     ///< by its type
-        bool is_skipped = false;     ///< by its type a leading picture that decoders leave out after a broken link
+        bool is_rasl = false;        ///< a leading picture that decoders leave out after a broken link
         bool is_open_entry = false;  ///< in doubt
         /// What it names, as a distance from its place. Nothing if its header cannot be read.
-        std::optional<std::vector<HevcNamed>> references{};
+        std::optional<std::vector<HevcReference>> references{};
     };
     /// Of all pictures in their order, from the first or a key frame on. False if one is missing that a picture names.
     [[nodiscard]] bool add(const Picture& picture, int order_bits);

@@ -8,7 +8,7 @@
 namespace tricodec {
 namespace {
 
-using References = std::vector<HevcReferenceSet::Reference>;
+using References = std::vector<HevcReference>;
 
 constexpr std::uint32_t kMostReferences = 16;
 constexpr std::uint32_t kMostSets = 64;
@@ -61,8 +61,8 @@ bool read_predicted(BitReader& bits, const std::vector<HevcReferenceSet>& sets, 
         if (reference.distance < 0) set.before.push_back(reference);
         if (reference.distance > 0) set.after.push_back(reference);
     }
-    std::ranges::sort(set.before, std::ranges::greater{}, &HevcReferenceSet::Reference::distance);
-    std::ranges::sort(set.after, {}, &HevcReferenceSet::Reference::distance);
+    std::ranges::sort(set.before, std::ranges::greater{}, &HevcReference::distance);
+    std::ranges::sort(set.after, {}, &HevcReference::distance);
     return bits.ok() && set.before.size() + set.after.size() <= kMostReferences;
 }
 
@@ -72,7 +72,7 @@ std::uint32_t read_index(BitReader& bits, std::size_t count) {
 
 /// The long-term pictures. False if they are damaged.
 bool read_long_term(BitReader& bits, const HevcReferenceSets& sets, int order_bits, std::int64_t low,
-                    std::vector<HevcNamed>& all) {
+                    std::vector<HevcReference>& all) {
     const auto range = std::int64_t{1} << order_bits;
     const auto num_listed = sets.long_term.empty() ? 0 : bits.exp_golomb();
     const auto num_named = bits.exp_golomb();
@@ -144,12 +144,12 @@ std::optional<HevcReferenceSets> read_hevc_reference_sets(BitReader& bits, int o
     return bits.ok() ? std::optional(std::move(sets)) : std::nullopt;
 }
 
-std::optional<std::vector<HevcNamed>> read_hevc_named(BitReader& bits, const HevcReferenceSets& sets, int order_bits,
-                                                      std::int64_t low) {
-    std::vector<HevcNamed> all;
+std::optional<std::vector<HevcReference>> read_hevc_references(BitReader& bits, const HevcReferenceSets& sets,
+                                                               int order_bits, std::int64_t low) {
+    std::vector<HevcReference> all;
     const auto add = [&](const HevcReferenceSet& set) {
-        for (const auto& named : set.before) all.push_back({named.distance, named.used});
-        for (const auto& named : set.after) all.push_back({named.distance, named.used});
+        all.insert(all.end(), set.before.begin(), set.before.end());
+        all.insert(all.end(), set.after.begin(), set.after.end());
     };
     if (bits.flag()) {
         const auto index = read_index(bits, sets.short_term.size());

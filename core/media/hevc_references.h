@@ -9,14 +9,17 @@
 
 namespace tricodec {
 
-/// A short-term reference picture set of HEVC (7.4.8): pictures by their distance in the order of showing.
+/// A picture of a reference picture set of HEVC.
+struct HevcReference {
+    std::int64_t distance = 0;  ///< in the order of showing
+    bool used = false;          ///< by the picture that has the set; the others are kept for later ones
+    bool by_low = false;  ///< only the low bits of its number are known, and this is the nearest that is shown before
+};
+
+/// A short-term reference picture set of HEVC (7.4.8).
 struct HevcReferenceSet {
-    struct Reference {
-        int distance = 0;
-        bool used = false;  ///< by the picture that has the set; the others are kept for later ones
-    };
-    std::vector<Reference> before;  ///< the nearest first
-    std::vector<Reference> after;
+    std::vector<HevcReference> before;  ///< the nearest first
+    std::vector<HevcReference> after;
 };
 
 /// The reference sets of a sequence parameter set (7.3.2.2).
@@ -40,15 +43,9 @@ struct HevcReferenceSets {
 /// damaged. `order_bits` is the length of slice_pic_order_cnt_lsb.
 [[nodiscard]] std::optional<HevcReferenceSets> read_hevc_reference_sets(BitReader& bits, int order_bits);
 
-/// A picture that a slice names: one that it refers to, or that is kept for later ones.
-struct HevcNamed {
-    std::int64_t distance = 0;  ///< in the order of showing
-    bool used = false;
-    bool by_low = false;  ///< only the low bits of its number are known, and this is the nearest that is shown before
-};
-
 /// What a slice's header says after slice_pic_order_cnt_lsb, which is `low` (7.3.6.1). Nothing if it is damaged.
-[[nodiscard]] std::optional<std::vector<HevcNamed>> read_hevc_named(BitReader& bits, const HevcReferenceSets& sets,
-                                                                    int order_bits, std::int64_t low);
+[[nodiscard]] std::optional<std::vector<HevcReference>> read_hevc_references(BitReader& bits,
+                                                                             const HevcReferenceSets& sets,
+                                                                             int order_bits, std::int64_t low);
 
 }  // namespace tricodec

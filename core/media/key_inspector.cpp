@@ -28,6 +28,31 @@ bool is_mpeg4_intra(Bytes vop) {
     return vop.size() > 1 && byte_at(vop, 0) == kMpeg4Vop && byte_at(vop, 1) >> 6 == 0;
 }
 
+/// Nothing if the header of the key frame is cut.
+std::optional<ColorDescription> read_vp8_color(Bytes key_frame) {
+    constexpr std::size_t kHeaderBytes = 10;  // frame tag, start code, size
+    if (key_frame.size() < kHeaderBytes + 2) return std::nullopt;
+    // The first two bools of the first partition, of even odds: color_space, clamping_type.
+    unsigned value = byte_at(key_frame, kHeaderBytes) << 8 | byte_at(key_frame, kHeaderBytes + 1);
+    unsigned range = 255;
+    const auto read_bool = [&] {
+        const unsigned split = 1 + ((range - 1) * 128 >> 8);
+        const bool one = value >= split << 8;
+        range = one ? range - split : split;
+        if (one) value -= split << 8;
+        while (range < 128) {
+            range <<= 1;
+            value <<= 1;
+        }
+        return one;
+    };
+    (void)read_bool();
+    ColorDescription color;
+    color.matrix = ColorMatrix::bt470bg;
+    color.range = read_bool() ? ColorRange::full : ColorRange::limited;
+    return color;
+}
+
 }  // namespace
 
 KeyInspector::KeyInspector(const StreamInfo& stream) : codec_(stream.codec) {
@@ -44,8 +69,11 @@ bool KeyInspector::is_key(const Packet& packet) {
             return is_h264_key(data);
         case CodecId::hevc:
             return is_hevc_irap(first_picture(codec_, data, length_size_));
-        case CodecId::vp8:
-            return (byte_at(data, 0) & 1) == 0;
+        case CodecId::vp8: {
+            const bool key = (byte_at(data, 0) & 1) == 0;
+            if (const auto color = key ? read_vp8_color(data) : std::nullopt) vp8_color_ = color;
+            return key;
+        }
         case CodecId::vp9: {
             const auto header = parse_vp9_header(data);
             return header && header->key;

@@ -6,11 +6,12 @@
 #include "media/av1_units.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/media/stream_info.h"
+#include "tricodec/tensor/color.h"
 
 namespace tricodec {
 
-/// Finds Frame::key from the headers of a packet. The result is the same for every decoder and every FFmpeg; their own
-/// flags differ for H.264's recovery points.
+/// Finds Frame::key from the headers of a packet, and what these headers say of colors. The result is the same for
+/// every decoder and every FFmpeg; their own flags differ for H.264's recovery points.
 class KeyInspector {
 public:
     explicit KeyInspector(const StreamInfo& stream);
@@ -22,12 +23,18 @@ public:
         return av1_units_ ? av1_units_->chroma_location() : std::nullopt;
     }
 
+    /// Of VP8, by the last key frame. Its header has a bit that decoders take for the range, and nothing else; the
+    /// matrix is BT.601's by the standard (RFC 6386, 9.2). Of libavcodec's threads only the one with the key frame
+    /// knows the bit.
+    [[nodiscard]] const std::optional<ColorDescription>& vp8_color() const noexcept { return vp8_color_; }
+
 private:
     [[nodiscard]] bool is_h264_key(Bytes packet) const;
 
     CodecId codec_;
     int length_size_ = 0;
     std::optional<Av1Units> av1_units_;
+    std::optional<ColorDescription> vp8_color_;
 };
 
 }  // namespace tricodec

@@ -136,12 +136,12 @@ PictureOrder::Picture PictureOrder::hevc_slice(Bytes slice, std::size_t num_byte
     hevc.is_idr = hevc_nal::is_idr(type);
     hevc.restarts = picture.restarts;
     hevc.is_leading = hevc_nal::is_leading(type);
-    hevc.is_skipped = type == hevc_nal::kLastLeading || type == hevc_nal::kLastLeading - 1;
+    hevc.is_rasl = hevc_nal::is_rasl(type);
     if (!picture.whole) return picture;
     if (hevc.is_idr) {
         hevc.references.emplace();
     } else if (hevc_sps_->reference_sets) {
-        hevc.references = read_hevc_named(bits, *hevc_sps_->reference_sets, hevc_sps_->order_bits, picture.low);
+        hevc.references = read_hevc_references(bits, *hevc_sps_->reference_sets, hevc_sps_->order_bits, picture.low);
     }
     return picture;
 }

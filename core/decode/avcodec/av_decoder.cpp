@@ -14,7 +14,6 @@
 #include "media/mpeg4_times.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
-#include "media/vp8_color.h"
 #include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
@@ -74,7 +73,6 @@ public:
           context_(setup(stream, options)),
           packet_(ff::make_packet()),
           keys_(stream) {
-        is_vp8_ = stream.codec == CodecId::vp8;
         if (stream.codec == CodecId::mpeg4) times_.emplace(extradata_of(stream.parameters.get()));
     }
 
@@ -91,9 +89,7 @@ public:
         if (packet.data.empty()) return;  // an empty packet would mean the end to libavcodec
         const ff::CallLog call_log;
         const bool key = keys_.is_key(packet);
-        if (is_vp8_) {
-            if (const auto color = vp8_color(packet.data)) vp8_range_ = color->range;
-        }
+        const auto& vp8_color = keys_.vp8_color();
         sent_.add({.number = number,
                    .pts = packet.pts,
                    .dts = packet.dts,
@@ -102,7 +98,7 @@ public:
                    .key = key,
                    .discard = packet.discard,
                    .chroma_location = keys_.chroma_location(),
-                   .color_range = vp8_range_});
+                   .color_range = vp8_color ? std::optional(vp8_color->range) : std::nullopt});
         if (times_ && !times_->fit(packet.data)) {
             issues_.add({number, packet.pts, packet.pos,
                          "the header of its picture does not fit the header of the stream (VOL)", tag});
@@ -248,8 +244,6 @@ private:
     ff::PacketPtr packet_;
     KeyInspector keys_;
     std::optional<Mpeg4Times> times_;
-    bool is_vp8_ = false;
-    std::optional<ColorRange> vp8_range_;  // of the last key frame
     SentPackets sent_;
     std::deque<Frame> pending_;
     RecentIssues issues_;

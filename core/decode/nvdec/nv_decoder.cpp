@@ -19,7 +19,6 @@
 #include "media/picture_areas.h"
 #include "media/picture_limits.h"
 #include "media/stream_info.h"
-#include "media/vp8_color.h"
 #include "media/vp9_frames.h"
 
 namespace tricodec {
@@ -83,9 +82,7 @@ public:
                    packet.discard, packet.corrupt});
         if (packet.pts == kNoTimestamp && packet.dts != kNoTimestamp) decode_times_.push_back(packet.dts);
         if (!parser_) start_parser();
-        if (codec_ == cudaVideoCodec_VP8) {
-            if (const auto color = vp8_color(packet.data)) stream_.color = *color;
-        }
+        if (const auto& color = keys_.vp8_color()) stream_.color = *color;
         if (codec_ == cudaVideoCodec_VP9) {
             parse_vp9(packet.data, number);
         } else if (!filter_ || !filter_->rewrites()) {

@@ -14,7 +14,7 @@ class HevcPictures : public ::testing::Test {
 protected:
     /// A picture that refers to those at the places.
     static HevcMarks::Picture picture(std::int64_t place, std::vector<std::int64_t> places) {
-        HevcMarks::Picture made{.place = place, .references = std::vector<HevcNamed>{}};
+        HevcMarks::Picture made{.place = place, .references = std::vector<HevcReference>{}};
         for (const auto other : places) made.references->push_back({.distance = other - place, .used = true});
         return made;
     }
@@ -23,10 +23,10 @@ protected:
         made.is_irap = made.is_open_entry = true;
         return made;
     }
-    static HevcMarks::Picture leading(std::int64_t place, std::vector<std::int64_t> places, bool is_skipped) {
+    static HevcMarks::Picture leading(std::int64_t place, std::vector<std::int64_t> places, bool is_rasl) {
         auto made = picture(place, std::move(places));
         made.is_leading = true;
-        made.is_skipped = is_skipped;
+        made.is_rasl = is_rasl;
         return made;
     }
     /// An IDR picture, and two that the key frame's leading pictures may refer to.
@@ -78,10 +78,10 @@ TEST_F(HevcPictures, name_a_missing_one_that_they_do_not_refer_to) {
 TEST_F(HevcPictures, name_one_by_the_low_bits_of_its_number) {
     begin();
     auto far = picture(36, {4});
-    far.references = std::vector<HevcNamed>{{.distance = -16, .used = true, .by_low = true}};
+    far.references = std::vector<HevcReference>{{.distance = -16, .used = true, .by_low = true}};
     EXPECT_TRUE(add(far));
     far.place = 52;
-    far.references = std::vector<HevcNamed>{{.distance = -15, .used = true, .by_low = true}};
+    far.references = std::vector<HevcReference>{{.distance = -15, .used = true, .by_low = true}};
     EXPECT_FALSE(add(far));
 }
 

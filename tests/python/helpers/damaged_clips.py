@@ -334,15 +334,15 @@ def _undamaged_frames(name: str) -> list[str]:
 def _are_alike(outcome: _Outcome, iterated: _Outcome, undamaged: list[str]) -> bool:
     """Whether the frames are those of one decoder, or from before damage was met and whole, as in the undamaged clip.
 
-    Decoders that work ahead meet the damage at another time, and what they have given is not taken back, also where
-    one decoder shows it later because of the damage. One decoder
+    Decoders that work ahead meet the damage at another time, and what they have given is not taken back. Because of
+    the damage one decoder may show such a frame later. One decoder
     may also carry damage that it does not report past a key frame, where another one begins: MPEG-4's times do that.
     """
     if len(outcome.frames) != len(iterated.frames):
         return False
     before = outcome.num_before_damage
     return all(
-        frame == expected or (number < before and (frame in undamaged or frame in iterated.frames))
+        frame == expected or (number < before and (frame in undamaged or frame in iterated.frames[number:]))
         for number, (frame, expected) in enumerate(zip(outcome.frames, iterated.frames, strict=True))
     )
 

@@ -15,6 +15,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
+import unusual_clips
 from compress_data import ALGORITHMS, available, corpus, whole
 from dali_testing import constant_source, decode, reading_pipeline, sequences_of
 
@@ -44,6 +45,7 @@ IMAGENET: dict[str, Any] = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224,
 REQUESTS: dict[str, dict[str, Any]] = {
     "every_frame": {},
     "stride": {"start": 3, "stride": 5, "count": 4},
+    "past_key_frames": {"stride": 13},
     "from_the_end": {"start": -4},
     "nothing": {"count": 0},
     "imagenet": {"stride": 9, "size": (96, 80), "dtype": "float32", "layout": "CHW", **IMAGENET},
@@ -126,8 +128,22 @@ def decoded_by_dali(path: Path, request: dict[str, Any]) -> tricodec.DecodedVide
 @pytest.mark.needs_triton
 @pytest.mark.parametrize(("clip", "name"), CASES, ids=str)
 def test_every_front_end_decodes_to_the_same_bytes(triton: Any, clip: str, name: str) -> None:
-    path, request = media.generated(clip), REQUESTS[name]
+    expect_alike(triton, media.generated(clip), name)
 
+
+@pytest.mark.needs_dali
+@pytest.mark.needs_triton
+@pytest.mark.parametrize("name", ["every_frame", "past_key_frames", "from_the_end"])
+@pytest.mark.parametrize("make", [*unusual_clips.MPEG4, unusual_clips.vp8_of_two_ranges])
+def test_every_front_end_decodes_unusual_clips_to_the_same_bytes(
+    triton: Any, make: Callable[[Path], Path], name: str, tmp_path: Path
+) -> None:
+    expect_alike(triton, make(tmp_path), name)
+
+
+def expect_alike(triton: Any, path: Path, name: str) -> None:
+    """The answers of all front ends to a request."""
+    request = REQUESTS[name]
     expected = tricodec.decode_video(path, **request)
     answers = {
         "Triton": triton.decode_video(path, **request),

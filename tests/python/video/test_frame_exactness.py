@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from unittest import mock
 
 import media
 import numpy as np
 import pytest
 import tricodec
+import unusual_clips
 from media_recipes import RECIPES
 
 UNREADABLE = ("truncated.mp4", "audio_only.m4a")
@@ -204,3 +207,23 @@ def test_times_that_do_not_start_at_zero_are_kept() -> None:
         assert expected[0] > 0
         assert reader.pts_seconds.tolist() == pytest.approx(expected, abs=1e-9)
         assert reader.index_at(expected[7] + 0.001) == 7
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("make", unusual_clips.MPEG4)
+def test_each_frame_of_unusual_mpeg4_is_that_of_an_iteration(
+    make: Callable[[Path], Path], num_workers: int, tmp_path: Path
+) -> None:
+    path = make(tmp_path)
+    with tricodec.FrameReader(path, device="cpu", num_workers=1) as reader:
+        iterated = [frame.md5() for frame in reader]
+    expected = media.ffmpeg_framemd5(path, input_options=("-threads", "1"))
+
+    assert iterated == expected
+    with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
+        assert [frame.md5() for frame in reader] == expected
+        assert [reader[i].md5() for i in reversed(range(len(reader)))] == expected[::-1]
+        assert reader.num_damaged_packets == 0
+    for number in range(len(expected)):
+        with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
+            assert reader[number].md5() == expected[number], number

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPEG-4 in other ways than usual: B pictures packed behind others, times that ignore them, pictures of fields.
-
-Nothing of it is damaged. Each frame is the one of an iteration by one worker, whatever was read before.
-"""
+"""Clips that are whole, and that few encoders make. Each function makes one in a folder."""
 
 from __future__ import annotations
 
@@ -10,14 +7,14 @@ from pathlib import Path
 
 import damaged_clips
 import media
-import pytest
 import tricodec
 
 _MPEG4 = "-c:v mpeg4 -g 10 -bf {}"
 
 
-def packed(path: Path) -> Path:
+def mpeg4_packed(folder: Path) -> Path:
     """As DivX packs: a packet with a P and a B picture, and then one that only says to show the latter."""
+    path = folder / "packed.avi"
     clip = damaged_clips.made("pack.avi", _MPEG4.format(2), "160x96")
     divx, placeholder = b"\0\0\1\xb2DivX503b1393p", b"\0\0\1\xb6\x50\x40"  # a P picture without anything coded
     with tricodec.Demuxer(clip) as demuxer, tricodec.Muxer(path) as muxer:
@@ -37,35 +34,30 @@ def packed(path: Path) -> Path:
     return path
 
 
-def in_order_of_packets(path: Path) -> Path:
+def mpeg4_in_order_of_packets(folder: Path) -> Path:
     """With times that rise from packet to packet, as encoders write them that know of no B pictures."""
+    path = folder / "times.mp4"
     clip = damaged_clips.made("times.mp4", _MPEG4.format(2), "160x96")
     media.ffmpeg(f"-i {clip} -c copy -bsf:v setts=pts=DTS", path)
     return path
 
 
-def of_fields(path: Path) -> Path:
+def mpeg4_of_fields(folder: Path) -> Path:
     """With B pictures that take their vectors from fields."""
+    path = folder / "fields.avi"
     source = "-f lavfi -i testsrc2=size=160x96:rate=25 -t 3"
     media.ffmpeg(f"{source} {_MPEG4.format(1)} -flags:v +bitexact+ilme+ildct", path)
     return path
 
 
-@pytest.mark.parametrize("num_workers", [1, 2])
-@pytest.mark.parametrize(
-    ("make", "name"), [(packed, "packed.avi"), (in_order_of_packets, "times.mp4"), (of_fields, "fields.avi")]
-)
-def test_each_frame_of_mpeg4_is_that_of_an_iteration(make: object, name: str, num_workers: int, tmp_path: Path) -> None:
-    path = make(tmp_path / name)  # type: ignore[operator]
-    with tricodec.FrameReader(path, device="cpu", num_workers=1) as reader:
-        iterated = [frame.md5() for frame in reader]
-    expected = media.ffmpeg_framemd5(path, input_options=("-threads", "1"))
+def vp8_of_two_ranges(folder: Path) -> Path:
+    """With the second of three key frames in full range, as decoders take its bit; the others are limited."""
+    path = folder / "ranges.webm"
+    data = bytearray(damaged_clips.made("vp8.webm", damaged_clips.SMALL["vp8.webm"]).read_bytes())
+    _, second, _ = [packet for packet in tricodec.Demuxer(bytes(data)) if packet.key]
+    data[data.index(bytes(second.data)) + 10] ^= 0x40
+    path.write_bytes(data)
+    return path
 
-    assert iterated == expected
-    with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
-        assert [frame.md5() for frame in reader] == expected
-        assert [reader[i].md5() for i in reversed(range(len(reader)))] == expected[::-1]
-        assert reader.num_damaged_packets == 0
-    for number in range(len(expected)):
-        with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
-            assert reader[number].md5() == expected[number], number
+
+MPEG4 = (mpeg4_packed, mpeg4_in_order_of_packets, mpeg4_of_fields)
