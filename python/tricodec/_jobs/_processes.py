@@ -187,11 +187,13 @@ def _end(process: subprocess.Popen[str]) -> int:
     """Ends a process, and returns its exit status."""
     with contextlib.suppress(OSError):
         process.terminate()
+    killer = threading.Timer(_END_SECONDS, process.kill)
+    killer.daemon = True
+    killer.start()
     try:
-        return process.wait(_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
+        return process.wait()  # with a timeout it would look each 50 ms
+    finally:
+        killer.cancel()
 
 
 def _death(status: int) -> str:

@@ -26,7 +26,11 @@ from media import generated
 PATIENCE_SECONDS = 60
 SLOW = 'options = { preset = "veryslow" }'  # half a second a file
 FAST = 'options = { preset = "ultrafast" }'
+SLOWEST = 'options = { codec = "av1", preset = "2", size = [1080, 1920] }'  # its encoder closes in 0.3 s or more
 NUM_FILES = 2
+MOST_SECONDS_OF_END = 0.4
+"""From Ctrl-C on, of the fastest of some tries. With the wait for the encoder each takes 0.6 s."""
+NUM_TRIES = 5
 
 
 @pytest.fixture
@@ -111,6 +115,22 @@ def test_ctrl_c_removes_what_is_in_work_and_a_further_run_continues(job: Path) -
     summary = json.loads(done.stdout)
     assert (done.returncode, summary["num_kept"], summary["statuses"]) == (0, num_made, {"done": NUM_FILES})
     expect_whole(job)
+
+
+def test_ctrl_c_ends_the_job_at_once_while_an_encoder_is_at_work(job: Path) -> None:
+    append(job, "workers = 1", SLOWEST)
+    took = [float("inf")]
+    while min(took) > MOST_SECONDS_OF_END and len(took) <= NUM_TRIES:
+        with running(job) as process:
+            wait_until(lambda: in_work(job), process)
+            time.sleep(0.7)  # the encoder has begun
+            began = time.monotonic()
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(PATIENCE_SECONDS)
+            took.append(time.monotonic() - began)
+            assert (process.returncode, process.communicate()[1].strip()) == (130, "tricodec: interrupted")
+        expect_whole(job)
+    assert min(took) <= MOST_SECONDS_OF_END
 
 
 def test_a_job_that_was_killed_continues(job: Path) -> None:
