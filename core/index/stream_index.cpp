@@ -61,8 +61,9 @@ void StreamIndex::predict() {
     if (numbered_) link();
 }
 
-void StreamIndex::set_scanned(std::vector<IndexedFrame> frames, bool damaged) {
+void StreamIndex::set_scanned(std::vector<IndexedFrame> frames, bool damaged, std::optional<Error> refusal) {
     frames_ = std::move(frames);
+    refusal_ = std::move(refusal);
     numbered_ = scanned_ = true;
     numbering_ = std::make_shared<const char>();
     std::vector<std::int64_t> tags;

@@ -11,6 +11,7 @@
 #include "media/av1_units.h"
 #include "media/packet_inspector.h"
 #include "media/picture_order.h"
+#include "tricodec/base/error.h"
 #include "tricodec/base/rational.h"
 #include "tricodec/index/frame_index.h"
 #include "tricodec/media/demuxer.h"
@@ -70,6 +71,9 @@ public:
     [[nodiscard]] bool counted() const noexcept { return counted_; }
     /// True if headers change in mid-stream, so that a used decoder may hold the wrong ones.
     [[nodiscard]] bool parameters_change() const noexcept { return parameters_change_; }
+    /// Why decoding refused a picture in the middle of the stream, if it did. The last frame is the refused one, so
+    /// that every read gives the frames before it, and then the error.
+    [[nodiscard]] const std::optional<Error>& refusal() const noexcept { return refusal_; }
     /// Demuxer::ends_early() of the packets' source.
     [[nodiscard]] const std::string& ends_early() const noexcept { return ends_early_; }
     void set_ends_early(std::string why) { ends_early_ = std::move(why); }
@@ -84,7 +88,7 @@ public:
 
     /// Replaces the numbering by the frames of a whole decode, in output order. `damaged`: pictures were concealed, and
     /// may look different when decoding starts elsewhere.
-    void set_scanned(std::vector<IndexedFrame> frames, bool damaged);
+    void set_scanned(std::vector<IndexedFrame> frames, bool damaged, std::optional<Error> refusal = {});
 
     /// What a saved index must hold for the rest to be found again.
     struct Contents {
@@ -138,6 +142,7 @@ private:
     bool parameters_change_ = false;
     bool listed_ = false;
     std::shared_ptr<const char> numbering_ = std::make_shared<const char>();  // what copies have in common
+    std::optional<Error> refusal_;
     std::string ends_early_;
 };
 

@@ -70,7 +70,7 @@ bool plan_planes(AVCodecContext& context, const AVFrame& frame, std::array<int, 
 
 bool leaves_gaps(const AVCodecContext& context) {
     return context.codec_id == AV_CODEC_ID_HEVC || context.codec_id == AV_CODEC_ID_H264 ||
-           context.codec_id == AV_CODEC_ID_VP8;
+           context.codec_id == AV_CODEC_ID_VP8 || context.codec_id == AV_CODEC_ID_MPEG4;
 }
 
 /// Places of marks, Note [Gaps]; none outside the memory of this frame.

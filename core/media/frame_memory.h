@@ -19,7 +19,8 @@ namespace tricodec {
 /// shows another video. Blank pictures are cleared every time, so that they show no other picture, either.
 ///
 /// Note [Gaps]: libavcodec's HEVC decoder reports nothing where a slice ends before its last block, and leaves the rest
-/// of the picture as its memory was. VP8's does so where the data of a picture end. H.264's may report a lost slice
+/// of the picture as its memory was. VP8's does so where the data of a picture end, and MPEG-4's
+/// in some B pictures. H.264's may report a lost slice
 /// only when it returns the picture. So that memory has marks at the right end of every row of the smallest blocks,
 /// which are 16 rows high. A decoded picture has overwritten all of them. They are away from the rows that filters
 /// change when they decode the blocks below. Pictures that refer to one with a gap may be returned before it, and may
@@ -36,7 +37,7 @@ public:
     /// Implements AVCodecContext::get_buffer2. Codecs that do not allow it get libavcodec's own memory.
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);
     /// True if parts of a returned picture, or of one decoded before it, were not decoded. Note [Gaps]; false for
-    /// codecs other than H.264, HEVC and VP8. Asks about a picture that is not returned yet once.
+    /// codecs other than H.264, HEVC, VP8 and MPEG-4. Asks about a picture that is not returned yet once.
     [[nodiscard]] bool has_gap(const AVCodecContext& context, const AVFrame& frame);
     /// To be called when the codec is flushed.
     void forget_pictures();

@@ -164,14 +164,24 @@ DecoderPool::Scan DecoderPool::scan_once(PacketFeed& feed, const StreamIndex& in
         }
         if (num_threads == 1) collect_issues(decoder, cursor.num_collected);
     };
-    for (std::int64_t k = 0; k < index.num_packets(); ++k) {
-        const auto packet = feed.read(k, &index);
-        if (!packet) break;
-        decoder.send(*packet, k);
+    std::int64_t k = 0;
+    try {
+        for (; k < index.num_packets(); ++k) {
+            const auto packet = feed.read(k, &index);
+            if (!packet) break;
+            decoder.send(*packet, k);
+            drain();
+        }
+        decoder.send_end();
         drain();
+    } catch (const Error& error) {
+        if (error.code() != ErrorCode::refused && error.code() != ErrorCode::unsupported) throw;
+        k = std::min(k, index.num_packets() - 1);
+        result.frames.push_back({k, index.packet(k).pts, index.packet(k).duration});
+        result.refusal = error;
+        result.damaged = true;  // one thread that decodes from the start meets it after the same frames each time
+        return result;
     }
-    decoder.send_end();
-    drain();
     result.damaged = result.damaged || decoder.num_issues() > 0;
     release(std::move(cursor), num_threads == 1);
     return result;

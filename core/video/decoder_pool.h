@@ -78,6 +78,7 @@ public:
     struct Scan {
         std::vector<IndexedFrame> frames;
         bool damaged = false;
+        std::optional<Error> refusal{};  ///< StreamIndex::refusal()
     };
     /// Decodes the whole stream to number its frames, and reports whether any picture was damaged.
     [[nodiscard]] Scan scan(PacketFeed& feed, const StreamIndex& index, int num_threads);

@@ -210,7 +210,7 @@ void IndexedVideo::renumber(const StreamIndex& stale) {
         log(LogLevel::info, "the packets of '" + info().name + "' are not those of its table; all of them are read");
         return build_index();
     }
-    TRICODEC_EXPECT(!stale.counted(), corrupt_data,
+    TRICODEC_EXPECT(!stale.counted() || stale.refusal(), corrupt_data,
                     "the frames of '" + info().name +
                         "' are not the same each time they are decoded: the file is damaged, or changes while it is "
                         "read");
@@ -221,14 +221,14 @@ void IndexedVideo::scan(bool counted) {
     log(LogLevel::info, "numbering the frames of '" + info().name + "' by decoding it once");
     auto numbered = std::make_shared<StreamIndex>(*index_);
     auto scan = pool_.scan(feed_, *index_, counted ? 1 : num_threads_);
-    numbered->set_scanned(std::move(scan.frames), scan.damaged || counted);
+    numbered->set_scanned(std::move(scan.frames), scan.damaged || counted, std::move(scan.refusal));
     index_ = std::move(numbered);
     frame_index_ = nullptr;
     keep_index();
 }
 
 void IndexedVideo::keep_index() {
-    if (index_path_.empty()) return;
+    if (index_path_.empty() || index_->refusal()) return;
     try {
         save_index(index_path_);
     } catch (const Error& error) {
@@ -244,14 +244,20 @@ void IndexedVideo::expect_frames() {
          "no frame of '" + info().name + "' can be decoded" + (known.empty() ? "" : ": " + known.front().message));
 }
 
+void IndexedVideo::expect_no_refusal() const {
+    if (index_->refusal()) throw Error(*index_->refusal());
+}
+
 void IndexedVideo::save_index(const std::filesystem::path& path) {
     if (index()->listed()) build_index();
+    expect_no_refusal();
     save_index_file(path, *index(), feed_.fingerprint(), feed_.permissions());
 }
 
 std::shared_ptr<const FrameIndex> IndexedVideo::frame_index() {
     if (std::ranges::any_of(index()->packets(), &IndexedPacket::predicted)) build_index();
     const auto known = index();
+    expect_no_refusal();
     if (!frame_index_ || !frame_index_->index()->numbers_as(*known))
         frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());
     return frame_index_;

@@ -93,6 +93,8 @@ private:
     void scan(bool counted);
     [[nodiscard]] bool is_without_frames() const;  // as far as is known by now
     void keep_index();
+    /// Of StreamIndex::refusal(): under other limits the stream has other frames, so no index of it is given away.
+    void expect_no_refusal() const;
 
     int num_workers_;
     bool workers_given_;

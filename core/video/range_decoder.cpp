@@ -154,8 +154,9 @@ std::optional<Frame> RangeDecoder::match(Frame frame) {
     if (number < 0) return std::nullopt;
     cursor_.last_given = std::max(cursor_.last_given, number);
     const auto wanted = range_.wanted[next_];
-    mismatch_ = number > wanted;
-    if (number != wanted) return std::nullopt;
+    // A refused picture that is given after all: limits were raised meanwhile.
+    mismatch_ = number > wanted || (index_->refusal() && number + 1 == index_->num_frames());
+    if (mismatch_ || number != wanted) return std::nullopt;
     const auto& facts = index_->frame(number);
     frame.index = number;
     frame.pts = facts.pts;

@@ -18,6 +18,7 @@ import damaged_clips
 import isolated
 import media
 import numpy as np
+import programs
 import pytest
 import tricodec
 import unusual_clips
@@ -411,3 +412,64 @@ def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> No
         video = tricodec.decode_video(data, num_workers=num_workers, device="cpu")
 
         assert video.num_damaged_packets > 0, num_workers
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_picture_of_mpeg4_that_ends_early_is_one_of_an_iteration(num_workers: int) -> None:
+    # libavcodec reports nothing, and leaves the last slice of this B picture as its memory was.
+    clip = damaged_clips.made("mpeg4.mp4", "-c:v mpeg4 -threads 4 -q:v 8 -g 10 -bf 2")
+    position = int(probe(clip, "packet=pos")["packets"][3]["pos"])
+    data = bytearray(clip.read_bytes())
+    data[position + 201] ^= 0x20
+    data[position + 286] ^= 0x02
+    with tricodec.FrameReader(bytes(data), device="cpu", num_workers=1) as reader:
+        transform = tricodec.Transform()
+        iterated = [np.asarray(transform(frame)) for frame in reader]
+        assert reader.num_damaged_packets > 0
+
+    decoded = tricodec.decode_video(bytes(data), device="cpu", num_workers=num_workers).frames
+
+    assert np.array_equal(iterated, decoded)
+
+
+@pytest.fixture
+def refused_after_damage() -> bytes:
+    """VP9 with damage in frame 15, and a height past the limits in frame 20."""
+    return damaged_clips.damaged(420206)[1]
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+@pytest.mark.parametrize("knows_length", [False, True])
+def test_every_iteration_gives_the_frames_before_a_refused_picture(
+    refused_after_damage: bytes, num_workers: int, knows_length: bool
+) -> None:
+    given = []
+    with tricodec.FrameReader(refused_after_damage, device="cpu", num_workers=num_workers) as reader:
+        if knows_length:
+            assert reader[16].index == 16
+        with pytest.raises(tricodec.RefusedError, match="64x32832"):
+            given.extend(frame.index for frame in reader)
+
+    assert given == list(range(19))
+
+
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_a_refused_picture_is_the_last_frame(refused_after_damage: bytes, num_workers: int, tmp_path: Path) -> None:
+    with tricodec.FrameReader(refused_after_damage, device="cpu", num_workers=num_workers) as reader:
+        assert reader[18].index == 18
+        assert len(reader) == 20
+        with pytest.raises(tricodec.RefusedError, match="64x32832"):
+            reader[19]
+        with pytest.raises(IndexError):
+            reader[20]
+        with pytest.raises(tricodec.RefusedError, match="64x32832"):
+            reader.save_index(tmp_path / "clip.index")
+
+
+def test_frames_are_numbered_again_where_raised_limits_let_a_refused_picture_in(refused_after_damage: bytes) -> None:
+    with tricodec.FrameReader(refused_after_damage, device="cpu", num_workers=1) as reader:
+        assert reader[18].index == 18
+        assert len(reader) == 20
+        with programs.limits(max_height=65536):
+            assert reader[19].index == 19
+        assert len(reader) > 20
