@@ -24,7 +24,10 @@ def main() -> None:
         signal.signal(signal.SIGTERM, _interrupt)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent decides
         _work(os.fdopen(os.dup(1), "w", encoding="utf-8"))
-    _exit()
+    atexit._run_exitfuncs()  # as children of multiprocessing end
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    os._exit(0)  # nothing takes the interpreter apart, and nothing waits for an encoder that was left
 
 
 def _work(answers: TextIO) -> None:
@@ -47,14 +50,6 @@ def _work(answers: TextIO) -> None:
 def _interrupt(_number: int, _frame: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a further one would interrupt the removal
     raise KeyboardInterrupt
-
-
-def _exit() -> None:
-    """Ends the process without taking the interpreter apart, and without waiting for an encoder that was left."""
-    atexit._run_exitfuncs()  # as children of multiprocessing end
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.flush()
-    os._exit(0)
 
 
 if __name__ == "__main__":
