@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
+# make demo · make test · make test-broad · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
 # make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
@@ -14,7 +14,7 @@ SOURCES := $(shell find core python plugin triton_backend model_repository cmake
            CMakeLists.txt VERSION pyproject.toml tools/build.sh
 TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
+.PHONY: help demo docs notebooks newcomer test test-broad test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -29,8 +29,11 @@ $(STAMPS)/venv: $(STAMPS)/system tools/make_venv.sh $(addprefix tools/requiremen
 	@tools/make_venv.sh demo
 	@touch $@
 
-$(STAMPS)/venv-test: $(STAMPS)/venv $(addprefix tools/requirements-,test.txt network.txt)
+$(STAMPS)/system-test: $(STAMPS)/system tools/install_system_packages.sh
 	@tools/install_system_packages.sh test
+	@touch $@
+
+$(STAMPS)/venv-test: $(STAMPS)/venv $(STAMPS)/system-test $(addprefix tools/requirements-,test.txt network.txt)
 	@tools/make_venv.sh test
 	@touch $@
 
@@ -58,9 +61,10 @@ $(BUILT): $(STAMPS)/venv $(if $(filter own,$(LIBRARIES)),$(STAMPS)/libraries too
 
 build: $(BUILT)
 
-$(BUILT_TESTS): $(BUILT) $(STAMPS)/venv-test $(TEST_SOURCES)
+# The compiler and what fetches the packages of the tests run beside each other.
+$(BUILT_TESTS): $(BUILT) $(STAMPS)/system-test $(TEST_SOURCES) $(addprefix tools/requirements-,test.txt network.txt)
 	@echo "== build of the tests"
-	@LIBRARIES=$(LIBRARIES) tools/build.sh tests
+	@$(MAKE) --no-print-directory $(STAMPS)/venv-test & LIBRARIES=$(LIBRARIES) tools/build.sh tests && wait $$!
 	@touch $@
 
 # A wheel that carries its libraries, in build/wheel, tried; ARCH=aarch64 for such machines, without CUDA.
@@ -79,6 +83,9 @@ demo: build
 
 test: $(BUILT_TESTS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
+
+test-broad: $(BUILT_TESTS)
+	@$(PYTHON) tools/run_tests.py --broad --build $(BUILD)
 
 test-slow: $(BUILT_TESTS) $(STAMPS)/libraries
 	@$(PYTHON) tools/run_tests.py --slow --build $(BUILD)

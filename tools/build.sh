@@ -19,6 +19,7 @@ case "${LIBRARIES:-system}" in
     ;;
 esac
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # another checkout finds what this one compiled
 if [ "${1:-}" = tests ]; then
   cmake -S . -B "$folder" -DTRICODEC_BUILD_TESTS=ON >"$folder/configure-tests.log"
   exec cmake --build "$folder"
@@ -30,7 +31,6 @@ options=(
 )
 if command -v ccache >/dev/null 2>&1; then
   options+=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1  # another checkout finds what this one compiled
 fi
 python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall "${options[@]}" .
 python -m tricodec.cli info

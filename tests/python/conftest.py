@@ -13,6 +13,7 @@ import gc
 import importlib.util
 import os
 import signal
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -112,8 +113,49 @@ _FIRST = (
 """The longest files: workers that take them last would end at different times."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long come first; what each worker runs after them fills the time that is left."""
+def _cases_of(items: list[pytest.Item]) -> dict[tuple[Path, str], list[pytest.Function]]:
+    """The cases of each function with the marker `sweep`, those that are slow anyhow left out."""
+    cases: dict[tuple[Path, str], list[pytest.Function]] = {}
+    for item in items:
+        wanted = isinstance(item, pytest.Function) and item.get_closest_marker("sweep") and hasattr(item, "callspec")
+        if wanted and item.get_closest_marker("slow") is None:
+            cases.setdefault((item.path, item.originalname), []).append(item)
+    return cases
+
+
+_GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples lie evenly without a period: cases of products are not all of one value."""
+
+
+def _mark_broad(cases: list[pytest.Function]) -> None:
+    """Leaves one in `every` cases to `make test`, and of each parameter every value that several cases have.
+
+    Functions begin at different places, so that a clip which one of them leaves out is read by another.
+    """
+    (every,) = cases[0].get_closest_marker("sweep").args  # type: ignore[union-attr]
+    begin = zlib.crc32(cases[0].originalname.encode()) % 1000
+    parameters = {name: [id(case.callspec.params[name]) for case in cases] for name in cases[0].callspec.params}
+    shared = [values for values in parameters.values() if len(set(values)) <= len(cases) // 2]
+    kept: list[set[int]] = [set() for _ in shared]
+    for number, case in enumerate(cases):
+        is_new = any(values[number] not in there for values, there in zip(shared, kept, strict=True))
+        is_chosen = (begin + number) * _GOLDEN % 1 < 1 / every
+        if is_chosen or is_new or number == 0:
+            for values, there in zip(shared, kept, strict=True):
+                there.add(values[number])
+        else:
+            case.add_marker("broad")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Most cases of a sweep are `broad`, unless the command names a case.
+
+    Files that take long come first; what each worker runs after them fills the time that is left.
+    """
+    if not any("[" in argument for argument in config.args):
+        for cases in _cases_of(items).values():
+            _mark_broad(cases)
     folder = f"{Path(__file__).parent}/"
 
     def rank(item: pytest.Item) -> int:

@@ -35,6 +35,7 @@ class Pipe:
 
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 @pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.sweep(3)
 def test_all_samples_are_those_of_ffmpeg(name: str, dtype: str) -> None:  # V197, V202
     expected = ffmpeg_samples(generated(name), dtype, channels=CHANNELS.get(name, 2))
 
@@ -47,6 +48,7 @@ def test_all_samples_are_those_of_ffmpeg(name: str, dtype: str) -> None:  # V197
 
 @pytest.mark.parametrize("rate", [16000, 48000, 22050, 16001])
 @pytest.mark.parametrize("name", ["aac.mp4", "mp3.mp3", "opus.ogg", "s16.wav"])
+@pytest.mark.sweep(3)
 def test_resampled_samples_are_those_of_ffmpeg(name: str, rate: int) -> None:  # V198, V204
     expected = ffmpeg_samples(generated(name), options=f"-ar {rate}")
 

@@ -25,6 +25,7 @@ if sys.version_info >= (3, 11):
     "algorithm", ["auto", "lz4", "snappy", "zstd", "deflate", "gzip", "gdeflate", "bitcomp", "cascaded"]
 )
 @pytest.mark.parametrize("size", [0, 1, 1000, 300001])
+@pytest.mark.sweep(3)
 def test_files_come_back(algorithm: str, size: int, tmp_path: Path) -> None:
     source = tmp_path / "data.bin"
     source.write_bytes(corpus()["text"][:size])

@@ -34,6 +34,7 @@ def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> No
 
 @pytest.mark.parametrize("file", each_file())
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.sweep(3)
 def test_files_come_back(algorithm: str, file: Callable[[], bytes]) -> None:
     available(algorithm)
     data = whole(algorithm, file())

@@ -68,6 +68,7 @@ def test_zstd_frames_of_many_blocks_are_about_as_small_as_zstds() -> None:
 
 @pytest.mark.parametrize("strength", [0, 1, 2, 5])
 @pytest.mark.parametrize("data", DATA)
+@pytest.mark.sweep(4)
 def test_deflate_and_gzip_streams_are_zlibs(data: bytes, strength: int) -> None:
     assert zlib.decompress(raw("Deflate", data, algorithm_type=strength), wbits=-15) == data
     assert zlib.decompress(raw("Gzip", data, algorithm_type=strength), wbits=31) == data
@@ -228,6 +229,7 @@ def test_a_sized_stream_is_a_raw_one_behind_its_size(algorithm: str) -> None:
 
 @pytest.mark.parametrize("strength", [0, 1, 4, 5])
 @pytest.mark.parametrize("data", [d[:65536] for d in DATA if len(d) <= 65536])
+@pytest.mark.sweep(4)
 def test_gdeflate_pages_are_nvidias(data: bytes, strength: int) -> None:
     assert nvcomp_cpu.gdeflate_decompress(raw("GDeflate", data, algorithm_type=strength), len(data)) == data
     for level in (0, 1, 6, 12):

@@ -59,6 +59,7 @@ SETTINGS_BY_SAMPLE: list[tuple[dict[str, Any], dict[str, list[Any]]]] = [
 @pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
 @pytest.mark.parametrize("type_name", ["INT32", "INT64", "INT8"])
 @pytest.mark.parametrize(("common", "varying"), SETTINGS_BY_SAMPLE, ids="-".join)
+@pytest.mark.sweep(4)
 def test_settings_may_differ_by_sample(
     common: dict[str, Any], varying: dict[str, list[Any]], type_name: str, exec_dynamic: bool
 ) -> None:

@@ -166,6 +166,7 @@ READERS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize(
     ("words"), [pytest.param(words, id=f"{row}-{i}") for row, each in READERS.items() for i, words in enumerate(each)]
 )
+@pytest.mark.sweep(3)
 def test_read_video_reads_what_dalis_reader_reads(words: dict[str, Any], tmp_path: Path) -> None:
     words = NUMBERS | words
     files, in_root, lines = (words.pop(name, None) for name in ("files", "root", "lines"))
@@ -294,6 +295,7 @@ DECODERS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize(
     ("words"), [pytest.param(words, id=f"{row}-{i}") for row, each in DECODERS.items() for i, words in enumerate(each)]
 )
+@pytest.mark.sweep(3)
 def test_decode_video_decodes_what_dalis_decoder_decodes(words: dict[str, Any]) -> None:
     assert_same(*decoding(**words))
 

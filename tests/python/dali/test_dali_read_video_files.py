@@ -94,6 +94,7 @@ def test_read_video_numbers_the_files_of_a_list_without_labels(tmp_path: Path) -
         ("frames", "3", "17"), ("frames", "-20", "-10"), ("frames", "4", "49"), ("frames", "3.5", "7.5"),
     ],
 )  # fmt: skip
+@pytest.mark.sweep(4)
 def test_read_video_reads_the_part_of_a_list_that_dalis_reader_reads(
     format: str, start: str, end: str, rounding: str, tmp_path: Path
 ) -> None:

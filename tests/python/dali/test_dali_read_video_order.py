@@ -65,6 +65,7 @@ def test_read_video_tells_of_its_epochs() -> None:
 
 @pytest.mark.parametrize("words", [{}, {"lazy_init": True}, {"random_shuffle": True, "seed": 5}], ids=repr)
 @pytest.mark.parametrize("num_shards", [1, 2, 3, 7])
+@pytest.mark.sweep(3)
 def test_read_video_gives_each_sequence_to_one_shard_in_every_epoch(num_shards: int, words: dict[str, Any]) -> None:
     pipes = [
         reading_pipeline(batch_size=1, num_shards=num_shards, shard_id=shard, **words_for(), **words)
@@ -221,6 +222,7 @@ def test_read_video_gives_whole_epochs_to_dalis_iterators(num_shards: int, pad: 
     [{}, {"random_shuffle": True}, {"num_shards": 3, "shard_id": 2, "random_shuffle": True}, {"pad_last_batch": True}],
     ids=repr,
 )
+@pytest.mark.sweep(4)
 def test_read_video_goes_on_from_a_checkpoint(num_before: int, words: dict[str, Any]) -> None:
     words = words_for() | words
     options = {"enable_checkpointing": True}

@@ -63,6 +63,7 @@ def packets_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.sweep(3)
 def test_a_row_has_the_facts_that_ffprobe_finds(index: tricodec.DatasetIndex, name: str) -> None:
     clip = generated(name)
     stream = ffprobe(clip, "-select_streams v:0 -show_streams")["streams"][0]
@@ -83,6 +84,7 @@ def test_a_row_has_the_facts_that_ffprobe_finds(index: tricodec.DatasetIndex, na
 
 
 @pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.sweep(3)
 def test_the_bytes_of_a_gop_are_those_of_its_packets(index: tricodec.DatasetIndex, name: str) -> None:
     row = index[row_of(index, name)]
     packets = packets_of(generated(name))

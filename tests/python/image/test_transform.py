@@ -102,6 +102,7 @@ def random_case(rng: np.random.Generator, name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", oracle.FORMATS)
+@pytest.mark.sweep(3)
 def test_transform_equals_the_document_for_random_geometry_and_options(name: str) -> None:
     rng = np.random.default_rng(list(name.encode()))
 
@@ -110,6 +111,7 @@ def test_transform_equals_the_document_for_random_geometry_and_options(name: str
 
 
 @pytest.mark.parametrize("name", oracle.FORMATS)
+@pytest.mark.sweep(3)
 def test_transform_equals_the_document_for_every_color_dtype_layout_and_filter(name: str) -> None:
     planes = oracle.random_planes(np.random.default_rng(3), name, 23, 17)
     layouts, filters = ("HWC", "CHW", "NCHW2", "NHWC8"), ("nearest", "bilinear", "bicubic")
@@ -123,6 +125,7 @@ def test_transform_equals_the_document_for_every_color_dtype_layout_and_filter(n
 
 @pytest.mark.parametrize("name", oracle.FORMATS)
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (1, 6), (7, 1), (2, 2), (3, 3), (5, 2)])
+@pytest.mark.sweep(6)
 def test_transform_equals_the_document_without_resize_when_pictures_are_tiny(
     name: str, width: int, height: int
 ) -> None:

@@ -89,6 +89,7 @@ def planes_of(name: str, content: str) -> list[oracle.Array]:
     ],
 )
 @pytest.mark.parametrize("name", ["yuv444p", "yuv422p", "yuv444p10le"])
+@pytest.mark.sweep(4)
 def test_transform_converts_colors_as_swscale_does(
     name: str, matrix: str, theirs: str, color_range: str, content: str
 ) -> None:
@@ -136,6 +137,7 @@ def test_nearest_chroma_gives_the_frames_of_swscales_defaults(
 @CONTENTS
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("name", ["yuv420p", "nv12", "yuv422p", "yuv444p", "yuv420p10le", "p010le", "rgb24", "gray"])
+@pytest.mark.sweep(4)
 def test_transform_resizes_as_swscale_does(name: str, width: int, height: int, content: str) -> None:
     planes = planes_of(name, content)
     yuv = oracle.FORMATS[name].family == "yuv"
@@ -153,6 +155,7 @@ def test_transform_resizes_as_swscale_does(name: str, width: int, height: int, c
 @CONTENTS
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("name", ["yuv420p", "yuv444p", "gray"])
+@pytest.mark.sweep(4)
 def test_transform_resizes_bicubic_near_swscale(name: str, width: int, height: int, content: str) -> None:
     planes = planes_of(name, content)
     yuv = oracle.FORMATS[name].family == "yuv"

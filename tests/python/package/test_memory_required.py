@@ -84,6 +84,7 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("clip", "num_workers", "request_"), list(cases()))
+@pytest.mark.sweep(3)
 def test_the_answer_is_within_a_quarter_of_the_peak(clip: str, num_workers: int, request_: dict[str, Any]) -> None:
     need = tricodec.memory_required(generated(clip), device="cpu", num_workers=num_workers, **request_)
 

@@ -127,6 +127,7 @@ def decoded_by_dali(path: Path, request: dict[str, Any]) -> tricodec.DecodedVide
 @pytest.mark.needs_dali
 @pytest.mark.needs_triton
 @pytest.mark.parametrize(("clip", "name"), CASES, ids=str)
+@pytest.mark.sweep(4)
 def test_every_front_end_decodes_to_the_same_bytes(triton: Any, clip: str, name: str) -> None:
     expect_alike(triton, media.generated(clip), name)
 
@@ -385,6 +386,7 @@ def by_python(settings: dict[str, Any]) -> tricodec.Codec:
 @pytest.mark.needs_dali
 @pytest.mark.needs_triton
 @pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.sweep(3)
 def test_every_front_end_compresses_to_the_same_bytes_and_reads_them(triton: Any, name: str) -> None:
     settings = SETTINGS[name]
     available(settings["algorithm"])

@@ -110,6 +110,7 @@ def pieces(data: bytes, size: int) -> list[bytes]:
 
 @pytest.mark.parametrize("name", ["h264_raw.h264", "hevc_raw.hevc", "h264_size_change.h264"])
 @pytest.mark.parametrize("cut", ["nal units", "1400 bytes", "one byte", "whole"])
+@pytest.mark.sweep(3)
 def test_u1_byte_stream_may_be_cut_anywhere(name: str, cut: str) -> None:
     path = media.generated(name)
     codec = nvc.cudaVideoCodec.HEVC if name.endswith("hevc") else nvc.cudaVideoCodec.H264

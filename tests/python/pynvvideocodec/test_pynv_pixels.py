@@ -31,6 +31,7 @@ def expect_same_samples(frame: nvc.DecodedFrame, data: bytes, pix_fmt: str, widt
 
 
 @pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.sweep(4)
 def test_frames_equal_ffmpegs_samples(name: str) -> None:
     path = media.generated(name)
     stream = tricodec.Demuxer(path).stream

@@ -89,6 +89,7 @@ def test_the_table_has_a_row_for_each_case_and_a_word_for_each_cell() -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(("row", "number"), EACH, ids=[f"{row}-{number}" for row, number in EACH])
+@pytest.mark.sweep(3)
 def test_what_happens_on_the_cpu_is_what_the_table_says(
     row: str, number: int, codec: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ class File:
     ],
     ids="-".join,
 )
+@pytest.mark.sweep(3)
 def test_frames_of_a_client_are_those_of_decode_video(server: Any, model: str, options: dict[str, Any]) -> None:
     from tricodec.client import Client
 

@@ -57,6 +57,7 @@ def packed(array: Any, algorithm: str = "Zstd") -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", ["|u1", "|b1", "<i2", "<f2", "<i4", "<f4", "<u8", "<f8", "<c8"])
 @pytest.mark.parametrize("shape", [(3, 4, 5), (0, 7), (), (600, 700)], ids=str)
+@pytest.mark.sweep(4)
 def test_arrays_keep_dtype_and_shape(client: Any, dtype: str, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(4).integers(0, 2, shape).astype(dtype)
 

@@ -65,6 +65,7 @@ def pushed(session: Any, packets: list[tricodec.Packet], each: int) -> list[tric
         ("vp9.webm", 3, {"color": "gray"}),
     ],
 )
+@pytest.mark.sweep(4)
 def test_pushed_packets_give_the_frames_and_times_of_the_file(
     server: Any, model: str, name: str, each: int, options: dict[str, Any], shared_memory: bool
 ) -> None:

@@ -75,6 +75,7 @@ def sessions_ended(server: Any, model: str, reason: str) -> float:
         (CLIP, 9, {"dtype": "bfloat16", "size": (40, 56), "chroma": "nearest"}),
     ],
 )
+@pytest.mark.sweep(3)
 def test_the_chunks_of_a_session_are_the_frames_of_decode_video(
     client: Any, model: str, name: str, chunk: int, options: dict[str, Any]
 ) -> None:

@@ -128,6 +128,7 @@ def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("truncated.mkv", {}),
     ],
 )
+@pytest.mark.sweep(3)
 def test_the_chunks_of_a_request_are_the_frames_of_the_python_door(
     client: Any, model: str, name: str, options: dict[str, Any]
 ) -> None:

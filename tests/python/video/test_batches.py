@@ -30,6 +30,7 @@ CLIPS = [
 
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
 @pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.sweep(3)
 def test_batches_hold_the_frames_of_one_read(name: str, num_workers: int) -> None:
     with tricodec.FrameReader(generated(name)) as reader:
         expected = reader.batch(range(len(reader)), **TENSOR)

@@ -15,6 +15,7 @@ from cropped_clips import HEIGHT, WIDTH, Kind
 
 
 @pytest.mark.parametrize(("kind", "crop"), cropped_clips.CASES, ids=cropped_clips.case_id)
+@pytest.mark.sweep(4)
 def test_every_frame_is_the_crop_of_the_whole_picture(
     kind: Kind, crop: tuple[int, int, int, int], tmp_path: Path
 ) -> None:

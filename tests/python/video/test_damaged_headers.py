@@ -111,6 +111,7 @@ def outcome(call: Callable[[Any], Any], source: Any) -> Any:
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(("clip", "edit"), [(c, e) for c, _, e in DAMAGES], ids=[f"{c}: {n}" for c, n, _ in DAMAGES])
+@pytest.mark.sweep(4)
 def test_a_damaged_header_is_damage_from_every_source(
     clip: str, edit: Callable[[bytes], bytes], reader: str, tmp_path: Path
 ) -> None:

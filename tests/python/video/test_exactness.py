@@ -34,6 +34,7 @@ def made(name: str) -> tuple[Path, list[str]]:
 
 
 @pytest.mark.parametrize("stream", EXACT, ids=name_of)
+@pytest.mark.sweep(6)
 def test_every_frame_has_its_md5(stream: ExactStream) -> None:
     path, expected = made(stream.name)
     with tricodec.FrameReader(path, device="cpu") as reader:
@@ -44,6 +45,7 @@ def test_every_frame_has_its_md5(stream: ExactStream) -> None:
 
 
 @pytest.mark.parametrize("stream", EXACT, ids=name_of)
+@pytest.mark.sweep(6)
 def test_every_frame_has_its_md5_in_any_order(stream: ExactStream) -> None:
     path, expected = made(stream.name)
     order = random.Random(3).sample(range(len(expected)), len(expected))
@@ -57,6 +59,7 @@ def test_every_frame_has_its_md5_in_any_order(stream: ExactStream) -> None:
 @pytest.mark.parametrize(
     "stream", [stream for stream in EXACT if "sizes" not in stream.name and "scaled" not in stream.name], ids=name_of
 )
+@pytest.mark.sweep(6)
 def test_a_batch_has_the_pixels_of_its_exact_frames(stream: ExactStream) -> None:
     path, expected = made(stream.name)
     order = list(range(len(expected)))[::-3]

@@ -76,6 +76,7 @@ def test_a_demuxer_tells_when_it_comes_to_the_end(name: str, caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.sweep(5)
 def test_whole_files_say_nothing(name: str) -> None:
     assert ends_early(media.generated(name)) == ""
 

@@ -58,6 +58,7 @@ def shuffled(count: int, most: int) -> list[int]:
 
 
 @pytest.mark.parametrize("name", READABLE)
+@pytest.mark.sweep(4)
 def test_iteration_gives_ffmpegs_frames(name: str) -> None:
     with tricodec.FrameReader(media.generated(name)) as reader:
         frames = [frame.md5() for frame in reader]
@@ -66,6 +67,7 @@ def test_iteration_gives_ffmpegs_frames(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.sweep(4)
 def test_random_access_gives_ffmpegs_frames(name: str) -> None:
     expected = oracle(name)
     with tricodec.FrameReader(media.generated(name)) as reader:
@@ -85,6 +87,7 @@ def test_calls_for_one_frame_after_the_other_decode_each_once_up_to_the_last(nam
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.sweep(4)
 def test_a_list_of_frames_in_any_order_gives_ffmpegs_frames(name: str) -> None:
     expected = oracle(name)
     order = shuffled(len(expected), len(expected))
@@ -96,6 +99,7 @@ def test_a_list_of_frames_in_any_order_gives_ffmpegs_frames(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.sweep(4)
 def test_sparse_reads_give_ffmpegs_frames(name: str) -> None:
     """Decoding leaves out what was not asked for and nothing refers to."""
     expected = oracle(name)
@@ -130,6 +134,7 @@ def test_iteration_with_a_stride_decodes_nothing_between_a_wanted_frame_and_the_
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.sweep(4)
 def test_reading_on_in_pieces_gives_ffmpegs_frames(name: str) -> None:
     """A decoder continues where the piece before ended."""
     expected = oracle(name)
@@ -142,6 +147,7 @@ def test_reading_on_in_pieces_gives_ffmpegs_frames(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.sweep(4)
 def test_bytes_and_file_objects_give_the_same_frames_as_a_path(name: str) -> None:
     path = media.generated(name)
     expected = oracle(name)

@@ -381,6 +381,7 @@ def all_ways(path: Path, num_workers: int) -> list[tricodec.DecodeIssue]:
 
 @pytest.mark.parametrize("num_workers", [1, 3])
 @pytest.mark.parametrize("name", UNDAMAGED)
+@pytest.mark.sweep(3)
 def test_undamaged_files_report_no_damage(name: str, num_workers: int) -> None:
     path = damaged_clips.made(name, UNDAMAGED[name], "160x96")
 

@@ -255,6 +255,7 @@ def letters(frames: list[str]) -> str:
 @pytest.mark.parametrize("num_workers", [1, 2])
 @pytest.mark.parametrize("index", ["packets", "container"])
 @pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.sweep(3)
 def test_decoding_does_not_begin_at_an_open_key_frame_if_a_later_frame_shows_an_older_one(
     damage: str, index: str, num_workers: int, tmp_path: Path
 ) -> None:

@@ -124,6 +124,7 @@ READS: dict[str, Callable[[tricodec.FrameReader], Any]] = {
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("name", [*NO_PACKETS, *NO_FRAMES])
+@pytest.mark.sweep(3)
 def test_a_read_of_frames_raises_and_leaves_an_issue(name: str, kind: str, read: str) -> None:
     reason = NO_PACKETS[name][1] if name in NO_PACKETS else "can(not)? be decoded"
 

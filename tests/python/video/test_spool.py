@@ -147,6 +147,7 @@ def limits() -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", [*CAN_SEEK, *CANNOT_SEEK])
 @pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.sweep(4)
 def test_a_frame_reader_gives_the_frames_of_the_file_from_any_source(name: str, kind: str) -> None:
     path = clip(name)
     expected = media.ffmpeg_framemd5(path)
@@ -163,6 +164,7 @@ def test_a_frame_reader_gives_the_frames_of_the_file_from_any_source(name: str, 
 
 @pytest.mark.parametrize("kind", CANNOT_SEEK)
 @pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.sweep(4)
 def test_a_demuxer_gives_the_packets_of_the_file(name: str, kind: str) -> None:
     path = clip(name)
     with tricodec.Demuxer(path) as demuxer:
@@ -293,6 +295,7 @@ def first_chunk(source: Any, got: Callable[[], None]) -> int:
 
 @pytest.mark.parametrize("read", [first_packet, first_callback_packet, first_frame, first_chunk])
 @pytest.mark.parametrize("kind", [*LIVE, "h264"])
+@pytest.mark.sweep(3)
 def test_a_live_stream_is_given_before_its_writer_ends(
     kind: str, read: Callable[[Any, Callable[[], None]], int]
 ) -> None:
