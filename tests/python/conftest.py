@@ -113,37 +113,36 @@ _FIRST = (
 """The longest files: workers that take them last would end at different times."""
 
 
-def _cases_of(items: list[pytest.Item]) -> dict[tuple[Path, str], list[pytest.Function]]:
-    """The cases of each function with the marker `sweep`, those that are slow anyhow left out."""
-    cases: dict[tuple[Path, str], list[pytest.Function]] = {}
+def _sweeps_of(items: list[pytest.Item]) -> dict[Path, dict[str, list[pytest.Function]]]:
+    """By file and function: the cases of functions with the marker `sweep`, those that are slow anyhow left out."""
+    sweeps: dict[Path, dict[str, list[pytest.Function]]] = {}
     for item in items:
         wanted = isinstance(item, pytest.Function) and item.get_closest_marker("sweep") and hasattr(item, "callspec")
         if wanted and item.get_closest_marker("slow") is None:
-            cases.setdefault((item.path, item.originalname), []).append(item)
-    return cases
+            sweeps.setdefault(item.path, {}).setdefault(item.originalname, []).append(item)
+    return sweeps
 
 
 _GOLDEN = (5**0.5 - 1) / 2
 """Its multiples lie evenly without a period: cases of products are not all of one value."""
 
 
-def _mark_broad(cases: list[pytest.Function]) -> None:
-    """Leaves one in `every` cases to `make test`, and of each parameter every value that several cases have.
+def _mark_broad(cases: list[pytest.Function], numbers: dict[str, int]) -> None:
+    """Leaves one in `every` cases to `make test`, and of each parameter every value that `every` cases have.
 
-    Functions begin at different places, so that a clip which one of them leaves out is read by another.
+    The functions of a file share `numbers`, those of their cases, and so the clips. Other files begin at other places.
     """
     (every,) = cases[0].get_closest_marker("sweep").args  # type: ignore[union-attr]
-    begin = zlib.crc32(cases[0].originalname.encode()) % 1000
+    begin = zlib.crc32(cases[0].path.stem.encode()) % 1000
     parameters = {name: [id(case.callspec.params[name]) for case in cases] for name in cases[0].callspec.params}
-    shared = [values for values in parameters.values() if len(set(values)) <= len(cases) // 2]
-    kept: list[set[int]] = [set() for _ in shared]
-    for number, case in enumerate(cases):
-        is_new = any(values[number] not in there for values, there in zip(shared, kept, strict=True))
-        is_chosen = (begin + number) * _GOLDEN % 1 < 1 / every
-        if is_chosen or is_new or number == 0:
-            for values, there in zip(shared, kept, strict=True):
-                there.add(values[number])
-        else:
+    shared = [values for values in parameters.values() if len(set(values)) * every <= len(cases)]
+    numbered = [begin + numbers.setdefault(case.callspec.id, len(numbers)) for case in cases]
+    chosen = {place for place, number in enumerate(numbered) if number * _GOLDEN % 1 < 1 / every} or {0}
+    for values in shared:
+        missing = set(values) - {values[place] for place in chosen}
+        chosen |= {values.index(value) for value in missing}
+    for place, case in enumerate(cases):
+        if place not in chosen:
             case.add_marker("broad")
 
 
@@ -154,8 +153,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Files that take long come first; what each worker runs after them fills the time that is left.
     """
     if not any("[" in argument for argument in config.args):
-        for cases in _cases_of(items).values():
-            _mark_broad(cases)
+        for functions in _sweeps_of(items).values():
+            numbers: dict[str, int] = {}
+            for cases in functions.values():
+                _mark_broad(cases, numbers)
     folder = f"{Path(__file__).parent}/"
 
     def rank(item: pytest.Item) -> int:

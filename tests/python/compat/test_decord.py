@@ -26,6 +26,7 @@ def reader(clip: str = "h264_bframes.mp4", **options: Any) -> Any:
 @pytest.mark.parametrize(
     "clip", ["h264_bframes.mp4", "h264_318x178.mp4", "vp9_odd.webm", "full_range.mp4", "bt709.mp4", "h264_vfr.mkv"]
 )
+@pytest.mark.sweep(2)
 def test_pixels_are_those_of_ffmpeg(clip: str) -> None:  # V116
     assert_same_pixels(reader(clip)[:].asnumpy(), ffmpeg_rgb(media.generated(clip)))
 

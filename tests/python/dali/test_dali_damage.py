@@ -33,6 +33,7 @@ def shortened() -> bytes:
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 @pytest.mark.parametrize("on_error", ["raise", "empty"])
 @pytest.mark.parametrize("start", [0, 11, -15])
+@pytest.mark.sweep(3)
 def test_decode_video_gives_the_frames_that_are_left(
     start: int, on_error: str, exec_dynamic: bool, shortened: bytes
 ) -> None:

@@ -264,6 +264,7 @@ def test_read_video_names_a_file_that_has_changed_since_it_was_counted(tmp_path:
     [("zeroed.mp4", True), ("truncated.mkv", True), ("zeroed_hevc.mkv", False), ("zeroed.webm", False)],
 )
 @pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.sweep(2)
 def test_read_video_gives_of_a_damaged_file_what_decode_video_gives(clip: str, is_told: bool, shuffle: bool) -> None:
     batches = read_batches(
         6, batch_size=3, filenames=str(generated(clip)), sequence_length=6, step=5, random_shuffle=shuffle, seed=2,

@@ -165,6 +165,7 @@ def dali_pipeline(batch_size: int, **words: Any) -> Any:
     ],
     ids=repr,
 )  # fmt: skip
+@pytest.mark.sweep(2)
 def test_read_video_has_the_order_and_epochs_of_dalis_reader(words: dict[str, Any]) -> None:
     words = words_for(clips=["vp9.webm", "vp9_odd.webm"]) | words
     mine = reading_pipeline(batch_size=4, **words)

@@ -47,6 +47,7 @@ def run(script: str) -> str:
 @pytest.mark.parametrize(
     "stamps", ["0, 1, 1 << 31", "0, 1, 1 << 40", "0, -(1 << 31), 1", "-(1 << 50), 0, 1", "None, None, 1 << 50"]
 )
+@pytest.mark.sweep(3)
 def test_a_time_that_mp4_cannot_store_is_refused(stamps: str, format: str, fragmented: bool) -> None:
     printed = run(
         f"""

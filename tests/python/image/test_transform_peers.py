@@ -106,6 +106,7 @@ def test_transform_converts_colors_as_swscale_does(
 
 @CONTENTS
 @pytest.mark.parametrize("name", ["yuv420p", "nv12", "yuv420p10le", "p010le"])
+@pytest.mark.sweep(3)
 def test_transform_converts_subsampled_colors_as_swscale_does_for_topleft_chroma(name: str, content: str) -> None:
     # For other vertical sitings swscale, when it does not resize, takes one chroma row or the mean of two and no other
     # weights; at topleft those are the right ones, except in the last two rows, where it takes a row past the end.

@@ -304,11 +304,13 @@ class TestRealClipsHaveTheirPublishedFrames:
     """MANIFEST.tsv publishes their MD5s; test_frame_exactness.py compares what Python decodes with them."""
 
     @pytest.mark.needs_dali
+    @pytest.mark.sweep(3)
     def test_through_dali(self, clip: media.Clip) -> None:
         request = native_request(clip)
         assert native_md5s(decoded_by_dali(clip.path, request).frames, clip) == clip.frame_md5s()[:: request["stride"]]
 
     @pytest.mark.needs_triton
+    @pytest.mark.sweep(3)
     def test_through_triton(self, triton: Any, clip: media.Clip) -> None:
         request = native_request(clip)
         frames = triton.decode_video(clip.path, **request).frames

@@ -100,6 +100,7 @@ def test_c7_path_may_be_spelled_in_any_way(spelling: str, monkeypatch: pytest.Mo
     "name",
     "h264_bframes.mp4 hevc.mp4 av1.mp4 h264.ts mpeg2.ts h264_raw.h264 hevc_raw.hevc vp8.webm mpeg4.avi".split(),
 )
+@pytest.mark.sweep(3)
 def test_c9_c10_one_packet_a_frame_and_then_an_empty_one(name: str) -> None:
     path = media.generated(name)
 
@@ -318,6 +319,7 @@ def test_seek_by_seconds_goes_to_the_key_frame_at_or_after(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SEEKABLE)
+@pytest.mark.sweep(2)
 def test_seek_by_frame_number_goes_to_the_key_frame_at_or_before(name: str) -> None:
     path = media.generated(name)
     demuxer = nvc.CreateDemuxer(str(path))

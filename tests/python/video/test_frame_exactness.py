@@ -172,6 +172,7 @@ def test_the_transform_stands_pictures_upright_as_ffmpeg_does(name: str) -> None
 
 
 @pytest.mark.parametrize("clip", media.manifest(), ids=lambda clip: clip.name)
+@pytest.mark.sweep(3)
 def test_real_clips_have_their_published_frames(clip: media.Clip) -> None:
     total = hashlib.md5(usedforsecurity=False)
     with tricodec.FrameReader(clip.path) as reader:
@@ -183,6 +184,7 @@ def test_real_clips_have_their_published_frames(clip: media.Clip) -> None:
 
 
 @pytest.mark.parametrize("clip", media.manifest(), ids=lambda clip: clip.name)
+@pytest.mark.sweep(3)
 def test_real_clips_have_their_published_frames_in_random_order(clip: media.Clip) -> None:
     expected = clip.frame_md5s()
     order = shuffled(clip.num_frames, 8)

@@ -405,6 +405,7 @@ def with_damage_that_ffmpeg_reports(path: Path, tmp_path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("name", UNDAMAGED)
+@pytest.mark.sweep(3)
 def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> None:
     path = damaged_clips.made(name, UNDAMAGED[name], "160x96")
     data = with_damage_that_ffmpeg_reports(path, tmp_path)

@@ -189,6 +189,7 @@ def test_a_callback_gives_create_demuxer_the_packets_of_the_file(name: str) -> N
 
 
 @pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.sweep(3)
 def test_every_call_that_takes_a_source_reads_one_that_cannot_seek(name: str) -> None:
     path = clip(name)
     data = path.read_bytes()
