@@ -59,7 +59,7 @@ std::unique_ptr<FrameReader> FrameReaderImpl::reopen_in_child(bool at_rest) {
 }
 
 const FrameTimes& FrameReaderImpl::times() {
-    const auto index = video_.index();
+    const auto index = video_.whole_index();
     if (!times_ || !times_->index().numbers_as(*index)) times_.emplace(stream(), index);
     return *times_;
 }
@@ -75,7 +75,7 @@ std::int64_t FrameReaderImpl::index_at(double seconds) {
 }
 
 std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
-    const auto index = video_.index();
+    const auto index = video_.whole_index();
     std::vector<FrameTime> times;
     times.reserve(index->frames().size());
     for (const auto& frame : index->frames()) {
@@ -96,8 +96,13 @@ FrameReader::TimeSpan FrameReaderImpl::time_span(std::span<const std::int64_t> i
     return {times[first], std::max(times[first], end)};
 }
 
+std::int64_t FrameReaderImpl::count_for(std::int64_t i) {
+    const auto known = video_.index()->num_frames();
+    return i >= 0 && i < known ? known : num_frames();
+}
+
 std::int64_t FrameReaderImpl::checked(std::int64_t i) {
-    const auto count = num_frames();
+    const auto count = count_for(i);
     const auto number = i < 0 ? i + count : i;
     TRICODEC_EXPECT(number >= 0 && number < count, out_of_range,
                     "frame " + std::to_string(i) + " was asked for; " + range_text(count, num_damaged_packets() > 0));
@@ -392,7 +397,7 @@ FrameRange FrameReaderImpl::resolved(const FrameSelection& selection) {
         return {numbers.empty() ? 0 : numbers.front(), selection.stride, std::ssize(numbers)};
     }
     if (begins_without_index(video_, range_of(selection))) return range_of(selection);
-    const auto total = num_frames();
+    const auto total = count_for(selection.start);
     if (selection.count != 0) expect_frames();
     const auto start = selection.start < 0 ? selection.start + total : selection.start;
     TRICODEC_EXPECT(
@@ -404,14 +409,7 @@ FrameRange FrameReaderImpl::resolved(const FrameSelection& selection) {
 std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {
     following_ = nullptr;
     if (!is_stepped(selection)) return std::make_unique<ListedFrames>(*this, selection);
-    try {
-        return make_frame_iterator(video_, [this, selection] { return resolved(selection); });
-    } catch (const Error& error) {
-        const bool from_start = is_range(selection) && selection.start == 0 && !video_.has_index();
-        if (error.code() != ErrorCode::refused || !from_start) throw;
-        // Counting the frames met what the limits refuse. One decoder gives the frames before it.
-        return std::make_unique<SequentialRead>(video_, [range = range_of(selection)] { return range; });
-    }
+    return make_frame_iterator(video_, [this, selection] { return resolved(selection); });
 }
 
 std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const FrameSelection& selection,
@@ -422,7 +420,7 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
     if (!is_stepped(selection)) return std::make_unique<ListedBatches>(*this, selection, batch_size, transform);
     // No batch has more frames than the video: no overflow. Batches on the CPU need the index in any case.
     const bool on_cpu = device().kind == Device::Kind::cpu;
-    const auto largest = on_cpu ? std::max<std::int64_t>(1, num_frames()) : batch_size;
+    const auto largest = on_cpu ? std::max<std::int64_t>(1, video_.index()->num_frames()) : batch_size;
     const auto resolve = [this, selection] { return resolved(selection); };
     if (!on_cpu) return batch_frames(video_, make_frame_iterator(video_, resolve), batch_size, transform);
     return make_batch_iterator(video_, resolve, std::min(batch_size, largest), transform, [this, transform] {

@@ -141,6 +141,12 @@ std::shared_ptr<const StreamIndex> IndexedVideo::index() {
     return index_;
 }
 
+std::shared_ptr<const StreamIndex> IndexedVideo::whole_index() {
+    if (index()->refusal()) scan(true);
+    if (index_->refusal()) throw Error(*index_->refusal());
+    return index_;
+}
+
 void IndexedVideo::build_index() {
     frame_index_ = nullptr;
     index_ = std::make_shared<const StreamIndex>(feed_.build_index());
@@ -244,20 +250,14 @@ void IndexedVideo::expect_frames() {
          "no frame of '" + info().name + "' can be decoded" + (known.empty() ? "" : ": " + known.front().message));
 }
 
-void IndexedVideo::expect_no_refusal() const {
-    if (index_->refusal()) throw Error(*index_->refusal());
-}
-
 void IndexedVideo::save_index(const std::filesystem::path& path) {
     if (index()->listed()) build_index();
-    expect_no_refusal();
-    save_index_file(path, *index(), feed_.fingerprint(), feed_.permissions());
+    save_index_file(path, *whole_index(), feed_.fingerprint(), feed_.permissions());
 }
 
 std::shared_ptr<const FrameIndex> IndexedVideo::frame_index() {
     if (std::ranges::any_of(index()->packets(), &IndexedPacket::predicted)) build_index();
-    const auto known = index();
-    expect_no_refusal();
+    const auto known = whole_index();
     if (!frame_index_ || !frame_index_->index()->numbers_as(*known))
         frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());
     return frame_index_;

@@ -40,6 +40,8 @@ public:
     /// The index, with all that planning a read of these frames needs. `numbers` are ascending, distinct and of
     /// index(). If what is read contradicts the container's table, it numbers other frames: !numbers_as().
     [[nodiscard]] std::shared_ptr<const StreamIndex> index_for(std::span<const std::int64_t> numbers);
+    /// index(), for what is said of the whole stream. Throws StreamIndex::refusal(), if it is so under today's limits.
+    [[nodiscard]] std::shared_ptr<const StreamIndex> whole_index();
     [[nodiscard]] bool has_index() const noexcept { return index_ != nullptr; }
     /// Numbers the frames by decoding all of them, unless that has happened since `stale` was the index. If `stale` is
     /// of such a decode, frames are told apart by counting from then on; if they were already, throws
@@ -93,8 +95,6 @@ private:
     void scan(bool counted);
     [[nodiscard]] bool is_without_frames() const;  // as far as is known by now
     void keep_index();
-    /// Of StreamIndex::refusal(): under other limits the stream has other frames, so no index of it is given away.
-    void expect_no_refusal() const;
 
     int num_workers_;
     bool workers_given_;

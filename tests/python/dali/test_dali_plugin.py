@@ -114,6 +114,7 @@ def library_in(cache: Path) -> Path:
     return library
 
 
+@pytest.mark.broad
 def test_plugin_is_compiled_once_for_a_package_without_one(bare_site: Path, filled_cache: Path, compiler: Path) -> None:
     library = library_in(filled_cache)
     variables = environment(bare_site, filled_cache, CXX=str(compiler))

@@ -320,6 +320,7 @@ frame.pts + 1  # Unsupported operand
 """
 
 
+@pytest.mark.broad
 def test_a_type_checker_finds_wrong_words_and_types_alone(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     program = tmp_path / "program.py"

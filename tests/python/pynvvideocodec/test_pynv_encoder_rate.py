@@ -99,6 +99,7 @@ def test_c73_vbr_stays_below_its_maximum_over_any_second(codec: str, tmp_path: P
     assert max(seconds) > 0.6 * most
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("rc", ["cbr", "vbr"])
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
 def test_the_bit_rate_is_kept_within_five_percent(codec: str, rc: str, tmp_path: Path) -> None:
@@ -174,6 +175,7 @@ def test_c69_frame_rate_and_mode_change_in_the_running_stream(
     assert sum(sizes[75:115]) / sum(sizes[15:55]) == pytest.approx(ratio, rel=0.25)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("tuning", ["high_quality", "low_latency", "ultra_low_latency"])
 @pytest.mark.parametrize("preset", ["P1", "P4", "P7"])
 def test_c72_presets_and_tunings_work_together(preset: str, tuning: str, tmp_path: Path) -> None:
