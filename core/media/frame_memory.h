@@ -19,12 +19,12 @@ namespace tricodec {
 /// shows another video. Blank pictures are cleared every time, so that they show no other picture, either.
 ///
 /// Note [Gaps]: libavcodec's HEVC decoder reports nothing where a slice ends before its last block, and leaves the rest
-/// of the picture as its memory was. VP8's does so where the data of a picture end, and MPEG-4's
-/// in some B pictures. H.264's may report a lost slice
-/// only when it returns the picture. So that memory has marks at the right end of every row of the smallest blocks,
-/// which are 16 rows high. A decoded picture has overwritten all of them. They are away from the rows that filters
-/// change when they decode the blocks below. Pictures that refer to one with a gap may be returned before it, and may
-/// copy its marks. So the first picture that is returned after a gap was decoded is reported, too.
+/// of the picture as its memory was. VP8's does so where the data of a picture end, and MPEG-4's in some B pictures.
+/// H.264's may report a lost slice only when it returns the picture. So that memory has marks at the right end of every
+/// row of the smallest blocks, which are 16 rows high. A decoded picture has overwritten all of them. They are away
+/// from the rows that filters change when they decode the blocks below. Pictures that refer to one with a gap may be
+/// returned before it, and may copy its marks. So the first picture that is returned after a gap was decoded is
+/// reported, too.
 ///
 /// Thread safety: safe, as get_buffer2 with threads needs it.
 class FrameMemory {
