@@ -2,17 +2,18 @@
 """How fast stores that Zarr wrote are read by tricodec's decoders, against Zarr's own, in turns. By CPU time of all
 threads, which other programs on the machine disturb least.
 
-python -m benchmarks.compress.zarr_stores    writes benchmarks/results/zarr.csv; needs zarr 3.1.3 or newer
+python -m benchmarks.compress.zarr_stores [--copies N]    writes benchmarks/results/zarr.csv; needs zarr 3.1.3 or newer
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,20 @@ def _read_windows(array: Any) -> int:
     return total
 
 
-def measure(folder: Path, field: Any, rounds: int) -> list[Row]:
-    """The rows of all stores, which are made in the folder."""
-    import zarr
-    from tricodec.compress.zarr import use_for_standard_codecs
+def _read_in_order(array: Any) -> int:
+    """A large store, as a program reads it that has memory for a part."""
+    return sum(int(array[step : step + _SHAPE[0]].nbytes) for step in range(0, array.shape[0], _SHAPE[0]))
+
+
+def measure(folder: Path, field: Any, rounds: int, copies: int = 0) -> list[Row]:
+    """The rows of all stores, which are made in the folder.
+
+    Args:
+        folder: an empty one.
+        field: what a store holds.
+        rounds: pairs of runs.
+        copies: of the field in the large stores; 0 measures none.
+    """
     from zarr.codecs import GzipCodec, ZstdCodec
     from zarr.codecs.numcodecs import LZ4
 
@@ -70,32 +81,54 @@ def measure(folder: Path, field: Any, rounds: int) -> list[Row]:
         "numcodecs.lz4": (LZ4(), {"chunks": _CHUNK}),
     }
     reads: dict[str, Callable[[Any], int]] = {"read all": _read_all, "read windows": _read_windows}
-    decoders = {"tricodec": use_for_standard_codecs, "zarr": contextlib.nullcontext}
     rows = []
     for name, (codec, words) in stores.items():
-        path = folder / name
-        made = zarr.create_array(path, shape=_SHAPE, dtype="<i4", compressors=codec, **words)
-        made[:] = field
-        ratio = made.nbytes / made.nbytes_stored()
-        for task, read in reads.items():
-            figures: dict[str, list[float]] = {decoder: [] for decoder in decoders}
-            for number in range(rounds + 1):
-                for decoder in list(decoders)[:: -1 if number % 2 else 1]:
-                    with decoders[decoder]():
-                        array = zarr.open_array(path, mode="r")
-                        start = time.process_time()
-                        num_bytes = read(array)
-                        seconds = time.process_time() - start
-                    if number:  # the first one fills the page cache
-                        figures[decoder].append(num_bytes / seconds / 1e6)
-            what = f"{made.nbytes >> 20} MiB of int32"
-            rows += [
-                Row(task, what, decoder, name, unit="MB/s of CPU time").with_runs(values, ratio=ratio)
-                for decoder, values in figures.items()
-            ]
-            ratios = [ours / theirs for ours, theirs in zip(figures["tricodec"], figures["zarr"], strict=True)]
-            rows.append(Row(task, what, "tricodec", name, against="zarr").with_ratios(ratios))
-            print(task, name, *(f"{row.contender} {row.value:.4g} {row.unit}" for row in rows[-3:]), flush=True)
+        rows += _compared(folder / name, name, codec, words, [field], reads, rounds)
+    for name in ("zstd", "numcodecs.lz4") if copies else ():
+        path = folder / f"{name}, large"
+        parts = (field + np.int32(copy) for copy in range(copies))
+        rows += _compared(path, name, *stores[name], parts, {"read in order": _read_in_order}, rounds, copies)
+        shutil.rmtree(path)
+    return rows
+
+
+def _compared(
+    path: Path, name: str, codec: Any, words: dict[str, Any], parts: Iterable[Any],
+    reads: Mapping[str, Callable[[Any], int]], rounds: int, num_parts: int = 1,
+) -> list[Row]:  # fmt: skip
+    """The rows of one store, made of parts of _SHAPE."""
+    import zarr
+    from tricodec.compress.zarr import use_for_standard_codecs
+
+    decoders: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
+        "tricodec": use_for_standard_codecs,
+        "zarr": contextlib.nullcontext,
+    }
+    shape = (num_parts * _SHAPE[0], *_SHAPE[1:])
+    made = zarr.create_array(path, shape=shape, dtype="<i4", compressors=codec, **words)
+    for number, part in enumerate(parts):
+        made[number * _SHAPE[0] : (number + 1) * _SHAPE[0]] = part
+    ratio = made.nbytes / made.nbytes_stored()
+    rows = []
+    for task, read in reads.items():
+        figures: dict[str, list[float]] = {decoder: [] for decoder in decoders}
+        for number in range(rounds + 1):
+            for decoder in list(decoders)[:: -1 if number % 2 else 1]:
+                with decoders[decoder]():
+                    array = zarr.open_array(path, mode="r")
+                    start = time.process_time()
+                    num_bytes = read(array)
+                    seconds = time.process_time() - start
+                if number:  # the first one fills the page cache
+                    figures[decoder].append(num_bytes / seconds / 1e6)
+        what = f"{made.nbytes >> 20} MiB of int32"
+        rows += [
+            Row(task, what, decoder, name, unit="MB/s of CPU time").with_runs(values, ratio=ratio)
+            for decoder, values in figures.items()
+        ]
+        ratios = [ours / theirs for ours, theirs in zip(figures["tricodec"], figures["zarr"], strict=True)]
+        rows.append(Row(task, what, "tricodec", name, against="zarr").with_ratios(ratios))
+        print(task, name, *(f"{row.contender} {row.value:.4g} {row.unit}" for row in rows[-3:]), flush=True)
     return rows
 
 
@@ -107,11 +140,12 @@ def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
     """The figures for a document."""
     cells = {(row.task, row.setting, row.contender, row.against): row for row in rows}
     lines = ["| task | codec | tricodec | Zarr's own decoders | ratio |", "|---|---|---|---|---|"]
+    size = next(iter(rows)).input
     for (task, setting, contender, against), row in cells.items():
         if against:
+            what = task if row.input == size else f"{task}, {row.input}"
             ours, theirs = (cells[task, setting, name, ""].value or 0 for name in (contender, against))
-            lines.append(f"| {task} | `{setting}` | {_figure(ours)} MB/s | {_figure(theirs)} MB/s | {row.value:.2f}x |")
-    size = next(iter(rows)).input
+            lines.append(f"| {what} | `{setting}` | {_figure(ours)} MB/s | {_figure(theirs)} MB/s | {row.value:.2f}x |")
     where = f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}"
     stores = f"{size} in chunks of 4 MiB, or of 256 KiB in shards"
     how = f"MB for each second of CPU time; a window has {_WINDOW}x{_WINDOW} values; medians of pairs of runs"
@@ -121,12 +155,14 @@ def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--copies", type=int, default=107, help="of 96 MiB in the large stores; 0: none; default 107")
+    parser.add_argument("--folder", type=Path, help="a folder for the stores; default a temporary one")
     parser.add_argument("--output", type=Path, default=results.FOLDER / "zarr.csv")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning, module="zarr")
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = measure(Path(folder), values(), options.rounds)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        rows = measure(Path(folder), values(), options.rounds, options.copies)
     facts = environment(time.monotonic() - start)
     results.write(options.output, {**facts, "libraries": f"{facts['libraries']}, {_versions()}"}, rows)
 

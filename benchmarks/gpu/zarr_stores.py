@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Zarr stores read into the memory of a GPU: decoded there, beside decoded on the CPU by Zarr and then copied.
 
-python -m benchmarks.gpu.zarr_stores [--rounds N] [--folder DIR] [--output FILE]
+python -m benchmarks.gpu.zarr_stores [--rounds N] [--large N] [--folder DIR] [--output FILE]
 
 Needs zarr 3.1.3 or newer and CuPy. The files are in the page cache. All frames of a store are read to one array.
 """
@@ -85,13 +85,23 @@ WAYS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 }
 
 
-def measure(folder: Path, rounds: int) -> Iterator[results.Row]:
+def measure(folder: Path, rounds: int, large: int) -> Iterator[results.Row]:
+    """The rates of all stores of COPIES of the values, and of two stores of `large` copies."""
+    yield from _compared(folder, rounds, stores(), COPIES)
+    if large:
+        yield from _compared(folder, rounds, {name: stores()[name] for name in ("zstd", "numcodecs.lz4")}, large)
+
+
+def _compared(
+    folder: Path, rounds: int, chosen: dict[str, tuple[Any, dict[str, Any]]], copies: int
+) -> Iterator[results.Row]:
     """The rates of each store and way, and the ratios of neighboring runs."""
     import zarr
 
-    field = np.concatenate([values() + copy for copy in range(COPIES)])
+    part = values()
+    field = np.concatenate([part + np.int32(copy) for copy in range(copies)])
     what = f"{field.nbytes >> 20} MiB of int32"
-    for name, (codec, words) in stores().items():
+    for name, (codec, words) in chosen.items():
         path = folder / "store"
         made = zarr.create_array(path, shape=field.shape, dtype="<i4", compressors=codec, overwrite=True, **words)
         made[:] = field
@@ -125,6 +135,7 @@ def _equal(array: Any, field: Any) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="default 3")
+    parser.add_argument("--large", type=int, default=107, help="copies of 96 MiB in the large stores; 0: none")
     parser.add_argument("--folder", type=Path, help="a folder for the stores; default a temporary one")
     parser.add_argument("--output", type=Path, default=results.FOLDER / "zarr_gpu.csv")
     options = parser.parse_args()
@@ -132,7 +143,7 @@ def main() -> int:
     started = time.monotonic()
     measured = []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        for row in measure(Path(folder), options.rounds):
+        for row in measure(Path(folder), options.rounds, options.large):
             measured.append(row)
             print(row.setting, row.against, row.value, row.unit, flush=True)
     results.write(options.output, environment(time.monotonic() - started), measured)
