@@ -12,7 +12,7 @@
 #   --quick        one round of each measurement and fewer frames of the largest, but every one of them: the whole
 #                  check then takes ten minutes
 #   --seconds N    no measurement begins later than so long after the start of this script; what is left out is named
-#   --without      of dali, triton, torch, cupy, numba, nvcomp (NVIDIA's): what need not be here; its tests are left out
+#   --without      of dali, triton, torch, cupy, numba, onnx, nvcomp (NVIDIA's): what need not be here; its tests are left out
 #   --clips DIR    more videos to compare frame by frame with the CPU's; zeroed*, flipped* and truncated* are taken for damaged
 #   --bench-clips DIR  where the clips of the measurements are, or are made; default BUILD/clips
 #   --build DIR    default build/gpu

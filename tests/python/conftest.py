@@ -54,6 +54,10 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: _has_module("onnxruntime") and _has_module("rapidocr_onnxruntime"),
         "onnxruntime and rapidocr-onnxruntime are not installed",
     ),
+    "needs_onnx_gpu": (
+        lambda: all(map(_has_module, ("onnxruntime.capi.libonnxruntime_providers_cuda", "rapidocr_onnxruntime"))),
+        "onnxruntime-gpu and rapidocr-onnxruntime are not installed",
+    ),
     "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
     "needs_vlm": (
         lambda: all(map(_has_module, ("torch", "torchvision", "transformers", "qwen_vl_utils"))),

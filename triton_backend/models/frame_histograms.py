@@ -15,11 +15,9 @@ import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.scenes import NUM_BINS, cut_scores, histograms
 from tricodec.triton_backend.runtime.guard import check_stub
-from tricodec.triton_backend.runtime.inline import answer
-from tricodec.triton_backend.runtime.rows import Table, number, options
+from tricodec.triton_backend.runtime.inline import answer, thresholds
 
 _THRESHOLD = 0.5
-_OPTIONS: Table = {"THRESHOLD": ("threshold", number)}
 
 
 class TritonPythonModel:
@@ -37,12 +35,12 @@ class TritonPythonModel:
 
 def _outputs(request: Any) -> dict[str, npt.NDArray[Any]]:
     batch = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
-    thresholds = _thresholds(pb_utils.get_input_tensor_by_name(request, "THRESHOLD"), len(batch))
+    least = thresholds(request, len(batch), _THRESHOLD)
     clips = [histograms(frames) for frames in batch]
     scores = np.stack([cut_scores(counts) for counts in clips])
     return {
         "CUT_SCORES": scores,
-        "CUTS": scores >= thresholds[:, np.newaxis],
+        "CUTS": scores >= least[:, np.newaxis],
         "EMBEDDING": np.stack([embedding(counts) for counts in clips]),
     }
 
@@ -58,19 +56,3 @@ def embedding(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
     """
     whole = counts.sum(axis=0)
     return np.sqrt(whole / max(1, int(whole.sum()))).astype(np.float32)
-
-
-def _thresholds(tensor: Any, num_clips: int) -> npt.NDArray[np.float32]:
-    """The THRESHOLD of each clip.
-
-    Raises:
-        ValueError: if one is not accepted.
-    """
-    if tensor is None:
-        return np.full(num_clips, _THRESHOLD, np.float32)
-    tensors = {"THRESHOLD": tensor.as_numpy()}
-    values = [options(_OPTIONS, tensors, index)["threshold"] for index in range(num_clips)]
-    for value in values:
-        if not 0 <= value <= 1:
-            raise ValueError(f"THRESHOLD is {value}; accepted are 0 to 1, the part of the pixels that must change")
-    return np.array(values, np.float32)

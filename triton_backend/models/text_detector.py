@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.models.text_network import IN_PACKAGE, THRESHOLD, TextNetwork, labels
+from tricodec.triton_backend.models.text_network import THRESHOLD, TextNetwork, labels
 from tricodec.triton_backend.runtime.guard import check_stub
-from tricodec.triton_backend.runtime.inline import answer
-from tricodec.triton_backend.runtime.rows import Table, number, options
-
-THRESHOLD_OPTION: Table = {"THRESHOLD": ("threshold", number)}
+from tricodec.triton_backend.runtime.inline import answer, thresholds
+from tricodec.triton_backend.runtime.settings import NETWORK_PARAMETERS, parse_settings
 
 
 class TritonPythonModel:
@@ -33,7 +31,7 @@ class TritonPythonModel:
             ValueError: a parameter is not accepted.
         """
         check_stub(pb_utils)
-        self._network = network_of(json.loads(args["model_config"]))
+        self._network = network_of(args)
         pb_utils.Logger.log_info(f"{args['model_name']}: the network is loaded")
 
     def execute(self, requests: list[Any]) -> list[Any]:
@@ -42,31 +40,19 @@ class TritonPythonModel:
 
     def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]:
         clips = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
-        threshold = pb_utils.get_input_tensor_by_name(request, "THRESHOLD")
-        tensors = {} if threshold is None else {"THRESHOLD": threshold.as_numpy()}
+        least = thresholds(request, len(clips), THRESHOLD)
         shares = np.stack([self._network.text_shares(frames) for frames in clips])
-        names = [
-            labels(row, options(THRESHOLD_OPTION, tensors, index).get("threshold", THRESHOLD))
-            for index, row in enumerate(shares)
-        ]
-        return {"TEXT_SHARES": shares, "LABELS": np.stack(names)}
+        return {"TEXT_SHARES": shares, "LABELS": labels(shares, least[:, np.newaxis])}
 
 
-def network_of(config: dict[str, Any]) -> TextNetwork:
-    """The network that a configuration names by its parameters `network`, `threads` and `batch_size`.
+def network_of(args: dict[str, str]) -> TextNetwork:
+    """The network that the configuration of an instance names, by the arguments of initialize().
 
     Raises:
         ImportError: a package is not installed.
         ValueError: a parameter is not accepted.
     """
-    values = {"network": IN_PACKAGE, "threads": "0", "batch_size": "4"}
-    for name, parameter in config.get("parameters", {}).items():
-        if name.isupper():
-            continue  # Triton's own
-        if name not in values:
-            raise ValueError(f"unknown parameter {name!r} in config.pbtxt; accepted: {', '.join(values)}")
-        values[name] = parameter["string_value"]
-    for name, least in (("threads", 0), ("batch_size", 1)):
-        if not values[name].isdigit() or int(values[name]) < least:
-            raise ValueError(f"parameter {name} is {values[name]!r}; expected a whole number of at least {least}")
-    return TextNetwork(values["network"], int(values["threads"]), int(values["batch_size"]))
+    settings = parse_settings(json.loads(args["model_config"]), NETWORK_PARAMETERS).for_instance(
+        args["model_instance_kind"], int(args["model_instance_device_id"])
+    )
+    return TextNetwork(settings)

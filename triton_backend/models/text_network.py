@@ -8,15 +8,15 @@ imported: only onnxruntime works.
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tricodec.triton_backend.runtime.settings import num_cores
+from tricodec.triton_backend.runtime.settings import Settings, num_cores
 
 LABELS = ("no text", "text")
-IN_PACKAGE = "package"
 THRESHOLD = 0.05
 """The part of a picture's pixels from which on it is one with text."""
 
@@ -26,32 +26,36 @@ _MULTIPLE = 32
 _MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 _STD = np.array([0.229, 0.224, 0.225], np.float32)
 _LEAST_PROBABILITY = 0.3
+_ON_GPU = "CUDAExecutionProvider"
 
 
 class TextNetwork:
     """The network. Thread safety: safe."""
 
-    def __init__(self, path: str = IN_PACKAGE, num_threads: int = 0, batch_size: int = 4) -> None:
-        """Loads the network.
-
-        Args:
-            path: of an ONNX file with the same input and output, or IN_PACKAGE.
-            num_threads: of onnxruntime; 0 is one a core.
-            batch_size: pictures of a run.
+    def __init__(self, settings: Settings) -> None:
+        """Loads the network that NETWORK_PARAMETERS of a model name.
 
         Raises:
             ImportError: a package is not installed.
+            ValueError: the network does not run on the device.
         """
         try:
             import onnxruntime
         except ImportError as error:
             raise ImportError(f"this model runs a network by onnxruntime ({error}); {_INSTALL}") from error
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = num_threads or num_cores()
-        self._batch_size = batch_size
-        self._session: Any = onnxruntime.InferenceSession(
-            _packaged() if path == IN_PACKAGE else path, options, ["CPUExecutionProvider"]
-        )
+        options.intra_op_num_threads = settings.threads or num_cores()
+        self._batch_size = settings.batch_size
+        path = _packaged() if settings.network == "package" else settings.network
+        providers = _providers(onnxruntime, settings.device)
+        self._session: Any = onnxruntime.InferenceSession(path, options, providers)
+        if settings.device != "cpu" and _ON_GPU not in self._session.get_providers():
+            raise ValueError(
+                f"parameter device is {settings.device!r}, but onnxruntime {onnxruntime.__version__} finds no such GPU "
+                "and runs the network on the CPU; accepted are cpu, and GPUs of this machine (cuda, cuda:N) after "
+                "pip install onnxruntime-gpu in place of onnxruntime"
+            )
+        self._session.disable_fallback()
         self._input = self._session.get_inputs()[0].name
 
     def text_shares(self, frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
@@ -76,16 +80,10 @@ class TextNetwork:
 _INSTALL = "pip install 'tricodec[onnx]' into the environment of Triton's Python models"
 
 
-def labels(shares: npt.NDArray[np.float32], threshold: float) -> npt.NDArray[Any]:
-    """The label of each picture, bytes.
-
-    Raises:
-        ValueError: the threshold is not accepted.
-    """
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"THRESHOLD is {threshold}; accepted are 0 to 1, the part of the pixels that are text")
+def labels(shares: npt.NDArray[np.float32], least: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+    """The label of each picture, bytes."""
     names = np.array([label.encode() for label in LABELS], np.object_)
-    return names[(shares >= np.float32(threshold)).astype(np.intp)]
+    return names[(shares >= least).astype(np.intp)]
 
 
 def segments(pts: npt.NDArray[np.float64], names: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
@@ -112,6 +110,19 @@ def _prepared(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     np.multiply(frames, 1 / (255 * _STD), out=inside)
     inside -= _MEAN / _STD
     return prepared
+
+
+def _providers(onnxruntime: Any, device: str) -> list[Any]:
+    """What onnxruntime runs a network by; for a GPU it finds the libraries of NVIDIA's packages first."""
+    if device == "cpu":
+        return ["CPUExecutionProvider"]
+    gpu = re.fullmatch(r"cuda(?::(\d+))?", device)
+    if gpu is None:
+        raise ValueError(f"parameter device is {device!r}; accepted: cpu, cuda, cuda:N")
+    if hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()
+    # Each size of pictures would have its own long search for the fastest algorithm; TF32 has a mantissa of 10 bits.
+    return [(_ON_GPU, {"device_id": gpu[1] or "0", "cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"})]
 
 
 def _packaged() -> str:

@@ -8,7 +8,6 @@ one chunk, so a video may be as long as it likes.
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 from collections.abc import Iterator
 from typing import Any
@@ -16,13 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.models.text_detector import THRESHOLD_OPTION, network_of
+from tricodec.triton_backend.models.text_detector import network_of
 from tricodec.triton_backend.models.text_network import THRESHOLD, labels, segments
 from tricodec.triton_backend.runtime.errors import cancelled
 from tricodec.triton_backend.runtime.guard import check_stub
-from tricodec.triton_backend.runtime.inline import CallError, answer
+from tricodec.triton_backend.runtime.inline import CallError, answer, thresholds
 from tricodec.triton_backend.runtime.room import names_memory, no_room
-from tricodec.triton_backend.runtime.rows import options
 
 _SESSION = "video_session"
 _PASSED_ON = ("VIDEO", "START", "STRIDE", "COUNT", "STREAM", "CROP", "SIZE")
@@ -42,16 +40,14 @@ class TritonPythonModel:
             ValueError: a parameter is not accepted.
         """
         check_stub(pb_utils)
-        self._network = network_of(json.loads(args["model_config"]))
+        self._network = network_of(args)
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answers each request with its outputs or an error."""
         return [answer(request, self._outputs) for request in requests]
 
     def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]:
-        threshold = pb_utils.get_input_tensor_by_name(request, "THRESHOLD")
-        tensors = {} if threshold is None else {"THRESHOLD": threshold.as_numpy()[np.newaxis]}
-        least = options(THRESHOLD_OPTION, tensors, 0).get("threshold", THRESHOLD)
+        least = thresholds(request, 1, THRESHOLD)
         shares, pts, num_damaged = [], [], np.zeros(1, np.int64)
         for chunk in _chunks(request):
             shares.append(self._network.text_shares(chunk["FRAMES"]))

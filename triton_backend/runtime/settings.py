@@ -34,6 +34,8 @@ class Settings:
     max_sessions: int = 64
     max_sessions_bytes: int = 1_073_741_824
     max_idle_ms: int = 60_000
+    network: str = "package"
+    batch_size: int = 4
 
     @property
     def on_gpu(self) -> bool:
@@ -104,6 +106,8 @@ SOURCE_PARAMETERS = (*VIDEO_PARAMETERS, "allow_remote")
 """What models of encoded videos take."""
 CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 """What `compress` and `decompress` take."""
+NETWORK_PARAMETERS = ("network", "threads", "batch_size", "device")
+"""What models that run a network in the stub itself take."""
 
 _CPU_WORKER_BYTES = 8 << 30
 """Enough for 16 references of 8192x8192 pixels in 10 bits, and as many threads."""

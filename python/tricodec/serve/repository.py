@@ -111,7 +111,7 @@ def lay_out_models(
         parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
         left_out: models that are not part of "all".
         link: link to files that no server writes beside, such as weights; False copies them.
-        gpus: numbers of GPUs: models of tricodec with the parameter `device` get an instance on each, not on the CPU.
+        gpus: numbers of GPUs: models with a `device` other than "cpu" get an instance on each, not on the CPU.
 
     Returns:
         The names of the models.
@@ -264,7 +264,7 @@ def _copy_model(source: Path, target: Path, config: str, *, link: bool) -> None:
 def _served_config(source: Path, environment: Path | None, parameters: Mapping[str, str], gpus: Sequence[int]) -> str:
     """The configuration of a model with `parameters`, and with the environment if the model is a Python one."""
     config = read_config(source)
-    if gpus and "device" in dict(_PARAMETER.findall(config)):
+    if gpus and dict(_PARAMETER.findall(config)).get("device", "cpu") != "cpu":
         config = config.replace(_ON_CPU, f"{{ kind: KIND_GPU count: 1 gpus: [ {', '.join(map(str, gpus))} ] }}")
     if environment is not None and _is_python(config, source) and "EXECUTION_ENV_PATH" not in config:
         parameters = {"EXECUTION_ENV_PATH": str(environment), **parameters}

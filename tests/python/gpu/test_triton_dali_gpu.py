@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import media
@@ -17,14 +16,8 @@ from triton_testing import infer, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
 
-INPUT: dict[str, Any] = {
-    "stride": 2,
-    "count": 16,
-    "size": (128, 171),
-    "layout": "CHW",
-    "mean": [109.0, 101.0, 96.0],
-    "std": [58.0, 56.0, 55.0],
-}
+INPUT: dict[str, Any] = {"stride": 2, "count": 16, "size": (128, 171), "layout": "CHW"}
+INPUT |= {"mean": [109.0, 101.0, 96.0], "std": [58.0, 56.0, 55.0]}
 ON_THE_GPU = f"""
 import tricodec.dali
 from nvidia.dali import fn, pipeline_def, types
@@ -44,18 +37,10 @@ input [ { name: "VIDEO" data_type: TYPE_UINT8 dims: [ -1 ] allow_ragged_batch: t
         { name: "START" data_type: TYPE_INT64 dims: [ 1 ] } ]
 output [ { name: "CLIP" data_type: TYPE_FP32 dims: [ 16, 3, 128, 171 ] },
          { name: "PTS" data_type: TYPE_FP64 dims: [ 16 ] } ]
-instance_group [ { kind: KIND_CPU count: 1 } ]
+instance_group [ { kind: KIND_GPU count: 1 gpus: [ 0 ] } ]
 parameters { key: "workers" value { string_value: "2" } }
 """
 CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "h264_rot90.mp4"]
-
-
-def put_on_gpu(folder: Path) -> None:
-    """Gives all models of a repository instances of the first GPU, also those without the parameter `device`."""
-    for config in folder.glob("*/config.pbtxt"):
-        text = config.read_text()
-        assert "{ kind: KIND_CPU count: 1 }" in text
-        config.write_text(text.replace("{ kind: KIND_CPU count: 1 }", "{ kind: KIND_GPU count: 1 gpus: [ 0 ] }"))
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = variants(tmp_path_factory.mktemp("models"), "dali_clip", shipped={"workers": "1"})
     own_model(folder, "mixed", ON_THE_GPU, CONFIG)
     own_model(folder, "inline", ON_THE_GPU, CONFIG, isolation="none")
-    put_on_gpu(folder)
-    with Server(folder, models=None, ready_timeout_seconds=180, stop_timeout_seconds=5) as started:
+    with Server(folder, models=None, gpus=[0], ready_timeout_seconds=180, stop_timeout_seconds=5) as started:
         yield started
 
 

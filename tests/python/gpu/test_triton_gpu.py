@@ -11,7 +11,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import ensemble_that_says_where, infer, variants, videos
+from triton_testing import ensemble_that_says_where, infer, shares_in_python, text_clip, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -118,3 +118,24 @@ def test_a_gpu_decodes_for_a_transcode(server: Any) -> None:
         media.generated("h264_bframes.mp4"), None, format="mp4", size=(64, 96), num_threads=1, device="auto"
     )
     assert result == wanted
+
+
+@pytest.mark.needs_onnx_gpu
+def test_a_network_on_the_gpu_labels_the_frames_of_its_decoder_as_it_does_in_python_on_the_cpu() -> None:
+    """A GPU adds in another order, which moves some pixels of 57,600 over the network's threshold."""
+    from tricodec.serve import Server
+
+    clip, on_gpu = text_clip(), {"device": "cuda:0"}
+    parameters = {"video_text": {}, "text_detector": on_gpu, "video_text_bls": on_gpu}
+    with Server(None, list(parameters), parameters=parameters, gpus=[0], ready_timeout_seconds=120) as started:
+        answers = [
+            infer(started.grpc_url, {"VIDEO": tensor}, ["LABELS", "TEXT_SHARES"], model=model)
+            for model, tensor in (("video_text", videos(clip)), ("video_text_bls", videos(clip)[0]))
+        ]
+
+    shares = shares_in_python(tricodec.decode_video(clip, device="cpu").frames)
+    labels = [b"text" if share >= 0.05 else b"no text" for share in shares]
+    assert len(set(labels)) == 2
+    for answer in answers:
+        assert answer["LABELS"].reshape(-1).tolist() == labels
+        np.testing.assert_allclose(answer["TEXT_SHARES"].reshape(-1), shares, atol=2e-3)

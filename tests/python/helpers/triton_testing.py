@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import ipaddress
 import os
 import shutil
@@ -279,3 +280,45 @@ def settled(read: Callable[[], list[float]], than: list[float] | None = None) ->
         if (moved and now == last) or time.monotonic() > deadline:
             return now
         last = now
+
+
+TEXT_CLIP = 30, 8, 19
+"""Frames of text_clip(), and of them the first and the last one with text."""
+
+
+def _picture(number: int) -> Any:
+    """A moving gradient, for a while with four lines of text."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    rows, columns = np.mgrid[0:180, 0:320]
+    gradient = np.stack([columns // 2 + 2 * number, rows + number, (rows + columns) // 3], axis=-1)
+    image = Image.fromarray(gradient.astype(np.uint8))
+    if TEXT_CLIP[1] <= number <= TEXT_CLIP[2]:
+        for line in range(4):
+            text = f"Line {line} of frame {number}"
+            ImageDraw.Draw(image).text((12, 14 + 38 * line), text, "white", ImageFont.load_default(24))
+    return np.asarray(image)
+
+
+def text_clip() -> bytes:
+    """A video that shows text for a part of its time."""
+    frames = np.stack([_picture(number) for number in range(TEXT_CLIP[0])])
+    return tricodec.encode_video(frames, codec="h264", frame_rate=10, crf=18, preset="veryfast")
+
+
+def shares_in_python(frames: Any) -> Any:
+    """The part of each frame's pixels that the network calls text, by onnxruntime and numpy in float64."""
+    import onnxruntime
+
+    (package,) = importlib.util.find_spec("rapidocr_onnxruntime").submodule_search_locations  # type: ignore[union-attr,misc]
+    network = f"{package}/models/ch_PP-OCRv4_det_infer.onnx"
+    session = onnxruntime.InferenceSession(network, providers=["CPUExecutionProvider"])
+    height, width = frames.shape[1:3]
+    shares = []
+    for frame in frames:
+        normalized = (frame / 255.0 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+        padded = np.pad(normalized, ((0, -height % 32), (0, -width % 32), (0, 0)))
+        tensor = padded.transpose(2, 0, 1)[np.newaxis].astype(np.float32)
+        (probabilities,) = session.run(None, {session.get_inputs()[0].name: tensor})
+        shares.append((probabilities[0, 0, :height, :width] >= 0.3).mean())
+    return np.array(shares)

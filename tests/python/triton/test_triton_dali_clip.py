@@ -38,14 +38,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     own_model(repository, "inline", isolation="none")
     whole_frames = OWN.replace("fn.reductions.max(frames, axes=[1, 2, 3])", "frames")
     own_model(repository, "strict", whole_frames, max_output_bytes="3000000", max_input_bytes="400000", workers="1")
-    own_model(
-        repository,
-        "mistyped",
-        OWN.replace("* factor, pts", "* fn.cast(factor, dtype=types.INT32), pts").replace(
-            "dtype=types.FLOAT) *", "dtype=types.INT32) *"
-        ),
-        workers="1",
-    )
+    mistyped = OWN.replace("* factor, pts", "* fn.cast(factor, dtype=types.INT32), pts")
+    own_model(repository, "mistyped", mistyped.replace("types.FLOAT) *", "types.INT32) *"), workers="1")
     with Server(repository, None) as started:
         yield started
 
@@ -167,11 +161,7 @@ def test_only_requested_outputs_are_sent(server: Any) -> None:
 @pytest.mark.parametrize(
     ("model", "names", "text"),
     [
-        (
-            "own",
-            ["h264_bframes.mp4", "h264_intra_only.mp4"],
-            r"BRIGHTEST came out in different shapes, \(25,\), \(50,\)",
-        ),
+        ("own", ["h264_bframes.mp4", "h264_intra_only.mp4"], r"BRIGHTEST came out in different shapes, \(25,\), \(50,"),
         (
             "strict",
             ["h264_bframes.mp4"],

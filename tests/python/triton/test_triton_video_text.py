@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -12,36 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import tricodec
 from media import generated
-from PIL import Image, ImageDraw, ImageFont
-from triton_testing import infer, metric, settled, videos, wait_until
+from triton_testing import TEXT_CLIP, infer, metric, settled, shares_in_python, text_clip, variants, videos, wait_until
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_onnx]
 
-NUM_FRAMES, FIRST, LAST = 30, 8, 19
-"""Frames of the clip, and of them the first and the last one with text."""
+NUM_FRAMES, FIRST, LAST = TEXT_CLIP
 NAMES = {True: b"text", False: b"no text"}
-
-
-def picture(number: int) -> npt.NDArray[np.uint8]:
-    """A frame of the clip: a moving gradient, for a while with four lines of text."""
-    rows, columns = np.mgrid[0:180, 0:320]
-    gradient = np.stack([columns // 2 + 2 * number, rows + number, (rows + columns) // 3], axis=-1)
-    image = Image.fromarray(gradient.astype(np.uint8))
-    if FIRST <= number <= LAST:
-        for line in range(4):
-            text = f"Line {line} of frame {number}"
-            ImageDraw.Draw(image).text((12, 14 + 38 * line), text, "white", ImageFont.load_default(24))
-    return np.asarray(image)
 
 
 @pytest.fixture(scope="module")
 def clip() -> bytes:
-    frames = np.stack([picture(number) for number in range(NUM_FRAMES)])
-    return tricodec.encode_video(frames, codec="h264", frame_rate=10, crf=18, preset="veryfast")
+    return text_clip()
 
 
 @pytest.fixture(scope="module")
@@ -66,28 +50,8 @@ def server(log: Path) -> Iterator[Any]:
         yield started
 
 
-def shares_in_python(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """The part of each frame's pixels that the network calls text, by onnxruntime and numpy in float64."""
-    import onnxruntime
-
-    found = importlib.util.find_spec("rapidocr_onnxruntime")
-    assert found is not None
-    assert found.origin is not None
-    session = onnxruntime.InferenceSession(Path(found.origin).parent / "models" / "ch_PP-OCRv4_det_infer.onnx")
-    height, width = frames.shape[1:3]
-    shares = []
-    for frame in frames:
-        normalized = (frame / 255.0 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
-        padded = np.pad(normalized, ((0, -height % 32), (0, -width % 32), (0, 0)))
-        tensor = padded.transpose(2, 0, 1)[np.newaxis].astype(np.float32)
-        (probabilities,) = session.run(None, {session.get_inputs()[0].name: tensor})
-        shares.append((probabilities[0, 0, :height, :width] >= 0.3).mean())
-    return np.array(shares)
-
-
-def single(*files: bytes) -> Any:
-    """The tensor VIDEO of a model without a batch dimension."""
-    return np.array(files, np.object_)
+def single(file: bytes) -> Any:
+    return videos(file)[0]
 
 
 def test_an_ensemble_labels_the_frames_of_a_video_as_the_network_does_in_python(server: Any, clip: bytes) -> None:
@@ -188,7 +152,27 @@ def test_without_its_packages_the_models_are_left_out_with_the_remedy(monkeypatc
     monkeypatch.setattr(repository.importlib.util, "find_spec", lambda name: None)
 
     lacking = repository.lacking_models(repository.installed_repository())
-
     assert {"text_detector", "video_text", "video_text_bls"} <= set(lacking)
     assert "video_session" not in lacking
     assert "pip install 'tricodec[onnx]'" in lacking["video_text"]
+
+
+def test_a_device_that_does_not_run_the_network_keeps_the_model_from_loading(tmp_path: Path) -> None:
+    from tricodec.serve import Server
+
+    variants(tmp_path, "text_detector", wrong_a={"device": "gpu"}, wrong_b={"device": "cuda:77"})
+    with pytest.raises(
+        RuntimeError, match=r"wrong_a did not load: parameter device is 'gpu'; accepted: cpu, "
+    ) as raised:
+        Server(variants(tmp_path, "video_text_bls", wrong_c={"device": "cuda:77"}), None).start()
+    remedies = (
+        r"(wrong_.) did not load: parameter device is 'cuda:77'.*?accepted are cpu, .*?pip install onnxruntime-gpu"
+    )
+    assert sorted(re.findall(remedies, str(raised.value))) == ["wrong_b", "wrong_c"]
+
+
+def test_gpus_of_a_server_decode_and_the_network_stays_where_its_parameter_says() -> None:
+    from tricodec.serve import repository
+
+    configs = repository.describe_models(repository.installed_repository(), ["video_text"], None, {}, [0])
+    assert ["KIND_GPU" in configs[name] for name in ("video_decode", "text_detector")] == [True, False]
