@@ -28,10 +28,15 @@ def permissions_of(source: str | Path | None) -> Iterator[None]:
         os.umask(before)
 
 
+def is_there(path: str | Path) -> bool:
+    """Whether a command would replace a file."""
+    is_device = Path(path).parent in (Path("/dev"), Path("/dev/fd"))  # /dev/stdout may be a file
+    return not is_device and Path(path).is_file()
+
+
 def refuse_existing(path: str | Path, force: bool) -> None:
     """Raises FileExistsError for a file that is there, unless `force` says that a command may replace it."""
-    is_device = Path(path).parent in (Path("/dev"), Path("/dev/fd"))  # /dev/stdout may be a file
-    if not force and not is_device and Path(path).is_file():
+    if not force and is_there(path):
         raise FileExistsError(f"'{path}' exists; replace it with --force, or name another output")
 
 

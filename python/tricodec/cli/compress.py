@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tricodec._display.progress import Progress
-from tricodec._output_files import refuse_existing
-from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
+from tricodec.cli.inputs import Input, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import STDIO, add_force, say, shown_target, to_source
 from tricodec.compress import FILE_SUFFIX, compress_file, compression_algorithms, decompress_file
 
@@ -40,7 +39,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     pack.add_argument("--level", type=int, help="level of LZ4 (3 to 12) and Zstd (-7 to 22)")
     pack.add_argument("--strength", type=int, help="algorithm_type of Deflate, Gzip, GDeflate: 0 fastest, 5 smallest")
     pack.add_argument("--chunk-size", type=int, default=65536, metavar="BYTES", help="bytes of a chunk (default 65536)")
-    add_force(pack)
+    add_force(pack, can_resume=True)
     pack.set_defaults(run=run_compress)
 
     unpack = commands.add_parser(
@@ -55,7 +54,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help=f"the decompressed file (default: FILE without {FILE_SUFFIX}), a folder for several, or - for standard "
         "output",
     )  # fmt: skip
-    add_force(unpack)
+    add_force(unpack, can_resume=True)
     unpack.set_defaults(run=run_decompress)
 
 
@@ -73,7 +72,7 @@ def _compress(each: Input, inputs: list[Input], options: argparse.Namespace) -> 
         options.output = STDIO
     with _source(each) as source, _bytes_bar(f"{each.label}: MiB") as show:
         done = compress_file(
-            source, _target(target, options.force), algorithm=options.algorithm, level=options.level,
+            source, _target(target, options), algorithm=options.algorithm, level=options.level,
             strength=options.strength, chunk_bytes=options.chunk_size,
             on_choice=lambda text: say(options, f"chose {text}"), on_progress=show,
         )  # fmt: skip
@@ -100,7 +99,7 @@ def _decompress(each: Input, inputs: list[Input], options: argparse.Namespace) -
         raise ValueError(f"{each.name} does not end in {FILE_SUFFIX}; name the output with --output")
     target = target or each.name.removesuffix(FILE_SUFFIX)
     with _source(each) as source, _bytes_bar(f"{each.label}: MiB") as show:
-        done = decompress_file(source, _target(target, options.force), on_progress=show)
+        done = decompress_file(source, _target(target, options), on_progress=show)
     say(options, f"{shown_target(target)}: {done.bytes_written} bytes")
     return {"file": each.name, "output": target, "bytes": done.bytes_written}
 
@@ -126,8 +125,8 @@ def _source(each: Input) -> Iterator[Any]:
         yield os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
 
 
-def _target(name: str, force: bool) -> Any:
+def _target(name: str, options: argparse.Namespace) -> Any:
     if name == STDIO:
         return sys.stdout.buffer
-    refuse_existing(name, force)
+    check_target(name, options)
     return name

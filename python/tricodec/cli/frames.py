@@ -15,9 +15,9 @@ from typing import Any
 import tricodec
 from tricodec._display.pictures import compose, encode_png, evenly_spaced, thumbnail_size, write_png
 from tricodec._display.progress import Progress
-from tricodec._output_files import refuse_existing
+from tricodec._output_files import is_there, refuse_existing
 from tricodec._tricodec import OutputFile
-from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
+from tricodec.cli.inputs import Input, Kept, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
     STDIO,
     add_force,
@@ -78,7 +78,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
     parser.add_argument("-o", "--output", metavar="PATH", help="where the result goes; - is standard output")
-    add_force(parser)
+    add_force(parser, can_resume=True)
     output = parser.add_mutually_exclusive_group()
     output.add_argument(
         "--raw", nargs="?", const="", metavar="PATH",
@@ -137,7 +137,7 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
     if output is not None and STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
     if output is not None and output != STDIO:
-        refuse_existing(output, options.force)
+        check_target(output, options)
     # The sums are over the stream's own pixel format, which frames of the CPU have.
     with tricodec.FrameReader(
         to_source(each.name), device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
@@ -159,29 +159,17 @@ def _list_of(kind: type[Any]) -> Any:
     return convert
 
 
+_WORDS = ("start", "stride", "indices", "times", "policy", "fps", "num_frames", "start_s", "end_s", "sampling")
+
+
 def _words(options: argparse.Namespace) -> dict[str, Any]:
     """The words of decode_video that the options mean."""
-    return {
-        "start": options.start,
-        "stride": options.stride,
-        "count": -1 if options.count is None else options.count,
-        "indices": options.indices,
-        "times": options.times,
-        "tolerance_s": options.tolerance,
-        "policy": options.policy,
-        "fps": options.fps,
-        "num_frames": options.num_frames,
-        "start_s": options.start_s,
-        "end_s": options.end_s,
-        "sampling": options.sampling,
-    }
+    count = -1 if options.count is None else options.count
+    return {"count": count, "tolerance_s": options.tolerance, **{word: getattr(options, word) for word in _WORDS}}
 
 
-def _chosen(
-    reader: tricodec.FrameReader, each: Input, options: argparse.Namespace, label: str
-) -> Iterator[tricodec.Frame]:
+def _chosen(reader: tricodec.FrameReader, each: Input, words: dict[str, Any], label: str) -> Iterator[tricodec.Frame]:
     """The requested frames, counted on a progress bar."""
-    words = _words(options)
     indices = reader.select(**words)
     if len(indices) == 0:
         message = f"'{each.shown}' has no frame to extract; `tricodec probe` lists its streams"
@@ -207,7 +195,7 @@ def _is_alone(options: argparse.Namespace) -> bool:
 def _md5(reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace) -> dict[str, Any]:
     total = hashlib.md5(usedforsecurity=False)
     count = 0
-    for frame in _chosen(reader, each, options, "MD5"):
+    for frame in _chosen(reader, each, _words(options), "MD5"):
         total.update(frame.pack())
         count += 1
     _write_lines([total.hexdigest() + ("" if _is_alone(options) else f"  {each.name}")], output, options)
@@ -222,7 +210,7 @@ def _framemd5(
 ) -> dict[str, Any]:
     rows = [
         (frame.index, frame.pts, frame.width, frame.height, frame.format, frame.size_bytes, frame.md5())
-        for frame in _chosen(reader, each, options, "MD5")
+        for frame in _chosen(reader, each, _words(options), "MD5")
     ]
     lines = ["\t".join("" if value is None else str(value) for value in row) for row in rows]
     name = [] if _is_alone(options) or output is not None else [f"# {each.name}"]
@@ -235,7 +223,7 @@ def _raw(reader: tricodec.FrameReader, each: Input, output: str | None, options:
     count = 0
     assert output is not None
     with nullcontext(sys.stdout.buffer) if output == STDIO else OutputFile(output) as file:
-        for frame in _chosen(reader, each, options, "frames"):
+        for frame in _chosen(reader, each, _words(options), "frames"):
             file.write(transform(frame).data if transform else frame.pack())
             count += 1
     return {"output": output, "num_frames": count}
@@ -251,12 +239,18 @@ def _pictures(
     if output == STDIO:
         raise ValueError("pictures go to a folder; standard output takes those of --raw and --contact-sheet")
     folder = Path(str(output))
-    for index in reader.select(**_words(options)):
-        refuse_existing(_picture(folder, index), options.force)
+    words = _words(options)
+    there = [index for index in reader.select(**words) if is_there(_picture(folder, index))]
+    if there and options.resume:
+        words = {"indices": sorted(set(reader.select(**words)) - set(there))}
+        if not words["indices"]:
+            raise Kept(folder)
+    elif there:
+        refuse_existing(_picture(folder, there[0]), options.force)
     folder.mkdir(parents=True, exist_ok=True)
     transform = tricodec.Transform(size=options.size)
     count = 0
-    for frame in _chosen(reader, each, options, "PNG files"):
+    for frame in _chosen(reader, each, words, "PNG files"):
         write_png(_picture(folder, frame.index), transform(frame))
         count += 1
     say(options, f"wrote {counted(count, 'PNG file')} to {folder}")

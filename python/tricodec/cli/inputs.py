@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
-from tricodec._output_files import permissions_of
+from tricodec._output_files import is_there, permissions_of, refuse_existing
 from tricodec.cli.shared import STDIO, print_facts, say, shown_name
 
 
@@ -105,6 +105,9 @@ def run_each(
         try:
             with permissions_of(None if each.name == STDIO else each.name):
                 results.append(work(each))
+        except Kept as kept:
+            results.append({"file": each.name, "output": str(kept), "kept": True})
+            say(options, f"kept {kept}")
         except KeyboardInterrupt:
             if not is_alone:
                 print(f"tricodec: {number} of {len(inputs)} files are done", file=sys.stderr)
@@ -131,6 +134,17 @@ def run_each(
         else:
             say(options, total)
     return 1 if num_failed else 0
+
+
+def check_target(path: str, options: argparse.Namespace) -> None:
+    """Ends the work of an input that has its result: a command that resumes keeps it, others refuse without --force."""
+    if options.resume and is_there(path):
+        raise Kept(path)
+    refuse_existing(path, options.force)
+
+
+class Kept(Exception):
+    """The result, which is there."""
 
 
 def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath | None = None) -> str | None:

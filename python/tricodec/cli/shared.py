@@ -149,6 +149,9 @@ def refuse_own_source(source: str, target: str) -> None:
             raise ValueError(f"{target} is the input itself, which would be lost; name another output")
 
 
-def add_force(parser: Any) -> None:
-    """Adds the option without which no command replaces a file."""
-    parser.add_argument("-f", "--force", action="store_true", help="replace files that are there")
+def add_force(parser: Any, *, can_resume: bool = False) -> None:
+    """Adds the option without which no command replaces a file, and that of commands that can continue."""
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("-f", "--force", action="store_true", help="replace files that are there")
+    if can_resume:
+        choice.add_argument("--resume", action="store_true", help="keep results that are there, and make the others")

@@ -11,8 +11,7 @@ from typing import Any
 
 import tricodec
 from tricodec._display.progress import Progress
-from tricodec._output_files import refuse_existing
-from tricodec.cli.inputs import Input, inputs_of, output_of, run_each
+from tricodec.cli.inputs import Input, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
     STDIO,
     add_force,
@@ -89,7 +88,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fast-start", action="store_true", help="write the index of an mp4 before its samples")
     parser.add_argument("--fragmented", action="store_true", help="write an mp4 in fragments")
-    add_force(parser)
+    add_force(parser, can_resume=True)
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -112,7 +111,7 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
     if STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
     if output != STDIO:
-        refuse_existing(output, options.force)
+        check_target(output, options)
     with Progress(f"{each.label}: ms of video") as bar:
 
         def progress(_frames: int, seconds: float, total: float) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -83,6 +84,41 @@ def test_a_file_that_is_there_is_replaced_with_force_alone(
     if not command.startswith("bench"):  # which measures for seconds
         assert main([*command.split(), "--force"]) == 0
         assert path.read_bytes() != b"old"
+
+
+@pytest.mark.parametrize(
+    ("command", "kept", "lost"),
+    [
+        ("transcode a.mp4 b.mp4 -o out --preset ultrafast", "out/a.mp4", "out/b.mp4"),
+        ("frames a.mp4 b.mp4 -o out --raw", "out/a.raw", "out/b.raw"),
+        ("frames a.mp4 b.mp4 -o out", "out/a/000003.png", "out/b/000024.png"),
+        ("frames a.mp4 -o out --times 0.2,0.6", "out/000005.png", "out/000015.png"),
+        ("compress a.mp4 b.mp4 --algorithm lz4", "a.mp4.tcz", "b.mp4.tcz"),
+        ("decompress a.mp4.tcz b.mp4.tcz -o out", "out/a.mp4", "out/b.mp4"),
+    ],
+)
+def test_resume_keeps_the_results_that_are_there_and_makes_the_others(
+    command: str, kept: str, lost: str, clip: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(clip.parent)
+    shutil.copy(clip, "b.mp4")
+    if command.startswith("decompress"):
+        assert main(["compress", "a.mp4", "b.mp4", "--algorithm", "lz4"]) == 0
+    assert main(command.split()) == 0
+    made = {path: path.read_bytes() for path in clip.parent.rglob("*") if path.is_file()}
+    Path(kept).write_bytes(b"kept")
+    Path(lost).unlink()
+
+    assert main([*command.split(), "--resume"]) == 0
+
+    made[clip.parent / kept] = b"kept"
+    assert {path: path.read_bytes() for path in clip.parent.rglob("*") if path.is_file()} == made
+    capsys.readouterr()
+    assert main([*command.split(), "--resume", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert all(each["kept"] for each in (facts if isinstance(facts, list) else [facts]))
+    with pytest.raises(SystemExit, match="2"):
+        main([*command.split(), "--resume", "--force"])
 
 
 def test_of_several_files_those_that_are_there_stay(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
