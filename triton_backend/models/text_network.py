@@ -106,9 +106,10 @@ def _prepared(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     number, height, width, _ = frames.shape
     padded = (number, 3, -(-height // _MULTIPLE) * _MULTIPLE, -(-width // _MULTIPLE) * _MULTIPLE)
     prepared = np.zeros(padded, np.float32)
-    inside = prepared[:, :, :height, :width].transpose(0, 2, 3, 1)
-    np.multiply(frames, 1 / (255 * _STD), out=inside)
-    inside -= _MEAN / _STD
+    for channel in range(3):  # all channels in one call take three times as long
+        inside = prepared[:, channel, :height, :width]
+        np.multiply(frames[..., channel], 1 / (255 * _STD[channel]), out=inside, dtype=np.float32)
+        inside -= _MEAN[channel] / _STD[channel]
     return prepared
 
 
