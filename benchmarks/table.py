@@ -20,6 +20,7 @@ from benchmarks.decode import dataset_clips, plot, remote
 from benchmarks.decode import table as decode_table
 from benchmarks.encode import table as encode_table
 from benchmarks.environment import ROOT
+from benchmarks.gpu import dataset as gpu_dataset
 from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
 from benchmarks.jobs import cost as jobs_cost
@@ -67,6 +68,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/reference/compress.md", "zarr", zarr_stores.table, "zarr.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on a GPU", _compression, "compress_gpu.csv"),
+    ("docs/howto/datasets.md", "data sets on a GPU", gpu_dataset.table, "gpu_dataset.csv"),
     ("docs/howto/check_gpu.md", "speeds", gpu_table.speeds, "gpu.csv"),
     ("docs/howto/check_gpu.md", "peers", gpu_table.peers, "gpu.csv"),
     ("docs/howto/check_gpu.md", "goals", gpu_table.goals, "gpu.csv"),

@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,21 @@ def measure(folder: Path, build: Path | None, rounds: int) -> Iterator[results.R
         for other, values in others.items():
             row = results.Row(task, INPUT, "tricodec", "loader", against=other)
             yield row.with_ratios([mine / its for mine, its in zip(rates["loader"], values, strict=True)])
+
+
+def table(facts: Mapping[str, str], rows: Sequence[results.Row]) -> str:
+    """The figures for a document."""
+    ratios = {(row.task, row.setting, row.against): f"{row.value:.2f}x" for row in rows if row.against}
+    lines = ["| read | by | frames/s | of the engines | of one reader after another |", "|---|---|---|---|---|"]
+    for row in rows:
+        if not row.against:
+            of = [
+                ratios.get((row.task, row.setting, other), "")
+                for other in ("engines alone", "one reader after another")
+            ]
+            lines.append(f"| {row.task} | {row.setting} | {row.value:,.0f} | {' | '.join(of)} |")
+    where = f"{facts['gpu']} with {facts['cores']} cores, {facts['date'][:10]}"
+    return f"{where}: {INPUT}, to {SIDE}x{SIDE}; medians of {rows[-1].runs} rounds.\n\n" + "\n".join(lines) + "\n"
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +130,20 @@ def _equal(array: Any, field: Any) -> bool:
     import cupy
 
     return bool((cupy.asnumpy(array) == field).all())
+
+
+def table(facts: Mapping[str, str], rows: Sequence[results.Row]) -> str:
+    """The figures for a document."""
+    cells = {(row.input, row.setting): row for row in rows if not row.against}
+    lines = ["| store | MiB | decoded on the GPU | by zarr on the CPU, copied | ratio |", "|---|---|---|---|---|"]
+    ways = [f": {way}" for way in WAYS]
+    for row in rows:
+        if row.against == "decoded on the CPU, copied":
+            name, mib = row.setting.removesuffix(ways[0]), row.input.split()[0]
+            ours, theirs = (cells[row.input, name + way].value or 0 for way in ways[:2])
+            lines.append(f"| `{name}` | {int(mib):,} | {ours:,.0f} MB/s | {theirs:,.0f} MB/s | {row.value:.2f}x |")
+    chunks = "int32 in chunks of 4 MiB, or of 256 KiB in shards, read to one array; medians of pairs of runs"
+    return f"{facts['gpu']} with {facts['cores']} cores, {facts['date'][:10]}: {chunks}.\n\n" + "\n".join(lines) + "\n"
 
 
 def main() -> int:
