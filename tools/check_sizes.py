@@ -19,7 +19,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "python": (("python/tricodec", "python/PyNvVideoCodec"), 38_470, 258),
     "plugin": (("plugin",), 6_500, 49),
     "triton_backend": (("triton_backend",), 5_930, 47),
-    "tests": (("tests",), 72_440, 444),
+    "tests": (("tests",), 72_455, 444),
     "results": (("benchmarks/results",), 6_000, 32),
     "repository": ((".",), 0, 1_669),
 }

@@ -91,12 +91,18 @@ public:
         wake_.notify_one();
     }
 
-private:
-    static constexpr int kMaxThreads = 256;
+    void count_waiting(int change) {
+        std::lock_guard lock(mutex_);
+        num_waiting_ += change;
+        (void)start_threads();
+    }
 
-    /// Starts one for each task that waits. False if that fails.
+private:
+    static constexpr int kMaxThreads = 256;  // beside those of waiting tasks
+
+    /// Starts one for each task in the queue. False if that fails.
     [[nodiscard]] bool start_threads() {
-        while (num_threads_ < std::min<int>(static_cast<int>(queue_.size()) + num_busy_, kMaxThreads)) {
+        while (num_threads_ < std::min<int>(static_cast<int>(queue_.size()) + num_busy_, kMaxThreads + num_waiting_)) {
             try {
                 std::thread([this] { loop(); }).detach();
             } catch (const std::system_error&) {
@@ -127,12 +133,17 @@ private:
     std::deque<std::function<void()>> queue_;
     int num_threads_ = 0;
     int num_busy_ = 0;
+    int num_waiting_ = 0;
 };
 
 }  // namespace
 
 void submit(std::function<void()> task) {
     ThreadPool::instance().offer(std::move(task));
+}
+
+void WaitingTask::count(int change) noexcept {
+    ThreadPool::instance().count_waiting(change);
 }
 
 int available_cores() noexcept {
@@ -189,11 +200,7 @@ void copy_parallel(std::span<const ByteCopy> copies, int num_threads, const Task
     const std::size_t threads = std::min(static_cast<std::size_t>(std::max(1, num_threads)), total / kPieceBytes);
     if (threads <= 1) return work();
     std::vector<std::function<void()>> tasks(threads, work);
-    if (runner) {
-        runner(tasks);
-    } else {
-        run_parallel(tasks, static_cast<int>(threads));
-    }
+    runner ? runner(tasks) : run_parallel(tasks, static_cast<int>(threads));
 }
 
 }  // namespace tricodec

@@ -10,11 +10,6 @@
 #include "video/video_plans.h"
 
 namespace tricodec {
-namespace {
-
-constexpr std::int64_t kFramesNeeded = 4;  // that may be ready, whatever the memory bound
-
-}  // namespace
 
 void FrameQueue::put(std::int64_t position, Frame frame) {
     const std::lock_guard lock(mutex_);
@@ -72,13 +67,9 @@ std::optional<Frame> SequentialRead::next() {
         const bool stale = decoder_->stale();
         const bool counted_none = !gave_ && !decoder_->indexed();
         decoder_ = nullptr;
-        if (stale) {
-            video_.renumber(*index_);
-        } else if (counted_none) {
-            video_.expect_frames();  // where packets promise some, they are decoded by the index, which is stale then
-        } else {
-            break;
-        }
+        if (!stale && !counted_none) break;
+        // Where packets promise frames and none came, they are decoded by the index, which is stale then.
+        stale ? video_.renumber(*index_) : video_.expect_frames();
     }
     left_ = 0;
     decoder_ = nullptr;
@@ -138,19 +129,17 @@ FollowingRead::FollowingRead(IndexedVideo& video, std::int64_t first, int num_th
       frames_(std::make_unique<SequentialRead>(video, [first] { return FrameRange{first}; }, num_threads)) {}
 
 std::optional<Frame> FollowingRead::next() {
-    if (make_plan_ != nullptr && num_given_ >= kFramesInOrder && !reads_ahead_) begin_ahead();
+    if (make_plan_ != nullptr && num_given_ >= kFramesInOrder && !reads_ahead_) {
+        reads_ahead_ = true;
+        frames_ = nullptr;  // its decoder goes back to the pool first
+        const auto resolve = [first = next_] { return FrameRange{first}; };
+        frames_ = std::make_unique<FramesAhead>(video_, resolve, kMostBytes, make_plan_);
+    }
     auto frame = frames_->next();
     if (!frame || frame->index != next_) return std::nullopt;
     ++next_;
     ++num_given_;
     return frame;
-}
-
-void FollowingRead::begin_ahead() {
-    reads_ahead_ = true;
-    frames_ = nullptr;  // its decoder goes back to the pool first
-    frames_ =
-        std::make_unique<FramesAhead>(video_, [first = next_] { return FrameRange{first}; }, kMostBytes, make_plan_);
 }
 
 Read::MakePlan plan_following(IndexedVideo& video) {

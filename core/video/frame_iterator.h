@@ -80,6 +80,8 @@ public:
     std::optional<Frame> next() override;
 
 private:
+    static constexpr std::int64_t kFramesNeeded = 4;  // that may be ready, whatever the memory bound
+
     FrameQueue queue_;
     FrameRange selection_{};
     std::int64_t next_ = 0;
@@ -111,8 +113,6 @@ public:
     [[nodiscard]] bool reads_ahead() const noexcept { return reads_ahead_; }
 
 private:
-    void begin_ahead();
-
     IndexedVideo& video_;
     const Read::MakePlan make_plan_;
     std::int64_t next_;

@@ -78,6 +78,7 @@ bool Read::await_room(const Task& task, std::int64_t position) {
                (plan_.slots != nullptr ? task.reserved_bytes > 0 : sink_.make_room(position));
     };
     if (!has_room()) {
+        const WaitingTask waiting;
         if (plan_.slots != nullptr) plan_.slots->pause();
         room_.wait(lock, has_room);
         if (plan_.slots != nullptr) plan_.slots->resume();

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -17,27 +20,21 @@ PATIENCE = 60.0  # seconds until a thread that never comes fails the test
 BUFFER = 1 << 16  # what one read of the library takes
 
 
-class WatchedFile:
+class WatchedFile(io.FileIO):
     """A file that knows which threads read it, and whether a place was reached."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
+        super().__init__(path)
         self.threads: set[int] = set()
         self.wanted_end = -1
         self.reached_wanted_end = threading.Event()
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int | None = -1) -> bytes:
         self.threads.add(threading.get_ident())
-        data = self._file.read(size)
-        if 0 <= self.wanted_end <= self._file.tell():
+        data = super().read(size)
+        if 0 <= self.wanted_end <= self.tell():
             self.reached_wanted_end.set()
         return data
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._file.seek(offset, whence)
-
-    def close(self) -> None:
-        self._file.close()
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +76,24 @@ def test_one_worker_decodes_on_the_callers_thread_only(clip: Path) -> None:
     file.close()
 
     assert file.threads == {threading.get_ident()}
+
+
+# The decoders of each iterator fill its memory bound and wait. A process of its own can be ended if it hangs.
+SCRIPT = """
+import sys, time, tricodec
+tricodec.set_limits(max_buffered_bytes=1 << 20)
+iterators = [iter(tricodec.FrameReader(sys.argv[1], num_workers=64, device="cpu")) for _ in range(6)]
+for each in iterators:
+    assert next(each).index == 0
+    used = -1.0
+    while time.process_time() > used + 0.005:
+        used = time.process_time()
+        time.sleep(0.05)
+"""
+
+
+def test_any_number_of_iterators_may_wait_for_their_consumer_at_once(tmp_path: Path) -> None:
+    options = "-frames:v 1536 -pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 2 -keyint_min 2"
+    media.ffmpeg("-f lavfi -i color=size=32x32:rate=30", options, tmp_path / "tiny.mp4")
+
+    subprocess.run([sys.executable, "-c", SCRIPT, tmp_path / "tiny.mp4"], check=True, timeout=PATIENCE)
