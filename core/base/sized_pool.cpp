@@ -103,20 +103,16 @@ Block SizedPool::take_from(SizeClass& its, Slabs::iterator slab) {
     return block;
 }
 
-void SizedPool::give_back(Block block) noexcept {
-    Slabs surplus;
-    {
-        const std::lock_guard lock(mutex_);
-        const auto slab = std::prev(by_address_.upper_bound(static_cast<std::byte*>(block.data)))->second;
-        SizeClass& its = classes_.find(slab->block_bytes)->second;
-        its.open.splice(its.open.end(), slab->is_full() ? its.full : its.open, slab);
-        block.fresh = false;
-        slab->idle.push_back(std::move(block));
-        slab->idle_since = slab->block_bytes > most_idle_bytes_ ? 0 : ++num_given_back_;
-        counter_.add(MemoryAction::release, slab->block_bytes);
-        surplus = take_surplus(most_idle_bytes_);
-    }
-    free(surplus);
+SizedPool::Slabs SizedPool::take_back(Block block) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto slab = std::prev(by_address_.upper_bound(static_cast<std::byte*>(block.data)))->second;
+    SizeClass& its = classes_.find(slab->block_bytes)->second;
+    its.open.splice(its.open.end(), slab->is_full() ? its.full : its.open, slab);
+    block.fresh = false;
+    slab->idle.push_back(std::move(block));
+    slab->idle_since = slab->block_bytes > most_idle_bytes_ ? 0 : ++num_given_back_;
+    counter_.add(MemoryAction::release, slab->block_bytes);
+    return take_surplus(most_idle_bytes_);
 }
 
 void SizedPool::trim() noexcept {

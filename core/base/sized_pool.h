@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/cuda/event.h"
@@ -58,21 +59,6 @@ public:
 /// forks the process.
 class SizedPool {
 public:
-    SizedPool(std::unique_ptr<MemorySource> source, MemoryKind kind, Device device, std::size_t most_idle_bytes);
-    SizedPool(const SizedPool&) = delete;
-    SizedPool& operator=(const SizedPool&) = delete;
-    /// All blocks must have come back.
-    ~SizedPool() { trim(); }
-
-    /// A block of at least `size_bytes`, for a first use on `stream`; null data if no memory is left. The caller makes
-    /// its stream wait for the pending work, if there is any.
-    [[nodiscard]] Block take(std::size_t size_bytes, StreamView stream = {});
-    void give_back(Block block) noexcept;
-    /// Returns all idle memory to the system.
-    void trim() noexcept;
-    [[nodiscard]] const MemoryCounter& use() const noexcept { return counter_; }
-
-private:
     /// Memory of the source, and its blocks. It is returned to the system when none of them is in use.
     struct Slab {
         std::byte* data = nullptr;
@@ -87,6 +73,25 @@ private:
         [[nodiscard]] bool is_ready() const noexcept;
     };
     using Slabs = std::list<Slab>;
+
+    SizedPool(std::unique_ptr<MemorySource> source, MemoryKind kind, Device device, std::size_t most_idle_bytes);
+    SizedPool(const SizedPool&) = delete;
+    SizedPool& operator=(const SizedPool&) = delete;
+    /// All blocks must have come back.
+    ~SizedPool() { trim(); }
+
+    /// A block of at least `size_bytes`, for a first use on `stream`; null data if no memory is left. The caller makes
+    /// its stream wait for the pending work, if there is any.
+    [[nodiscard]] Block take(std::size_t size_bytes, StreamView stream = {});
+    void give_back(Block block) noexcept { free(take_back(std::move(block))); }
+    /// The same without the freeing, which may take long: the caller passes what is past the bound to free().
+    [[nodiscard]] Slabs take_back(Block block) noexcept;
+    void free(const Slabs& slabs) noexcept;
+    /// Returns all idle memory to the system.
+    void trim() noexcept;
+    [[nodiscard]] const MemoryCounter& use() const noexcept { return counter_; }
+
+private:
     /// The slabs of one size of blocks.
     struct SizeClass {
         Slabs open;  // those with idle blocks or room, in the order in which blocks came back
@@ -98,7 +103,6 @@ private:
     [[nodiscard]] Block take_fresh(std::size_t block_bytes, StreamView stream);
     [[nodiscard]] Block take_from(SizeClass& its, Slabs::iterator slab);
     [[nodiscard]] Slabs take_surplus(std::size_t most_idle_bytes) noexcept;
-    void free(const Slabs& slabs) noexcept;
 
     const std::unique_ptr<MemorySource> source_;
     const std::size_t most_idle_bytes_;

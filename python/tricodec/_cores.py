@@ -32,17 +32,22 @@ def share_of_cores() -> int:
     return max(1, num_cores() // processes)
 
 
-# The last one counts. In a forked child a new one does: the threads that had the parent's turns do not exist there.
-_turns = [threading.Semaphore(num_cores())]
-os.register_at_fork(after_in_child=lambda: _turns.append(threading.Semaphore(num_cores())))
+_AT_ONCE_ON_A_GPU = 8
+"""Requests that fill the decoders of any GPU."""
+
+# By device. The last ones count. In a forked child new ones do: the threads with the parent's turns do not exist there.
+_turns = [{"cpu": threading.Semaphore(num_cores())}]
+os.register_at_fork(after_in_child=lambda: _turns.append({"cpu": threading.Semaphore(num_cores())}))
 
 
 def turn_to_decode(source: Any, device: str) -> contextlib.AbstractContextManager[Any]:
     """What a request of `source` waits for before it decodes on `device`, where many threads make requests.
 
-    As many requests of files and of bytes decode on the CPU at once as there are cores. More decoders would evict each
-    other's pictures from the caches, and hold the memory of all their frames. Other requests begin at once: a GPU has
-    its own bound, and other sources may wait for a network. Thread safe.
+    As many requests of files and of bytes decode on the CPU at once as there are cores, and 8 on a GPU. More decoders
+    would evict each other's pictures from the caches, and all would hold the memory of their frames. Requests of other
+    sources begin at once, because they may wait for a network. Thread safe.
     """
     local = isinstance(source, _IN_MEMORY) or (isinstance(source, str | Path) and Path(source).is_file())
-    return _turns[-1] if local and device == "cpu" else contextlib.nullcontext()
+    if not local:
+        return contextlib.nullcontext()
+    return _turns[-1].setdefault(device, threading.Semaphore(_AT_ONCE_ON_A_GPU))

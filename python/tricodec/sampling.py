@@ -106,7 +106,7 @@ def sample(
 ) -> SampledVideo:
     """Read the frames that a rule chooses.
 
-    Of threads that call it at once for files or bytes on the CPU, as many decode as there are cores; the others wait.
+    Of threads that call it at once for files or bytes, as many decode as there are cores, or 8 on a GPU; others wait.
 
     Args:
         source: as `decode_video` takes it, or an open FrameReader.

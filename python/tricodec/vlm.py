@@ -67,10 +67,9 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
             video_backend=NAME,
         )
         indices = sample_indices_fn(metadata=metadata, **kwargs)
-        chosen = [int(index) for index in indices]
-        frames = reader.batch(chosen)
-        metadata.frames_indices = chosen
-    return _on_host(frames), metadata
+        metadata.frames_indices = [int(index) for index in indices]
+        frames = _on_host(reader.batch(metadata.frames_indices))
+    return frames, metadata
 
 
 def read_for_qwen(ele: dict[str, Any]) -> tuple[Any, dict[str, Any], float]:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cuda/memory_report.h"
+#include "base/executor.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
@@ -59,7 +60,14 @@ Memory::~Memory() {
     try {
         record_lent();
         if (written_) uses_.push_back(std::move(written_));
-        pool_->give_back({.data = data_, .pending = std::move(uses_)});
+        auto past_bound = pool_->take_back({.data = data_, .pending = std::move(uses_)});
+        if (pool_->use().kind() != MemoryKind::pinned || past_bound.empty()) {
+            pool_->free(past_bound);
+            return;
+        }
+        // Unlocking the pages of 256 MiB takes 40 ms, which an event loop that drops an array does not have.
+        submit([context = context_, pool = pool_,
+                slabs = std::make_shared<const SizedPool::Slabs>(std::move(past_bound))] { pool->free(*slabs); });
     } catch (...) {
         // No memory to hold the list of users: the block is lost rather than given away while it is in use.
     }
