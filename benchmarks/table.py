@@ -23,6 +23,7 @@ from benchmarks.environment import ROOT
 from benchmarks.gpu import dataset as gpu_dataset
 from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
+from benchmarks.gpu import zarr_stores as gpu_zarr_stores
 from benchmarks.jobs import cost as jobs_cost
 from benchmarks.results import Row
 from benchmarks.serve import load as serve_load
@@ -66,6 +67,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/reference/benchmarks_compress.md", "compression", _compression, "compress.csv"),
     ("docs/howto/cluster.md", "jobs", jobs_cost.table, "jobs.csv"),
     ("docs/reference/compress.md", "zarr", zarr_stores.table, "zarr.csv"),
+    ("docs/reference/compress.md", "zarr on a GPU", gpu_zarr_stores.table, "zarr_gpu.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on a GPU", _compression, "compress_gpu.csv"),
     ("docs/howto/datasets.md", "data sets on a GPU", gpu_dataset.table, "gpu_dataset.csv"),
@@ -87,6 +89,7 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/migration/decord.md", "beside decord on 16 cores", compat_table.beside_decord, "compat_wall.csv"),
     ("docs/explanation/performance.md", "graphs", graphs.summary, "graphs.csv"),
     ("docs/reference/triton_operation.md", "speeds", serve_table.speeds, "serve.csv"),
+    ("docs/reference/triton_operation.md", "speeds on a GPU", serve_table.speeds, "serve_gpu.csv"),
     ("docs/explanation/performance.md", "clocks", clocks_table.table, "clocks.csv"),
     ("docs/explanation/exactness.md", "streams", exactness.table, "exactness.csv"),
     ("docs/explanation/reliability.md", "load", serve_load.table, "load.csv"),

@@ -29,7 +29,12 @@ def speeds(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
         megabytes = "-" if wire is None or not wire.value else f"{wire.value / 1e6:.2f}"
         cells = [request, way, tool, f"{row.value:.0f}", latencies, megabytes, "; ".join(paired) or "-"]
         lines.append(goals.line(cells))
-    machine = f"{facts['cores']} cores of an {facts['cpu']}, {facts['date'][:10]}"
+    where = (
+        f"{facts['gpu']} with {facts['cores']} cores"
+        if "gpu" in facts
+        else f"{facts['cores']} cores of an {facts['cpu']}"
+    )
+    machine = f"{where}, {facts['date'][:10]}"
     return (
         f"{machine}; {facts['requests_at_a_time']} requests at a time, of a clip of H.264 at 1280x720. Compare "
         "ratios: they are medians over pairs of neighboring runs, with quartiles. The load average was "
