@@ -2,7 +2,7 @@
 """How fast stores that Zarr wrote are read by tricodec's decoders, against Zarr's own, in turns. By CPU time of all
 threads, which other programs on the machine disturb least.
 
-python -m benchmarks.compress.zarr_stores [--copies N]    writes benchmarks/results/zarr.csv; needs zarr 3.1.3 or newer
+python -m benchmarks.compress.zarr_stores [--large N]    writes benchmarks/results/zarr.csv; needs zarr 3.1.3 or newer
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ def _read_in_order(array: Any) -> int:
     return sum(int(array[step : step + _SHAPE[0]].nbytes) for step in range(0, array.shape[0], _SHAPE[0]))
 
 
-def measure(folder: Path, field: Any, rounds: int, copies: int = 0) -> list[Row]:
+def measure(folder: Path, field: Any, rounds: int, large: int = 0) -> list[Row]:
     """The rows of all stores, which are made in the folder.
 
     Args:
         folder: an empty one.
         field: what a store holds.
         rounds: pairs of runs.
-        copies: of the field in the large stores; 0 measures none.
+        large: copies of the field in the large stores; 0 measures none.
     """
     from zarr.codecs import GzipCodec, ZstdCodec
     from zarr.codecs.numcodecs import LZ4
@@ -84,10 +84,10 @@ def measure(folder: Path, field: Any, rounds: int, copies: int = 0) -> list[Row]
     rows = []
     for name, (codec, words) in stores.items():
         rows += _compared(folder / name, name, codec, words, [field], reads, rounds)
-    for name in ("zstd", "numcodecs.lz4") if copies else ():
+    for name in ("zstd", "numcodecs.lz4") if large else ():
         path = folder / f"{name}, large"
-        parts = (field + np.int32(copy) for copy in range(copies))
-        rows += _compared(path, name, *stores[name], parts, {"read in order": _read_in_order}, rounds, copies)
+        parts = (field + np.int32(copy) for copy in range(large))
+        rows += _compared(path, name, *stores[name], parts, {"read in order": _read_in_order}, rounds, large)
         shutil.rmtree(path)
     return rows
 
@@ -155,14 +155,14 @@ def table(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--copies", type=int, default=107, help="of 96 MiB in the large stores; 0: none; default 107")
+    parser.add_argument("--large", type=int, default=107, help="copies of 96 MiB in the large stores; 0: none")
     parser.add_argument("--folder", type=Path, help="a folder for the stores; default a temporary one")
     parser.add_argument("--output", type=Path, default=results.FOLDER / "zarr.csv")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", category=UserWarning, module="zarr")
     start = time.monotonic()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        rows = measure(Path(folder), values(), options.rounds, options.copies)
+        rows = measure(Path(folder), values(), options.rounds, options.large)
     facts = environment(time.monotonic() - start)
     results.write(options.output, {**facts, "libraries": f"{facts['libraries']}, {_versions()}"}, rows)
 

@@ -33,7 +33,7 @@ def share_of_cores() -> int:
 
 
 _AT_ONCE_ON_A_GPU = 8
-"""Requests that fill the decoders of any GPU."""
+"""As many fill the decoders of an H200."""
 
 # By device. The last ones count. In a forked child new ones do: the threads with the parent's turns do not exist there.
 _turns = [{"cpu": threading.Semaphore(num_cores())}]

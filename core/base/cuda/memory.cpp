@@ -65,7 +65,7 @@ Memory::~Memory() {
             pool_->free(past_bound);
             return;
         }
-        // Unlocking the pages of 256 MiB takes 40 ms, which an event loop that drops an array does not have.
+        // Unlocking many pages takes long. A thread of the pool does it, so an event loop that drops an array goes on.
         submit([context = context_, pool = pool_,
                 slabs = std::make_shared<const SizedPool::Slabs>(std::move(past_bound))] { pool->free(*slabs); });
     } catch (...) {

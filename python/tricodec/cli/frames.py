@@ -240,9 +240,10 @@ def _pictures(
         raise ValueError("pictures go to a folder; standard output takes those of --raw and --contact-sheet")
     folder = Path(str(output))
     words = _words(options)
-    there = [index for index in reader.select(**words) if is_there(_picture(folder, index))]
+    chosen = reader.select(**words)
+    there = [index for index in chosen if is_there(_picture(folder, index))]
     if there and options.resume:
-        words = {"indices": sorted(set(reader.select(**words)) - set(there))}
+        words = {"indices": sorted(set(chosen) - set(there))}
         if not words["indices"]:
             raise Kept(folder)
     elif there:
