@@ -65,7 +65,7 @@ Memory::~Memory() {
             pool_->free(past_bound);
             return;
         }
-        // Unlocking many pages takes long. A thread of the pool does it, and an event loop that drops an array continues.
+        // Unlocking many pages takes long. The thread pool does it, so an event loop that drops an array continues.
         submit([context = context_, pool = pool_,
                 slabs = std::make_shared<const SizedPool::Slabs>(std::move(past_bound))] { pool->free(*slabs); });
     } catch (...) {
