@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
 #include <memory>
 
-#include "base/cuda/context.h"
+#include "base/cuda/memory.h"
 #include "tricodec/base/error.h"
 #include "tricodec/tensor/tensor.h"
 
@@ -36,11 +37,8 @@ void copy_rows(const TensorView& from, void* to, bool to_host, StreamView stream
     copy.width_bytes = rows.bytes;
     copy.height = rows.count;
     if (rows.count == 1) {  // of any length, which rows of a 2-D copy are not
-        const auto result =
-            to_host ? cuda::api().copy_to_host_async(to, copy.source_device, rows.bytes, cuda::handle_of(stream))
-                    : cuda::api().copy_async(reinterpret_cast<cuda::DevicePointer>(to), copy.source_device, rows.bytes,
-                                             cuda::handle_of(stream));
-        return cuda::check(result, "copying an array");
+        return cuda::check(cuda::api().copy_async(to, from.data, rows.bytes, cuda::handle_of(stream)),
+                           "copying an array");
     }
     if (to_host) {
         copy.target_type = cuda::MemoryType::host;
@@ -59,7 +57,16 @@ std::shared_ptr<cuda::Context> context_of(const TensorView& view, const Buffer* 
 
 }  // namespace
 
-Tensor to_host(const TensorView& view, const Buffer* buffer) {
+Tensor to_host(const TensorView& view, const Buffer* buffer, bool page_locked) {
+    const auto size_bytes = static_cast<std::size_t>(view.num_elements()) * size_of(view.dtype);
+    if (!page_locked && size_bytes > cuda::kIdlePinnedBytes) {  // to lock and unlock its pages takes longer
+        Tensor host = Tensor::empty(view.shape, view.dtype);
+        const auto part_bytes = size_bytes / static_cast<std::size_t>(view.shape[0]);
+        for (std::int64_t i = 0; i < view.shape[0]; ++i) {
+            std::memcpy(host.view[i].data, to_host(view[i], buffer).view.data, part_bytes);
+        }
+        return host;
+    }
     const auto context = context_of(view, buffer);
     const StreamView stream = cuda::thread_stream(context);
     Tensor host = Tensor::empty_pinned(view.shape, view.dtype, view.device);

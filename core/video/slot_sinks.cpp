@@ -159,9 +159,7 @@ void BatchWriter::OnGpu::copy_back(const Tensor& made, const std::vector<SlotFra
     const auto frame_bytes = size_bytes / items.size();
     const auto copy = [&](void* to, const void* from, std::size_t bytes) {
         const cuda::ContextScope scope(*on.context());
-        cuda::check(
-            cuda::api().copy_to_host_async(to, reinterpret_cast<cuda::DevicePointer>(from), bytes, cuda::handle_of(on)),
-            "copying a batch to the host");
+        cuda::check(cuda::api().copy_async(to, from, bytes, cuda::handle_of(on)), "copying a batch to the host");
     };
     const auto* frames = static_cast<const std::byte*>(made.view.data);
     if (page_locked_ && out_[items.front().slot].is_contiguous()) {

@@ -120,9 +120,7 @@ using HostFunction = void (*)(void*);
     X(memory_free, "cuMemFree_v2", (DevicePointer))                                                                \
     X(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                            \
     X(host_free, "cuMemFreeHost", (void*))                                                                         \
-    X(copy_async, "cuMemcpyAsync", (DevicePointer, DevicePointer, std::size_t, StreamHandle))                      \
-    X(copy_to_host_async, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, std::size_t, StreamHandle))               \
-    X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, std::size_t, StreamHandle))       \
+    X(copy_async, "cuMemcpyAsync", (void*, const void*, std::size_t, StreamHandle))                                \
     X(copy_2d_async, "cuMemcpy2DAsync_v2", (const Copy2D*, StreamHandle))                                          \
     X(pointer_get_attribute, "cuPointerGetAttribute", (void*, PointerAttribute, DevicePointer))                    \
     X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                  \

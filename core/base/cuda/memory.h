@@ -14,6 +14,8 @@ namespace tricodec::cuda {
 
 /// Device memory of a context in stream order: the host waits neither for its users nor when it is freed.
 [[nodiscard]] std::unique_ptr<SizedPool> make_device_pool(Context& context);
+/// So much page-locked memory is kept for reuse.
+inline constexpr std::size_t kIdlePinnedBytes = 256 << 20;
 /// Page-locked host memory of a context, which the GPU copies to and from without the host's help. Its blocks are only
 /// given out when no work uses them.
 [[nodiscard]] std::unique_ptr<SizedPool> make_pinned_pool(Context& context);
@@ -43,7 +45,6 @@ public:
     ~Memory();
 
     [[nodiscard]] void* data() const noexcept { return data_; }
-    [[nodiscard]] DevicePointer pointer() const noexcept { return reinterpret_cast<DevicePointer>(data_); }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
     [[nodiscard]] const std::shared_ptr<Context>& context() const noexcept { return context_; }
 

@@ -155,7 +155,7 @@ std::unique_ptr<SizedPool> make_device_pool(Context& context) {
 
 std::unique_ptr<SizedPool> make_pinned_pool(Context& context) {
     return std::make_unique<SizedPool>(std::make_unique<PinnedMemory>(context), MemoryKind::pinned, context.device(),
-                                       256 * kMiB);
+                                       kIdlePinnedBytes);
 }
 
 }  // namespace tricodec::cuda

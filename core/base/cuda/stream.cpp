@@ -80,9 +80,7 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
     const auto context = cuda::Context::of(stream, to_host ? from_device.index : to_device.index);
     const cuda::ContextScope scope(*context);
     const auto handle = cuda::handle_of(stream);
-    cuda::check(api.copy_async(reinterpret_cast<cuda::DevicePointer>(to), reinterpret_cast<cuda::DevicePointer>(from),
-                               size_bytes, handle),
-                "copying " + std::to_string(size_bytes) + " bytes");
+    cuda::check(api.copy_async(to, from, size_bytes, handle), "copying " + std::to_string(size_bytes) + " bytes");
     if (wait || to_host) cuda::check(api.stream_synchronize(handle), "waiting for a copy");
 }
 

@@ -85,14 +85,12 @@ std::byte* DeviceQueue::pinned(std::size_t size_bytes) {
 
 void DeviceQueue::send_bytes(void* to, const void* from, std::size_t size_bytes) const {
     if (size_bytes == 0) return;
-    cuda::check(cuda::api().copy_to_device_async(reinterpret_cast<cuda::DevicePointer>(to), from, size_bytes, handle()),
-                "copying chunk tables to the GPU");
+    cuda::check(cuda::api().copy_async(to, from, size_bytes, handle()), "copying chunk tables to the GPU");
 }
 
 void DeviceQueue::fetch_bytes(void* to, const void* from, std::size_t size_bytes) const {
     if (size_bytes == 0) return;
-    cuda::check(cuda::api().copy_to_host_async(to, reinterpret_cast<cuda::DevicePointer>(from), size_bytes, handle()),
-                "copying sizes from the GPU");
+    cuda::check(cuda::api().copy_async(to, from, size_bytes, handle()), "copying sizes from the GPU");
 }
 
 cuda::Event DeviceQueue::record() const {

@@ -214,7 +214,8 @@ Frame Session::output(const CUVIDPARSERDISPINFO& display, const PictureArea& are
 std::shared_ptr<const std::vector<std::byte>> Session::copy_statistics(unsigned long long from) const {
     auto bytes =
         std::make_shared<std::vector<std::byte>>(block_statistics_bytes(geometry_.coded_width, geometry_.coded_height));
-    cuda::check(cuda::api().copy_to_host_async(bytes->data(), from, bytes->size(), cuda::handle_of(stream_)),
+    const auto* data = reinterpret_cast<const void*>(from);
+    cuda::check(cuda::api().copy_async(bytes->data(), data, bytes->size(), cuda::handle_of(stream_)),
                 "copying decode statistics");
     cuda::check(cuda::api().stream_synchronize(cuda::handle_of(stream_)), "copying decode statistics");
     return bytes;

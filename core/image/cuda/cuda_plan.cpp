@@ -56,7 +56,7 @@ std::shared_ptr<cuda::Memory> CudaPlan::tables_in(const std::shared_ptr<cuda::Co
     const cuda::Stream stream(context);
     const cuda::ContextScope scope(*context);
     auto memory = cuda::Memory::allocate(context, bytes.size(), stream);
-    cuda::check(cuda::api().copy_to_device_async(memory->pointer(), bytes.data(), bytes.size(), handle_of(stream)),
+    cuda::check(cuda::api().copy_async(memory->data(), bytes.data(), bytes.size(), handle_of(stream)),
                 "copying a transform's coefficients");
     stream.synchronize();
     tables_.push_back(memory);

@@ -189,7 +189,7 @@ Thread safety: safe.)");
                               "numpy dtype of an element. bfloat16 is of the package ml_dtypes; without it this is the "
                               "str \"bfloat16\".")
         .def("numpy", copied_to_host,
-             R"(Copy to page-locked host memory; waits for the array and the copy only.
+             R"(Copy to host memory, page-locked up to 256 MiB; waits for the array and the copy only.
 
 Returns:
     A numpy array of its own.

@@ -2,6 +2,7 @@
 #include "arrays/array_view.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 /// By DType.
 constexpr std::array<const char*, kNumDTypes> kTypestrs = {"|u1", "<u2", "<i2", "<i4",    "<i8",
                                                            "<f2", "<f4", "<f8", kBfloat16};
+
+// The kernel takes milliseconds to take them back, and a GPU's driver waits for threads that lock pages.
+constexpr std::int64_t kFreedUnlockedBytes = 16 << 20;
 
 /// numpy's dtype of the bits of elements that numpy lacks.
 py::dtype dtype_of_bits(const ArrayView& array) {
@@ -42,6 +46,14 @@ ArrayView::ArrayView(const TensorView& view, std::shared_ptr<const void> owner, 
 
 ArrayView::ArrayView(Tensor tensor) : ArrayView(tensor.view, std::move(tensor.owner), std::move(tensor.buffer)) {
     read_only = false;
+    if (span_bytes() < kFreedUnlockedBytes) return;
+    auto* const kept = new std::pair(std::move(memory), std::move(buffer));
+    memory = std::shared_ptr<const void>(kept, [kept](const void*) {
+        std::optional<Released> released;
+        if (interpreter_usable() && PyGILState_Check() != 0) released.emplace();
+        delete kept;
+    });
+    if (kept->second != nullptr) buffer = {memory, kept->second.get()};
 }
 
 void ArrayView::touch() const {

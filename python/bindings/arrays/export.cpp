@@ -15,10 +15,6 @@
 namespace tricodec::python {
 namespace {
 
-// The kernel needs a millisecond to take back 400 MB in huge pages, and many in small ones: other threads run
-// meanwhile.
-constexpr std::int64_t kFreedUnlockedBytes = 16 << 20;
-
 /// The memory of a Py_buffer's pointers.
 struct BufferFields {
     std::vector<Py_ssize_t> shape;
@@ -275,12 +271,7 @@ py::array to_numpy(ArrayView array) {
     static_cast<void>(numpy_dtype(array));  // raises for bfloat16 without ml_dtypes
     auto owner = std::make_unique<ArrayView>(std::move(array));
     const ArrayView& view = *owner;
-    const py::capsule base(owner.get(), [](void* held) {
-        auto* const kept = static_cast<ArrayView*>(held);
-        std::optional<Released> released;
-        if (kept->span_bytes() >= kFreedUnlockedBytes && interpreter_usable()) released.emplace();
-        delete kept;
-    });
+    const py::capsule base(owner.get(), [](void* held) { delete static_cast<ArrayView*>(held); });
     owner.release();  // NOLINT(bugprone-unused-return-value): the capsule deletes it
     return {numpy_dtype(view), view.shape.vector(), view.strides.vector(), view.data, base};
 }

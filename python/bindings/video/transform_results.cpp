@@ -68,7 +68,7 @@ void copy_to(const TensorView& from, const ArrayView& to) {
 }
 
 Tensor in_pinned_memory(Tensor tensor) {
-    if (tensor.view.device.kind == Device::Kind::cuda) return to_host(tensor.view, tensor.buffer.get());
+    if (tensor.view.device.kind == Device::Kind::cuda) return to_host(tensor.view, tensor.buffer.get(), true);
     Tensor locked = empty_on_host(tensor.view.shape, tensor.view.dtype, {}, true);
     const auto size = static_cast<std::size_t>(tensor.view.num_elements()) * size_of(tensor.view.dtype);
     std::memcpy(locked.view.data, tensor.view.data, size);
@@ -92,7 +92,7 @@ py::object transform_frames(const Transform& transform, std::span<const Frame> f
             if (on_gpu) {
                 result = make(transform, frames, single, stream, consumed);
                 if (stream) result.buffer->lend_to(*stream);
-                if (pinned) result = to_host(result.view, result.buffer.get());
+                if (pinned) result = to_host(result.view, result.buffer.get(), true);
             } else {
                 result = empty_on_host(shape, dtype, device, pinned);
                 run(transform, frames, single, result.view, {});

@@ -120,15 +120,22 @@ def test_explain_names_the_kernel_that_the_driver_gets(run: Run, options: dict[s
 
 def test_pinned_memory_is_locked_by_the_driver_and_kept(run: Run) -> None:
     run("""
-    gc.collect()
     tricodec.pinned_empty((3, 1000), "float32")
-    gc.collect()
     before = tricodec.memory_stats()["pinned cuda:0"].in_use_bytes
     array = tricodec.pinned_empty((3, 1000), "float32")
     assert array.shape == (3, 1000) and array.dtype == np.float32
     held = tricodec.memory_stats()["pinned cuda:0"].in_use_bytes - before
     assert 12000 <= held <= 16384, held
     del array
-    gc.collect()
     assert tricodec.memory_stats()["pinned cuda:0"].in_use_bytes == before
+    """)
+
+
+def test_a_copy_of_a_large_array_locks_pages_for_a_part_of_it(run: Run) -> None:
+    run("""
+    array = np.arange(70 << 20, dtype=np.int32).reshape(70, -1)
+    there = tricodec.DeviceArray.copy_of(tricodec.compress.as_array(array).cuda())
+    with tricodec.MemoryTracker() as tracker:
+        assert (there.numpy() == array).all()
+    assert 4 << 20 <= tracker.allocators["pinned cuda:0"].peak_bytes <= 16 << 20, tracker.allocators
     """)

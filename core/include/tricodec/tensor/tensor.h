@@ -50,10 +50,10 @@ struct Tensor {
     [[nodiscard]] static Tensor empty_pinned(const std::vector<std::int64_t>& shape, DType dtype, Device device);
 };
 
-/// A C-contiguous copy in page-locked host memory of an array on a GPU, which must be C-contiguous or have rows that
-/// are; `buffer`, if any, is its memory. The host waits for the copy and what it waits for, and for nothing else.
-/// Throws Error(unsupported) for other strides, Error(device, out_of_memory).
-[[nodiscard]] Tensor to_host(const TensorView& view, const Buffer* buffer);
+/// A C-contiguous copy in host memory of an array on a GPU, which must be C-contiguous or have rows that are; `buffer`,
+/// if any, is its memory. The copy is page-locked up to 256 MiB, or if `page_locked`. The host waits for it, and for
+/// nothing after it. Throws Error(unsupported) for other strides, Error(device, out_of_memory).
+[[nodiscard]] Tensor to_host(const TensorView& view, const Buffer* buffer, bool page_locked = false);
 /// A C-contiguous copy on the same GPU that work on `stream` makes; the call does not wait. Throws the same.
 [[nodiscard]] Tensor copy_on_device(const TensorView& view, const Buffer* buffer, StreamView stream);
 
