@@ -232,14 +232,14 @@ private:
                 if (on_cpu()) inputs.places.resize(inputs.arrays.size());
             }
             if (!inputs.places.empty()) inputs.places[inputs.views.size()] = array->device;
-            array = on_cpu() ? on_host(array) : on_this_gpu(array);
+            array = on_cpu() ? on_host(array) : on_this_gpu(std::move(array));
             inputs.views.push_back(bytes_of(*array));
         }
         return inputs;
     }
 
-    ArrayPtr on_this_gpu(const ArrayPtr& given) const {
-        ArrayPtr array = contiguous(given);
+    ArrayPtr on_this_gpu(ArrayPtr array) const {
+        if (!array->is_contiguous()) array = contiguous(array);
         if (!array->on_gpu()) {
             ArrayPtr copy = new_array(bytes_of(*array).size(), device(), stream());
             copy_bytes(copy->data, copy->device, array->data, array->device, copy->capacity, stream(), true);

@@ -26,8 +26,8 @@ constexpr std::size_t kArenaAlignment = 256;
 /// An array on the codec's GPU that a call will fill in.
 ArrayPtr new_result(const ResultTarget& target) {
     auto array = std::make_shared<CompressArray>();
-    array->shape = {0};
-    array->strides = {1};
+    array->shape.push_back(0);
+    array->strides.push_back(1);
     array->device = target.device;
     array->stream = target.stream->view();
     array->stream_owner = target.stream;

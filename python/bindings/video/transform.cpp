@@ -54,14 +54,7 @@ std::shared_ptr<Transform> create(const py::object& crop, const py::object& size
                                   const py::object& rotate, const py::object& dtype, const py::object& layout,
                                   const py::object& scale, const py::object& mean, const py::object& std) {
     TransformOptions options;
-    if (!crop.is_none()) {
-        const auto box = to_ints(crop, 4, "crop", "(top, left, height, width)");
-        options.crop = Crop{box[0], box[1], box[2], box[3]};
-    }
-    if (!size.is_none()) {
-        const auto extent = to_ints(size, 2, "size", "(height, width)");
-        options.size = Size{extent[0], extent[1]};
-    }
+    set_geometry(options, crop, size);
     options.resize = parse_resize(to_word(resize, "resize"));
     options.antialias = to_flag(antialias, "antialias");
     options.chroma = parse_chroma_upsampling(to_word(chroma, "chroma"));

@@ -32,6 +32,18 @@ namespace py = pybind11;
 /// tricodec.Transform(**options). Raises TypeError for unknown keywords.
 [[nodiscard]] std::shared_ptr<Transform> make_transform(const py::kwargs& options);
 
+/// The options `crop` and `size`, tuples or None.
+template <class Options>
+void set_geometry(Options& options, const py::object& crop, const py::object& size) {
+    if (!crop.is_none()) {
+        const auto box = to_ints(crop, 4, "crop", "(top, left, height, width)");
+        options.crop = Crop{box[0], box[1], box[2], box[3]};
+    }
+    if (size.is_none()) return;
+    const auto extent = to_ints(size, 2, "size", "(height, width)");
+    options.size = Size{extent[0], extent[1]};
+}
+
 /// New host memory for a result that is made on `made_on`: page-locked if `pinned` and there is a GPU to lock it for.
 [[nodiscard]] Tensor empty_on_host(const std::vector<std::int64_t>& shape, DType dtype, const Device& made_on,
                                    bool pinned);

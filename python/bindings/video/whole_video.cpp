@@ -67,14 +67,7 @@ py::object run_transcode(const py::object& source, const py::object& target, con
         if (name == "options") options.muxer.options = keyword<Texts>(name, value, kTexts);
         if (name == "metadata") options.muxer.metadata = keyword<Texts>(name, value, kTexts);
     }
-    if (!crop.is_none()) {
-        const auto box = to_ints(crop, 4, "crop", "(top, left, height, width)");
-        options.crop = Crop{box[0], box[1], box[2], box[3]};
-    }
-    if (!size.is_none()) {
-        const auto extent = to_ints(size, 2, "size", "(height, width)");
-        options.size = Size{extent[0], extent[1]};
-    }
+    set_geometry(options, crop, size);
     options.start_seconds = start;
     options.end_seconds = end;
     options.audio = audio;
