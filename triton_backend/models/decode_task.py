@@ -28,6 +28,7 @@ OUTPUT_DTYPES = {
 }
 """The frame outputs: which one a client requests decides the dtype."""
 
+_COPIED_BYTES = 4 << 20  # at once from a GPU: all workers of a process share its page-locked memory
 _MOST_DAMAGED = 1000
 """Numbers of damaged packets that pass between the processes; a suspended stream may count others twice."""
 
@@ -90,12 +91,9 @@ class DecodeJob:
 
         def decode() -> None:
             arrays = [place.array(memory) for place in self.block.places]
-            self._write(*([] if self.file is None else [self._frames_in(self.file)]), *arrays)
+            self._write(*([] if self.file is None else [np.ndarray(self.shape, self.element, self.file)]), *arrays)
 
         self._settle(decode)
-
-    def _frames_in(self, file: mmap.mmap) -> npt.NDArray[Any]:
-        return np.ndarray(self.shape, self.element, file)
 
     def _settle(self, decode: Callable[[], T]) -> T:
         """Calls `decode`, and again where it shows that a damaged video has other frames than its packets promise.
@@ -132,9 +130,15 @@ class DecodeJob:
     def _write(
         self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64], sound: npt.NDArray[Any] | None = None
     ) -> None:
-        """Decodes straight into `frames`, which no pixel leaves again on its way to Triton, and writes the rest."""
-        out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
-        if self.indices:
+        """Decodes into `frames`, and writes the rest."""
+        if self.indices and self.reader.device != "cpu" and self.dtype != "bfloat16":
+            # The decoders of the GPU serve the next request while these frames are copied.
+            made = self.reader.batch(self.indices, self.transform)
+            step = max(1, _COPIED_BYTES * len(frames) // max(1, frames.nbytes))
+            for first in range(0, len(frames), step):
+                frames[first : first + step] = made[first : first + step].numpy()
+        elif self.indices:
+            out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
             self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
         if sound is not None:
@@ -150,7 +154,7 @@ class DecodeJob:
     def _decoded(self) -> Outcome:
         pts = np.empty(len(self.indices), np.float64)
         if self.file is not None:
-            self._write(self._frames_in(self.file), pts)
+            self._write(np.ndarray(self.shape, self.element, self.file), pts)
             return Outcome([pts, *([] if self.sound is None else [self.sound])], self._facts())
         on_cpu = self.reader.device == "cpu"
         if not self.indices or (self.dtype == "bfloat16" and on_cpu):  # a GPU has nothing to do for no frames

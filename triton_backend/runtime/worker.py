@@ -55,8 +55,7 @@ def _serve_one(connection: socket.socket, settings: Settings, files: FrameFiles)
     request, data_file = channel.receive(connection)
     files.accept(request["released"])
     parts = _work(request, _data_of(request, data_file), settings, files)
-    num_unread = 0
-    is_last = False
+    num_unread, is_last = 0, False
     while not is_last:
         try:
             file, block, is_last = next(parts)
