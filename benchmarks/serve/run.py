@@ -165,7 +165,7 @@ def measure(options: argparse.Namespace, requests: Sequence[ways.Request], clip:
     found = [Cells(request) for request in requests]
     with tempfile.TemporaryDirectory() as name:
         repository = Path(name) / "models"
-        parameters = {"video_decode": {"workers": str(options.workers)}}
+        parameters = {"video_decode": {"workers": str(options.workers), "isolation": options.isolation}}
         write_repository(installed_repository(), MODELS, repository, None, parameters, [0] if options.gpu else [])
         ways.add_required_model(repository)
         ways.add_empty_model(repository)
@@ -192,6 +192,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=6, help="of all requests (default 6)")
     parser.add_argument("--seconds", type=float, default=_SECONDS, help="of a run (default 1.5)")
     parser.add_argument("--workers", type=int, default=0, help="of the server (default: those of the model)")
+    parser.add_argument("--isolation", choices=("process", "none"), default="process", help="of the server's workers")
     parser.add_argument("--gpu", action="store_true", help="decode on the first GPU, here and in the server")
     parser.add_argument("--output", type=Path, help="default benchmarks/results/serve.csv, with --gpu serve_gpu.csv")
     options = parser.parse_args()
@@ -211,6 +212,7 @@ def main() -> int:
             "rounds": options.rounds,
             "requests_at_a_time": ways.CORES,
             "workers": options.workers or "default",
+            "isolation": options.isolation,
             "device": device,
             "load_average": f"{os.getloadavg()[1]:.1f}",
             "clip": clips.facts(name),

@@ -37,9 +37,9 @@ def speeds(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
     machine = f"{where}, {facts['date'][:10]}"
     return (
         f"{machine}; {facts['requests_at_a_time']} requests at a time, of a clip of H.264 at 1280x720. Compare "
-        "ratios: they are medians over pairs of neighboring runs, with quartiles. The load average was "
-        f"{facts['load_average']}. On a machine that other programs use, too, a way with more processes gets more "
-        "time.\n\n"
+        "ratios: they are medians over pairs of neighboring runs, with quartiles. The server has `isolation` "
+        f"`{facts.get('isolation', 'process')}`. The load average was {facts['load_average']}. On a machine that "
+        "other programs use, too, a way with more processes gets more time.\n\n"
         f"{''.join(lines)}\n{goals.counted(goals_of(rows))}.{_limits(rows)}\n"
     )
 
