@@ -16,8 +16,7 @@ namespace {
 constexpr std::array<const char*, kNumDTypes> kTypestrs = {"|u1", "<u2", "<i2", "<i4",    "<i8",
                                                            "<f2", "<f4", "<f8", kBfloat16};
 
-// The kernel takes milliseconds to take them back, and a GPU's driver waits for threads that lock pages.
-constexpr std::int64_t kFreedUnlockedBytes = 16 << 20;
+constexpr std::int64_t kFreedUnlockedBytes = 16 << 20;  // the kernel takes milliseconds, and a GPU's driver may wait
 
 /// numpy's dtype of the bits of elements that numpy lacks.
 py::dtype dtype_of_bits(const ArrayView& array) {
@@ -50,7 +49,9 @@ ArrayView::ArrayView(Tensor tensor) : ArrayView(tensor.view, std::move(tensor.ow
     auto* const kept = new std::pair(std::move(memory), std::move(buffer));
     memory = std::shared_ptr<const void>(kept, [kept](const void*) {
         std::optional<Released> released;
-        if (interpreter_usable() && PyGILState_Check() != 0) released.emplace();
+        // PyGILState_Check() alone says yes everywhere once there was a second interpreter.
+        const bool here = PyGILState_GetThisThreadState() != nullptr && !Unlocked::active();
+        if (interpreter_usable() && here && PyGILState_Check() != 0) released.emplace();
         delete kept;
     });
     if (kept->second != nullptr) buffer = {memory, kept->second.get()};

@@ -91,7 +91,7 @@ struct ArrayView {
     ArrayView() = default;
     /// Memory of the core. In host memory it is read-only, because decoders predict from it.
     ArrayView(const TensorView& view, std::shared_ptr<const void> memory, std::shared_ptr<Buffer> buffer = nullptr);
-    /// A result, which its holder may write.
+    /// A result, which its holder may write. A large one is freed without the interpreter's lock.
     explicit ArrayView(Tensor tensor);
 
     /// Completes a pending array. Every access from Python comes first through here, with the interpreter's lock held.

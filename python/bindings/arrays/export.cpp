@@ -268,7 +268,6 @@ py::object to_numpy_array(const ArrayView& array, const py::object& self, const 
 }
 
 py::array to_numpy(ArrayView array) {
-    static_cast<void>(numpy_dtype(array));  // raises for bfloat16 without ml_dtypes
     auto owner = std::make_unique<ArrayView>(std::move(array));
     const ArrayView& view = *owner;
     const py::capsule base(owner.get(), [](void* held) { delete static_cast<ArrayView*>(held); });
