@@ -104,9 +104,7 @@ std::vector<Frame> make_frames(const Case& each, StreamView stream) {
     std::vector<Frame> frames;
     for (int i = 0; i < kFrames; ++i) {
         std::byte* at = memory->data() + static_cast<std::size_t>(i) * apart;
-        cuda::check(cuda::api().copy_to_device_async(reinterpret_cast<cuda::DevicePointer>(at), bytes.data(), size,
-                                                     cuda::handle_of(stream)),
-                    "uploading");
+        cuda::check(cuda::api().copy_async(at, bytes.data(), size, cuda::handle_of(stream)), "uploading");
         Frame frame;
         frame.format = each.format;
         frame.width = each.width;
@@ -196,10 +194,7 @@ void measure(const Case& each, const cuda::Stream& stream, bool first) {
     };
     const auto copy = [&] {
         for (int i = 0; i < kRepeats; ++i) {
-            cuda::check(cuda::api().copy_async(reinterpret_cast<cuda::DevicePointer>(to->data()),
-                                               reinterpret_cast<cuda::DevicePointer>(from->data()), half,
-                                               cuda::handle_of(stream)),
-                        "copying");
+            cuda::check(cuda::api().copy_async(to->data(), from->data(), half, cuda::handle_of(stream)), "copying");
         }
     };
     Timer timer(stream);

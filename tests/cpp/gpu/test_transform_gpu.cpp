@@ -32,9 +32,7 @@ public:
     [[nodiscard]] std::shared_ptr<Buffer> upload(const void* bytes, std::size_t size) const {
         auto buffer = Buffer::allocate(size, kGpu, stream());
         const cuda::ContextScope scope(*stream_.context());
-        cuda::check(cuda::api().copy_to_device_async(reinterpret_cast<cuda::DevicePointer>(buffer->data()), bytes, size,
-                                                     cuda::handle_of(stream())),
-                    "uploading");
+        cuda::check(cuda::api().copy_async(buffer->data(), bytes, size, cuda::handle_of(stream())), "uploading");
         stream_.synchronize();
         buffer->written_on(stream());
         return buffer;
@@ -43,9 +41,7 @@ public:
     [[nodiscard]] std::vector<std::uint8_t> download(const void* from, std::size_t size) const {
         std::vector<std::uint8_t> bytes(size);
         const cuda::ContextScope scope(*stream_.context());
-        cuda::check(cuda::api().copy_to_host_async(bytes.data(), reinterpret_cast<cuda::DevicePointer>(from), size,
-                                                   cuda::handle_of(stream())),
-                    "downloading");
+        cuda::check(cuda::api().copy_async(bytes.data(), from, size, cuda::handle_of(stream())), "downloading");
         stream_.synchronize();
         return bytes;
     }
@@ -333,11 +329,8 @@ TEST(TransformGpu, waits_for_the_work_that_writes_a_frame) {
     const auto late = Buffer::allocate(size, kGpu, writer.stream());
     {
         const cuda::ContextScope scope(*cuda::Context::primary(0));
-        const auto copy = [&](const std::byte* to, const std::byte* from, std::size_t bytes) {
-            cuda::check(cuda::api().copy_async(reinterpret_cast<cuda::DevicePointer>(to),
-                                               reinterpret_cast<cuda::DevicePointer>(from), bytes,
-                                               cuda::handle_of(writer.stream())),
-                        "copying");
+        const auto copy = [&](std::byte* to, const std::byte* from, std::size_t bytes) {
+            cuda::check(cuda::api().copy_async(to, from, bytes, cuda::handle_of(writer.stream())), "copying");
         };
         for (int i = 0; i < 20; ++i)
             copy(other->data(), other->data() + (std::size_t{128} << 20), std::size_t{128} << 20);
