@@ -21,7 +21,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
     "triton_backend": (("triton_backend",), 5_930, 47),
     "tests": (("tests",), 72_490, 444),
     "results": (("benchmarks/results",), 6_000, 33),
-    "repository": ((".",), 0, 1_672),
+    "repository": ((".",), 0, 1_671),
 }
 """By name: its folders, the most lines (0: not counted), the most files."""
 

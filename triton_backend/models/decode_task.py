@@ -90,8 +90,7 @@ class DecodeJob:
         """Decodes into a memory file."""
 
         def decode() -> None:
-            arrays = [place.array(memory) for place in self.block.places]
-            self._write(*([] if self.file is None else [np.ndarray(self.shape, self.element, self.file)]), *arrays)
+            self._write(*(place.array(memory) for place in self.block.places))
 
         self._settle(decode)
 
@@ -127,11 +126,11 @@ class DecodeJob:
             self.sound = self.read_sound(indices)
         return True
 
-    def _write(
-        self, frames: npt.NDArray[Any], pts: npt.NDArray[np.float64], sound: npt.NDArray[Any] | None = None
-    ) -> None:
-        """Decodes into `frames`, and writes the rest."""
-        if self.indices and self.reader.device != "cpu" and self.dtype != "bfloat16":
+    def _write(self, *arrays: npt.NDArray[Any]) -> None:
+        """Decodes to the client's file, or else to the first array, and writes times and sound to the others."""
+        file = [] if self.file is None else [np.ndarray(self.shape, self.element, self.file)]
+        frames, pts, *sound = *file, *arrays
+        if self.indices and self.reader.device != "cpu" and self.dtype != "bfloat16":  # its numpy() needs ml_dtypes
             # The decoders of the GPU serve the next request while these frames are copied.
             made = self.reader.batch(self.indices, self.transform)
             step = max(1, _COPIED_BYTES * len(frames) // max(1, frames.nbytes))
@@ -141,8 +140,8 @@ class DecodeJob:
             out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
             self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
-        if sound is not None:
-            sound[:] = self.sound
+        if sound:
+            sound[0][:] = self.sound
 
     def outcome(self) -> Outcome:
         """Decodes into new memory. tricodec keeps its pages for the next time if it can.
@@ -154,7 +153,7 @@ class DecodeJob:
     def _decoded(self) -> Outcome:
         pts = np.empty(len(self.indices), np.float64)
         if self.file is not None:
-            self._write(np.ndarray(self.shape, self.element, self.file), pts)
+            self._write(pts)
             return Outcome([pts, *([] if self.sound is None else [self.sound])], self._facts())
         on_cpu = self.reader.device == "cpu"
         if not self.indices or (self.dtype == "bfloat16" and on_cpu):  # a GPU has nothing to do for no frames

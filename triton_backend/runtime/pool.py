@@ -50,7 +50,8 @@ class Pool:
         self._idle: list[int] = []  # numbers of slots without a task, the latest at the end
         self._files: list[collections.deque[Any]] = [collections.deque(maxlen=_MOST_FILES) for _ in slots]
         self._closed, self._changed = False, threading.Condition()
-        self._pending, self._pending_before = 0, 0  # the latter when the last task began
+        self._pending = 0
+        self._pending_before = 0  # when the last task began
         self._last_end = 0.0  # of a task
         self._opened = 0
         self._error: Exception | None = None

@@ -242,7 +242,7 @@ private:
         if (result != CUDA_SUCCESS) {
             if (cuda::device_is_at_fault(static_cast<cuda::Result>(result))) check(result, "decoding by NVDEC");
             if (session_) session_->expect_stream_at_fault(result);
-            const auto state = session_ ? cuda::kSuccess : cuda::api().stream_query(nullptr);  // of the context
+            const auto state = session_ ? cuda::kSuccess : cuda::api().stream_query(nullptr);  // is the context lost?
             if (state != cuda::kNotReady) cuda::check(state, "decoding by NVDEC");
             note({number, sent_.find(number).pts, -1,
                   "NVDEC's parser refused the packet: " + cuda::describe(static_cast<cuda::Result>(result)), -1, true});
