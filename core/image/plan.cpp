@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/plan.h"
 
+#include <algorithm>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -112,6 +114,13 @@ Normalization normalization(const TransformOptions& options) {
 }
 
 }  // namespace
+
+bool Plan::uses(std::size_t component) const noexcept {
+    return std::ranges::any_of(std::views::iota(0, color.num_channels), [&](int channel) {
+        const auto row = static_cast<std::size_t>(channel);
+        return dtype == DType::uint8 ? color.fixed[row][component] != 0 : color.factor[row][component] != 0.0F;
+    });
+}
 
 FrameKey frame_key(const Frame& frame, const TransformOptions& options) {
     return {frame.format,

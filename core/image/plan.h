@@ -61,6 +61,10 @@ struct Plan {
     ColorPlan color{};
     DType dtype = DType::uint8;
     Layout layout = Layout::hwc;
+
+    /// Whether a channel uses the component. Others are not read: a term with a zero factor may be left out
+    /// (docs/reference/transform.md 5.3).
+    [[nodiscard]] bool uses(std::size_t component) const noexcept;
 };
 
 [[nodiscard]] FrameKey frame_key(const Frame& frame, const TransformOptions& options);

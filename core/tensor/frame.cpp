@@ -46,20 +46,26 @@ void for_each_row(const Frame& frame, Write&& write) {
     }
 }
 
-/// Writes elements to a strided array in the order of its indices, in runs along the last axis.
+/// Writes elements to a strided array in the order of its indices, in runs. Axes that are side by side are one axis.
 class StridedWriter {
 public:
     explicit StridedWriter(const TensorView& out)
-        : out_(out),
-          size_(size_of(out.dtype)),
-          at_(static_cast<std::byte*>(out.data)),
-          index_(out.shape.size()),
-          dense_(out.shape.empty() || out.strides_bytes.back() == static_cast<std::int64_t>(size_)) {}
+        : size_(size_of(out.dtype)), start_(static_cast<std::byte*>(out.data)), at_(start_) {
+        for (std::size_t axis = 0; axis < out.shape.size(); ++axis) {
+            const bool follows = strides_.back() == out.shape[axis] * out.strides_bytes[axis];
+            if (!follows) shape_.push_back(1);
+            if (!follows) strides_.push_back(0);
+            shape_.back() *= out.shape[axis];
+            strides_.back() = out.strides_bytes[axis];
+        }
+        index_.resize(shape_.size());
+        dense_ = strides_.back() == static_cast<std::int64_t>(size_);
+    }
 
     void write(std::span<const std::byte> elements) {
         while (!elements.empty()) {
             const auto last = index_.size() - 1;
-            const auto room = static_cast<std::size_t>(out_.shape[last] - index_[last]) * size_;
+            const auto room = static_cast<std::size_t>(shape_[last] - index_[last]) * size_;
             const auto run = elements.first(std::min(room, elements.size()));
             put(run);
             elements = elements.subspan(run.size());
@@ -75,7 +81,7 @@ private:
             at_ += run.size();
             return;
         }
-        for (; !run.empty(); run = run.subspan(size_), at_ += out_.strides_bytes.back()) {
+        for (; !run.empty(); run = run.subspan(size_), at_ += strides_.back()) {
             std::memcpy(at_, run.data(), size_);
         }
     }
@@ -83,21 +89,28 @@ private:
     void next_row() {
         index_.back() = 0;
         for (auto axis = index_.size() - 1; axis-- > 0;) {
-            if (++index_[axis] < out_.shape[axis]) break;
+            if (++index_[axis] < shape_[axis]) break;
             index_[axis] = 0;
         }
-        at_ = static_cast<std::byte*>(out_.data);
-        for (std::size_t axis = 0; axis < index_.size(); ++axis) at_ += index_[axis] * out_.strides_bytes[axis];
+        at_ = start_;
+        for (std::size_t axis = 0; axis < index_.size(); ++axis) at_ += index_[axis] * strides_[axis];
     }
 
-    const TensorView& out_;
     std::size_t size_;
+    std::byte* start_;
     std::byte* at_;
+    std::vector<std::int64_t> shape_{1};  // with an axis of one element before those of the array
+    std::vector<std::int64_t> strides_{0};
     std::vector<std::int64_t> index_;
     bool dense_;
 };
 
 }  // namespace
+
+void copy_elements(const void* from, const TensorView& out) {
+    const auto size_bytes = static_cast<std::size_t>(out.num_elements()) * size_of(out.dtype);
+    StridedWriter(out).write({static_cast<const std::byte*>(from), size_bytes});
+}
 
 DType sample_dtype(PixelFormat format) {
     return dtype_of(info(format));
@@ -240,9 +253,6 @@ void pack(const Frame& device_or_host_frame, const TensorView& out) {
                     invalid_argument,
                     "packing takes " + std::to_string(num_samples) + " elements of " +
                         std::string(to_string(dtype_of(layout))) + "; the output is " + describe(out));
-    if (out.is_contiguous()) {
-        return pack(frame, {static_cast<std::byte*>(out.data), static_cast<std::size_t>(frame.size_bytes())});
-    }
     StridedWriter writer(out);
     for_each_row(frame, [&writer](std::span<const std::byte> row) { writer.write(row); });
 }

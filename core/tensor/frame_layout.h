@@ -15,6 +15,9 @@ namespace tricodec {
 /// A frame over `buffer`: packed rows, planes that follow one another.
 [[nodiscard]] Frame lay_out(PixelFormat format, int width, int height, std::shared_ptr<Buffer> buffer);
 
+/// Copies as many elements as a view of host memory has, which lie side by side, to it in the order of its indices.
+void copy_elements(const void* from, const TensorView& out);
+
 /// Copies the planes of a frame to those of another of the same format and size, on the same or another kind of memory,
 /// by work on `stream`. The stream's context is current. The call does not wait, nor make the stream wait for the
 /// frame. Throws Error(unsupported) for rows from bottom to top.

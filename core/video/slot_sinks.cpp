@@ -2,12 +2,12 @@
 #include "video/slot_sinks.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "base/cuda/context.h"
 #include "base/cuda/event.h"
+#include "tensor/frame_layout.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/log.h"
@@ -18,21 +18,6 @@ namespace {
 
 // Enough for a launch to fill a GPU, few enough that decoded surfaces are soon free again.
 constexpr std::size_t kFramesAtOnce = 16;
-
-/// Element by element along the axes that are not side by side.
-void copy_strided(const std::byte* from, const TensorView& to) {
-    if (to.is_contiguous()) {
-        std::memcpy(to.data, from, static_cast<std::size_t>(to.num_elements()) * size_of(to.dtype));
-        return;
-    }
-    if (to.shape.empty()) {
-        std::memcpy(to.data, from, size_of(to.dtype));
-        return;
-    }
-    std::int64_t step = static_cast<std::int64_t>(size_of(to.dtype));
-    for (std::size_t axis = 1; axis < to.shape.size(); ++axis) step *= to.shape[axis];
-    for (std::int64_t i = 0; i < to.shape[0]; ++i) copy_strided(from + i * step, to[i]);
-}
 
 bool is_page_locked(const void* pointer) {
     unsigned type = 0;
@@ -155,27 +140,22 @@ void BatchWriter::OnGpu::run(std::vector<SlotFrame> items) {
 }
 
 void BatchWriter::OnGpu::copy_back(const Tensor& made, const std::vector<SlotFrame>& items, const cuda::Stream& on) {
-    const auto size_bytes = static_cast<std::size_t>(made.view.num_elements()) * size_of(made.view.dtype);
-    const auto frame_bytes = size_bytes / items.size();
-    const auto copy = [&](void* to, const void* from, std::size_t bytes) {
-        const cuda::ContextScope scope(*on.context());
-        cuda::check(cuda::api().copy_async(to, from, bytes, cuda::handle_of(on)), "copying a batch to the host");
-    };
-    const auto* frames = static_cast<const std::byte*>(made.view.data);
-    if (page_locked_ && out_[items.front().slot].is_contiguous()) {
+    if (!page_locked_ || !out_[items.front().slot].is_contiguous()) {
+        const Tensor host = to_host(made.view, made.buffer.get(), true);
         for (std::size_t i = 0; i < items.size(); ++i) {
-            copy(out_[items[i].slot].data, frames + i * frame_bytes, frame_bytes);
+            copy_elements(host.view[static_cast<std::int64_t>(i)].data, out_[items[i].slot]);
         }
-        made.buffer->used_on(on);
-        return;  // finish() waits
+        return;
     }
-    const auto host = Buffer::allocate_pinned(size_bytes, made.view.device);
-    copy(host->data(), frames, size_bytes);
-    host->written_on(on);
-    host->wait();
+    const cuda::ContextScope scope(*on.context());
     for (std::size_t i = 0; i < items.size(); ++i) {
-        copy_strided(host->data() + i * frame_bytes, out_[items[i].slot]);
+        const TensorView frame = made.view[static_cast<std::int64_t>(i)];
+        const auto size_bytes = static_cast<std::size_t>(frame.num_elements()) * size_of(frame.dtype);
+        const auto result =
+            cuda::api().copy_async(out_[items[i].slot].data, frame.data, size_bytes, cuda::handle_of(on));
+        cuda::check(result, "copying a frame to the host");
     }
+    made.buffer->used_on(on);  // finish() waits
 }
 
 BatchWriter::BatchWriter(Transform transform, TensorView out, std::uintptr_t context, std::optional<StreamView> stream)

@@ -8,6 +8,7 @@ worker of the first step has decoded, so it works in the stub itself.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ from tricodec.triton_backend.runtime.inline import answer, thresholds
 from tricodec.triton_backend.runtime.settings import NETWORK_PARAMETERS, parse_settings
 
 
-class TritonPythonModel:
-    """What Triton calls."""
+class NetworkModel(ABC):
+    """A model that looks at frames with the network."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the network.
+        """Loads the network that the configuration of an instance names.
 
         Raises:
             RuntimeError: tensors do not arrive as they were sent.
@@ -31,28 +32,25 @@ class TritonPythonModel:
             ValueError: a parameter is not accepted.
         """
         check_stub(pb_utils)
-        self._network = network_of(args)
+        settings = parse_settings(json.loads(args["model_config"]), NETWORK_PARAMETERS).for_instance(
+            args["model_instance_kind"], int(args["model_instance_device_id"])
+        )
+        self._network = TextNetwork(settings)
         pb_utils.Logger.log_info(f"{args['model_name']}: the network is loaded")
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answers each request with its outputs or an error."""
         return [answer(request, self._outputs) for request in requests]
 
+    @abstractmethod
+    def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]: ...
+
+
+class TritonPythonModel(NetworkModel):
+    """What Triton calls."""
+
     def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]:
         clips = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
         least = thresholds(request, len(clips), THRESHOLD)
         shares = np.stack([self._network.text_shares(frames) for frames in clips])
         return {"TEXT_SHARES": shares, "LABELS": labels(shares, least[:, np.newaxis])}
-
-
-def network_of(args: dict[str, str]) -> TextNetwork:
-    """The network that the configuration of an instance names, by the arguments of initialize().
-
-    Raises:
-        ImportError: a package is not installed.
-        ValueError: a parameter is not accepted.
-    """
-    settings = parse_settings(json.loads(args["model_config"]), NETWORK_PARAMETERS).for_instance(
-        args["model_instance_kind"], int(args["model_instance_device_id"])
-    )
-    return TextNetwork(settings)

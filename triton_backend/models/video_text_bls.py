@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.models.text_detector import network_of
+from tricodec.triton_backend.models.text_detector import NetworkModel
 from tricodec.triton_backend.models.text_network import THRESHOLD, labels, segments
 from tricodec.triton_backend.runtime.errors import cancelled
-from tricodec.triton_backend.runtime.guard import check_stub
-from tricodec.triton_backend.runtime.inline import CallError, answer, thresholds
+from tricodec.triton_backend.runtime.inline import CallError, thresholds
 from tricodec.triton_backend.runtime.room import names_memory, no_room
 
 _SESSION = "video_session"
@@ -28,23 +27,8 @@ _OUTPUTS = ("FRAMES", "PTS", "LAST", "NUM_DAMAGED_PACKETS")
 _CHUNK = 16
 
 
-class TritonPythonModel:
+class TritonPythonModel(NetworkModel):
     """What Triton calls."""
-
-    def initialize(self, args: dict[str, str]) -> None:
-        """Loads the network.
-
-        Raises:
-            RuntimeError: tensors do not arrive as they were sent.
-            ImportError: a package is not installed.
-            ValueError: a parameter is not accepted.
-        """
-        check_stub(pb_utils)
-        self._network = network_of(args)
-
-    def execute(self, requests: list[Any]) -> list[Any]:
-        """Answers each request with its outputs or an error."""
-        return [answer(request, self._outputs) for request in requests]
 
     def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]:
         least = thresholds(request, 1, THRESHOLD)

@@ -27,15 +27,6 @@ FloatColor float_color(const ColorPlan& color) {
     return {color.num_channels, color.offset, color.factor, color.bias, color.low, color.high};
 }
 
-bool has_factor(const Plan& plan, std::size_t component) {
-    for (std::size_t channel = 0; channel < static_cast<std::size_t>(plan.color.num_channels); ++channel) {
-        const bool zero = plan.dtype == DType::uint8 ? plan.color.fixed[channel][component] == 0
-                                                     : plan.color.factor[channel][component] == 0.0F;
-        if (!zero) return true;
-    }
-    return false;
-}
-
 bool is_quarters(const Filter& filter) {
     return std::all_of(filter.coefs.begin(), filter.coefs.end(),
                        [](std::int16_t coef) { return coef >= 0 && coef % kQuarter == 0; });
@@ -50,7 +41,7 @@ CpuPlan::CpuPlan(const Kernels& kernels, const Plan& plan)
       chroma_(plan.filters.size() > 2 ? std::make_optional<RowFilter>(kernels, plan.filters[2]) : std::nullopt),
       bytes_(byte_color(plan.color)),
       floats_(float_color(plan.color)) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) needed_[i] = has_factor(plan, i);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) needed_[i] = plan.uses(i);
     why_generic_ = obstacle();
     if (why_generic_.empty()) path_ = RowPath::shared_chroma;
     if (quarters()) rows_at_once_ = 2;

@@ -171,7 +171,7 @@ std::optional<ConvertPlan> ConvertPlan::make(const Plan& plan, Tables& tables) {
     const bool same_size = plan.filters[0].identity && plan.filters[1].identity;
     if (!upright || !layout || !same_size || !is_alone(plan, 0)) return std::nullopt;
 
-    const bool has_chroma = plan.num_components == 3 && (is_needed(plan, 1) || is_needed(plan, 2));
+    const bool has_chroma = plan.num_components == 3 && (plan.uses(1) || plan.uses(2));
     const auto chroma = chroma_of(plan, has_chroma);
     if (!chroma) return std::nullopt;
     const bool has_half_chroma = *chroma == Chroma::half_pairs || *chroma == Chroma::half_planes;

@@ -27,15 +27,6 @@ std::string kernel_name(const char* family, const Plan& plan) {
            std::string(to_string(plan.dtype));
 }
 
-bool is_needed(const Plan& plan, std::size_t component) {
-    for (std::size_t channel = 0; channel < static_cast<std::size_t>(plan.color.num_channels); ++channel) {
-        const bool zero = plan.dtype == DType::uint8 ? plan.color.fixed[channel][component] == 0
-                                                     : plan.color.factor[channel][component] == 0.0F;
-        if (!zero) return true;
-    }
-    return false;
-}
-
 ColorArgs color_args(const ColorPlan& color) {
     ColorArgs args{};
     args.num_channels = color.num_channels;

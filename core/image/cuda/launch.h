@@ -48,10 +48,6 @@ struct Launch {
 /// The name of a kernel up to its element: see kernel_list.h. `bits` are 8, or 16 for all deeper samples.
 [[nodiscard]] std::string kernel_name(const char* family, const Plan& plan);
 
-/// Whether a channel uses the component. Other components are not read: a term with a zero factor may be left out
-/// (docs/reference/transform.md 5.3).
-[[nodiscard]] bool is_needed(const Plan& plan, std::size_t component);
-
 [[nodiscard]] ColorArgs color_args(const ColorPlan& color);
 
 /// Elements that the layout puts side by side.

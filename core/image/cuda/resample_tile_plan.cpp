@@ -149,8 +149,8 @@ unsigned lay_out(const Plan& plan, const std::array<PackedColumns, 2>& columns, 
 
 SourcePlanes source_planes(const Plan& plan) {
     SourcePlanes result;
-    const bool chroma = plan.num_components == 3 && (is_needed(plan, 1) || is_needed(plan, 2));
-    const std::array<bool, 3> needed{is_needed(plan, 0), chroma, chroma};
+    const bool chroma = plan.num_components == 3 && (plan.uses(1) || plan.uses(2));
+    const std::array<bool, 3> needed{plan.uses(0), chroma, chroma};
     for (std::size_t i = 0; i < 3; ++i) {
         if (!needed[i]) continue;
         const ComponentPlan& component = plan.components[i];

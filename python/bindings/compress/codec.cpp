@@ -176,17 +176,13 @@ public:
     py::dict inspect(const py::object& source) const {
         const ArrayPtr input = on_host(to_array(source));
         const CompressedInfo info = codec_.inspect(bytes_of(*input));
-        py::dict result;
-        result["algorithm"] = std::string(to_string(info.algorithm));
-        result["uncompressed_bytes"] = info.uncompressed_bytes;
-        result["compressed_bytes"] = info.compressed_bytes;
-        result["chunk_bytes"] = info.chunk_bytes;
-        result["num_chunks"] = info.num_chunks;
-        result["container_version"] = info.container_version;
-        result["has_checksums"] = info.has_checksums;
-        result["data_type"] =
-            info.element_type ? py::object(py::str(std::string(to_typestr(*info.element_type)))) : py::none();
-        return result;
+        const auto type = [&] { return py::str(std::string(to_typestr(*info.element_type))); };
+        using namespace py::literals;
+        return py::dict("algorithm"_a = std::string(to_string(info.algorithm)),
+                        "uncompressed_bytes"_a = info.uncompressed_bytes, "compressed_bytes"_a = info.compressed_bytes,
+                        "chunk_bytes"_a = info.chunk_bytes, "num_chunks"_a = info.num_chunks,
+                        "container_version"_a = info.container_version, "has_checksums"_a = info.has_checksums,
+                        "data_type"_a = info.element_type ? py::object(type()) : py::none());
     }
 
 private:

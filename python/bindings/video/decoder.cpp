@@ -103,15 +103,11 @@ py::dict caps_of_gpu(const std::string& codec, const std::string& pixel_format, 
         const Unlocked unlocked;  // the first call opens the driver
         caps = hardware_caps(parse_codec(codec), parse_pixel_format(pixel_format), gpu);
     }
-    py::dict answer;
-    answer["supported"] = int(caps.supported);
-    answer["num_decoder_engines"] = caps.num_engines;
-    answer["width_max"] = caps.max_width;
-    answer["height_max"] = caps.max_height;
-    answer["mb_num_max"] = caps.max_macroblocks;
-    answer["width_min"] = caps.min_width;
-    answer["height_min"] = caps.min_height;
-    return answer;
+    using namespace py::literals;
+    return py::dict("supported"_a = int(caps.supported), "num_decoder_engines"_a = caps.num_engines,
+                    "width_max"_a = caps.max_width, "height_max"_a = caps.max_height,
+                    "mb_num_max"_a = caps.max_macroblocks, "width_min"_a = caps.min_width,
+                    "height_min"_a = caps.min_height);
 }
 
 }  // namespace

@@ -79,18 +79,12 @@ py::object run_transcode(const py::object& source, const py::object& target, con
         Unlocked unlocked;
         result = transcode(from, to.target, options);
     }
-    py::dict answer;
-    answer["num_frames"] = result.num_frames;
-    answer["num_audio_packets"] = result.num_audio_packets;
-    answer["num_damaged_packets"] = result.num_damaged_packets;
-    answer["size_bytes"] = result.size_bytes;
-    answer["seconds"] = result.seconds;
-    answer["decoder"] = result.decoder;
-    answer["encoder"] = result.encoder;
-    answer["cancelled"] = result.cancelled;
-    answer["data"] = py::none();
-    if (to.memory) answer["data"] = py::bytes(reinterpret_cast<const char*>(to.memory->data()), to.memory->size());
-    return answer;
+    const auto data = [&] { return py::bytes(reinterpret_cast<const char*>(to.memory->data()), to.memory->size()); };
+    using namespace py::literals;
+    return py::dict("num_frames"_a = result.num_frames, "num_audio_packets"_a = result.num_audio_packets,
+                    "num_damaged_packets"_a = result.num_damaged_packets, "size_bytes"_a = result.size_bytes,
+                    "seconds"_a = result.seconds, "decoder"_a = result.decoder, "encoder"_a = result.encoder,
+                    "cancelled"_a = result.cancelled, "data"_a = to.memory ? py::object(data()) : py::none());
 }
 
 Tensor to_pixels(const py::object& frames) {
