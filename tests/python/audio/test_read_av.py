@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_samples, generated
+from tricodec.serve import Server
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "everything": {},
@@ -204,8 +205,6 @@ def test_dali_refuses_arguments_that_make_no_sound(arguments: dict[str, Any], me
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    from tricodec.serve import Server
-
     with Server(models=["video_decode"], parameters={"video_decode": {"workers": "1"}}) as started:
         yield started
 

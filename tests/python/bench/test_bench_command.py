@@ -15,6 +15,7 @@ from media import generated
 from preloaded import with_modules
 from tricodec import bench
 from tricodec.cli import main
+from tricodec.serve import Server
 
 QUICK = ["--duration", "0.03", "--iterations", "3", "--warm-up", "1", "--max-trials", "3"]
 ANY = [*QUICK, "--stability-percentage", "1e9"]
@@ -199,8 +200,6 @@ def test_a_server_is_started_and_measured_with_its_own_times(tmp_path: Path) -> 
 
 @pytest.mark.needs_triton
 def test_every_model_of_a_running_server_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    from tricodec.serve import Server
-
     whole = ("video_transcode", "compress", "decompress")  # these take no --batch
     with Server(models=bench.MODELS, parameters={model: {"workers": "1"} for model in bench.MODELS}) as server:
         for model in bench.MODELS:

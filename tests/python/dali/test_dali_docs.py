@@ -19,6 +19,7 @@ from triton_testing import workers
 sys.path.insert(0, str(REPOSITORY / "tools"))
 
 import dali_arguments
+from tricodec.serve import Server
 
 pytestmark = pytest.mark.needs_dali
 
@@ -145,7 +146,6 @@ def test_clips_of_strangers_example_survives_the_death_of_the_process_that_decod
 ) -> None:
     import tricodec
     from tricodec.client import Client
-    from tricodec.serve import Server
 
     no_video = tmp_path / "no_video.mp4"
     no_video.write_bytes(b"no video")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import variants
+from tricodec.serve import Server
+from triton_testing import connect, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_gpu]
 
@@ -18,8 +19,6 @@ ALGORITHMS = ["LZ4", "Snappy", "Zstd", "Deflate", "Cascaded"]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     folder = variants(
         tmp_path_factory.mktemp("models"), "compress", pack={"isolation": "none"}, pack_apart={"workers": "1"}
     )
@@ -38,10 +37,8 @@ def walk(dtype: str = "<i4") -> np.ndarray:
 @pytest.mark.parametrize("models", [("pack", "unpack"), ("pack_apart", "unpack_apart"), ("pack", "careful")], ids=str)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_arrays_come_back(server: Any, models: tuple[str, str], algorithm: str) -> None:
-    from tricodec.client import Client
-
     array = walk()
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         packed = client.compress(array, algorithm=algorithm, model=models[0])
         restored = client.decompress(packed, dtype="int32", shape=(-1, 500), model=models[1])
 
@@ -52,10 +49,8 @@ def test_arrays_come_back(server: Any, models: tuple[str, str], algorithm: str) 
 
 @pytest.mark.parametrize("unpack", ["unpack", "unpack_apart", "careful"])
 def test_headers_keep_dtype_and_shape(server: Any, unpack: str) -> None:
-    from tricodec.client import Client
-
     array = walk("<f4")
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         packed = client.compress(array, algorithm="LZ4", header=True, model="pack")
         restored = client.decompress(packed, header=True, model=unpack)
 
@@ -65,11 +60,9 @@ def test_headers_keep_dtype_and_shape(server: Any, unpack: str) -> None:
 
 def test_a_client_gets_arrays_in_memory_of_its_gpu(server: Any) -> None:
     pytest.importorskip("tritonclient.utils.cuda_shared_memory")
-    from tricodec.client import Client
-
     array = walk("<f4")
     packed = np.asarray(tricodec.Codec(algorithm="Zstd", device="cpu").encode(array))
-    with Client(server.grpc_url, cuda_device=0) as client:
+    with connect(server.grpc_url, cuda_device=0) as client:
         restored = client.decompress(packed, dtype="float32", shape=array.shape, model="unpack")
 
     assert isinstance(restored, tricodec.DeviceArray)
@@ -77,11 +70,9 @@ def test_a_client_gets_arrays_in_memory_of_its_gpu(server: Any) -> None:
 
 
 def test_damaged_data_of_strangers_do_not_reach_the_gpu(server: Any) -> None:
-    from tricodec.client import Client
-
     good = np.asarray(tricodec.Codec(algorithm="LZ4", device="cpu").encode(walk()))
     random = np.random.default_rng(6)
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         for _ in range(30):
             bad = good.copy()
             bad[random.integers(100, len(bad), 20)] ^= 0x55

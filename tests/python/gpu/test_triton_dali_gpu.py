@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tricodec
 from dali_model import clip_tensors, expected_clip, own_model
+from tricodec.serve import Server
 from triton_testing import infer, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
@@ -45,8 +46,6 @@ CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "h264_rot90.mp4"]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     folder = variants(tmp_path_factory.mktemp("models"), "dali_clip", shipped={"workers": "1"})
     own_model(folder, "mixed", ON_THE_GPU, CONFIG)
     own_model(folder, "inline", ON_THE_GPU, CONFIG, isolation="none")

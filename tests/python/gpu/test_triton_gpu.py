@@ -11,7 +11,8 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import ensemble_that_says_where, infer, shares_in_python, text_clip, variants, videos
+from tricodec.serve import Server
+from triton_testing import connect, ensemble_that_says_where, infer, shares_in_python, text_clip, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -21,8 +22,6 @@ CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9.webm", "av1.mp4", "mpeg2.ts"]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     folder = variants(
         tmp_path_factory.mktemp("models"), gpu_threads={"isolation": "none"}, gpu_processes={"workers": "2"}
     )
@@ -36,14 +35,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
 @pytest.mark.parametrize("name", CLIPS)
 def test_frames_are_those_of_the_cpu(server: Any, model: str, name: str) -> None:
-    from tricodec.client import Client
-
     wanted = tricodec.decode_video(media.generated(name), device="cpu", **OPTIONS)
-    with Client(server.grpc_url, model=model) as client:
+    with connect(server.grpc_url, model=model) as client:
         video = client.decode_video(media.generated(name), **OPTIONS)
 
     np.testing.assert_array_equal(video.frames, wanted.frames)
     np.testing.assert_array_equal(video.pts_seconds, wanted.pts_seconds)
+
+
+@pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
+def test_a_client_whose_memory_is_locked_meanwhile_gets_the_same_frames(server: Any, model: str) -> None:
+    clip = media.generated("h264_bframes.mp4")
+    wanted = tricodec.decode_video(clip, device="cpu").frames
+    with connect(server.grpc_url, model=model, shared_memory=True) as client:
+        for start in range(20):
+            np.testing.assert_array_equal(
+                client.decode_video(clip, start=start, count=4).frames, wanted[start : start + 4]
+            )
 
 
 @pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
@@ -75,10 +83,8 @@ def test_the_next_model_of_an_ensemble_gets_frames_on_the_gpu(server: Any) -> No
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
 def test_a_client_gets_frames_in_memory_of_its_gpu(server: Any, dtype: str) -> None:
     pytest.importorskip("tritonclient.utils.cuda_shared_memory")
-    from tricodec.client import Client
-
     options = {**OPTIONS, "dtype": dtype}
-    with Client(server.grpc_url, model="gpu_threads", cuda_device=0) as client:
+    with connect(server.grpc_url, model="gpu_threads", cuda_device=0) as client:
         video = client.decode_video(media.generated("h264_bframes.mp4"), **options)
 
     assert isinstance(video.frames, tricodec.DeviceArray)
@@ -87,11 +93,9 @@ def test_a_client_gets_frames_in_memory_of_its_gpu(server: Any, dtype: str) -> N
 
 
 def test_a_bad_video_is_the_requests_own_error(server: Any, tmp_path: Path) -> None:
-    from tricodec.client import Client
-
     (tmp_path / "bad.mp4").write_bytes(b"no video" * 100)
     for model in ("gpu_threads", "gpu_processes"):
-        with Client(server.grpc_url, model=model) as client:
+        with connect(server.grpc_url, model=model) as client:
             with pytest.raises(tricodec.Error):
                 client.decode_video(tmp_path / "bad.mp4")
             assert len(client.decode_video(media.generated("hevc.mp4"), count=3)) == 3
@@ -99,19 +103,15 @@ def test_a_bad_video_is_the_requests_own_error(server: Any, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("model", ["gpu_encode", "gpu_encode_threads"])
 def test_files_are_those_of_the_python_door_on_the_same_gpu(server: Any, model: str) -> None:
-    from tricodec.client import Client
-
     frames = tricodec.decode_video(media.generated("h264_bframes.mp4"), device="cpu", count=10).frames
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         file = client.encode_video(frames, frame_rate=25, gop_size=5, model=model)
 
     assert file == tricodec.encode_video(frames, frame_rate=25, gop_size=5, device="auto")
 
 
 def test_a_gpu_decodes_for_a_transcode(server: Any) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         result = client.transcode(media.generated("h264_bframes.mp4"), size=(64, 96), model="gpu_transcode")
 
     wanted = tricodec.transcode(
@@ -123,8 +123,6 @@ def test_a_gpu_decodes_for_a_transcode(server: Any) -> None:
 @pytest.mark.needs_onnx_gpu
 def test_a_network_on_the_gpu_labels_the_frames_of_its_decoder_as_it_does_in_python_on_the_cpu() -> None:
     """A GPU adds in another order, which moves some pixels of 57,600 over the network's threshold."""
-    from tricodec.serve import Server
-
     clip, on_gpu = text_clip(), {"device": "cuda:0"}
     parameters = {"video_text": {}, "text_detector": on_gpu, "video_text_bls": on_gpu}
     with Server(None, list(parameters), parameters=parameters, gpus=[0], ready_timeout_seconds=120) as started:

@@ -10,7 +10,8 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import variants
+from tricodec.serve import Server
+from triton_testing import connect, variants
 
 pytestmark = pytest.mark.needs_triton
 
@@ -19,8 +20,6 @@ OPTIONS: dict[str, Any] = {"size": (64, 96), "dtype": "float16", "layout": "CHW"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     models = {"gpu_threads": {"isolation": "none"}, "gpu_processes": {"workers": "1"}}
     folder = variants(tmp_path_factory.mktemp("models"), "video_session", **models)
     with Server(folder, models=None, gpus=[0], ready_timeout_seconds=120, stop_timeout_seconds=5) as started:
@@ -35,11 +34,9 @@ def on_host(frames: Any) -> Any:
 @pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
 @pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc10.mkv", "h264_rot90.mp4"])
 def test_a_session_gives_the_frames_of_the_cpu(server: Any, model: str, name: str, cuda_device: int | None) -> None:
-    from tricodec.client import Client
-
     whole = tricodec.decode_video(media.generated(name), device="cpu", **OPTIONS).frames
     with (
-        Client(server.grpc_url, cuda_device=cuda_device) as client,
+        connect(server.grpc_url, cuda_device=cuda_device) as client,
         client.open(media.generated(name), 5, model=model, **OPTIONS) as session,
     ):
         first = session.read()
@@ -54,11 +51,9 @@ def test_a_session_gives_the_frames_of_the_cpu(server: Any, model: str, name: st
 @pytest.mark.parametrize("cuda_device", [None, 0])
 @pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
 def test_pushed_packets_give_the_frames_of_the_cpu(server: Any, model: str, cuda_device: int | None) -> None:
-    from tricodec.client import Client
-
     clip = media.generated("h264_bframes.mp4")
     with (
-        Client(server.grpc_url, cuda_device=cuda_device) as client,
+        connect(server.grpc_url, cuda_device=cuda_device) as client,
         client.open(codec="h264", model=model, **OPTIONS) as session,
         tricodec.Demuxer(clip, annexb=True) as demuxer,
     ):

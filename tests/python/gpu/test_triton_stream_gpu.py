@@ -10,7 +10,8 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from triton_testing import variants
+from tricodec.serve import Server
+from triton_testing import connect, variants
 
 pytestmark = pytest.mark.needs_triton
 
@@ -19,8 +20,6 @@ OPTIONS: dict[str, Any] = {"start": 3, "stride": 2, "size": (64, 96), "dtype": "
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     models = {"gpu_threads": {"isolation": "none"}, "gpu_processes": {"workers": "1"}}
     folder = variants(tmp_path_factory.mktemp("models"), "video_stream", **models)
     with Server(folder, models=None, gpus=[0], ready_timeout_seconds=120, stop_timeout_seconds=5) as started:
@@ -30,10 +29,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
 @pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc10.mkv", "av1.mp4", "h264_rot90.mp4"])
 def test_chunks_are_the_frames_of_the_cpu(server: Any, model: str, name: str) -> None:
-    from tricodec.client import Client
-
     wanted = tricodec.decode_video(media.generated(name), device="cpu", **OPTIONS)
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         chunks = list(client.stream_video(media.generated(name), 5, model=model, **OPTIONS))
 
     assert [len(chunk.frames) for chunk in chunks[:-1]] == [5] * (len(chunks) - 1)
@@ -43,9 +40,7 @@ def test_chunks_are_the_frames_of_the_cpu(server: Any, model: str, name: str) ->
 
 @pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
 def test_no_frames_are_one_chunk_and_bad_files_the_requests_own_error(server: Any, model: str) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         [chunk] = client.stream_video(media.generated("h264_bframes.mp4"), count=0, model=model, size=(20, 30))
         assert chunk.frames.shape == (0, 20, 30, 3)
         with pytest.raises(tricodec.CorruptDataError):

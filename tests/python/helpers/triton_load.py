@@ -25,6 +25,7 @@ from typing import Any
 
 from load_faults import FAULTS, Site, many_pictures
 from load_requests import Request, good_requests, hostile_requests
+from tricodec.serve import Server
 from triton_testing import descendants
 
 SATURATION = 4
@@ -199,7 +200,6 @@ class Keeper(logging.Handler):
 def run(minutes: float, fault_seconds: float) -> dict[str, Any]:
     """Loads a server for so long, with a fault after every `fault_seconds`; each fault at least once."""
     from tricodec.client import Client
-    from tricodec.serve import Server
 
     limits = {"timeout_ms": str(TIMEOUT_MS)}
     lean = {**limits, "max_worker_bytes": str(240 + 16 * (os.cpu_count() or 1) << 20)}

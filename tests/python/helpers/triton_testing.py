@@ -241,6 +241,13 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def connect(url: str, **options: Any) -> Any:
+    """A `tricodec.client.Client`. Its module needs tritonclient, so it is imported here."""
+    from tricodec.client import Client
+
+    return Client(url, **options)
+
+
 def wait_until(condition: Callable[[], bool], what: str) -> None:
     """Waits for a condition; fails if it does not come true."""
     deadline = time.monotonic() + WAIT_SECONDS

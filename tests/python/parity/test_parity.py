@@ -18,6 +18,7 @@ import tricodec
 import unusual_clips
 from compress_data import ALGORITHMS, available, corpus, whole
 from dali_testing import constant_source, decode, reading_pipeline, sequences_of
+from tricodec.serve import Server
 
 CLIPS = [
     "h264_bframes.mp4",
@@ -84,7 +85,6 @@ CASES = [(clip, "imagenet") for clip in CLIPS] + [("h264_bframes.mp4", name) for
 @pytest.fixture(scope="module")
 def triton() -> Iterator[Any]:
     from tricodec.client import Client
-    from tricodec.serve import Server
 
     models = ["video_decode", "video_stream", "video_encode", "compress", "decompress"]
     with (

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from triton_testing import listening, metric, settled, stubs, variants, wait_until
+from tricodec.serve import Server
+from triton_testing import connect, listening, metric, settled, stubs, variants, wait_until
 
 needs_triton = pytest.mark.needs_triton
 
@@ -37,8 +38,6 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory, certificate: Path) -> Iterator[Any]:
     """A server as an operator configures it: for the network, with TLS, with a model of another name."""
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), decoder={"workers": "1"})
     options = ["--model-control-mode=explicit", "--load-model=*", f"--http-restricted-api=model-repository:{HEADER}"]
     tls = {"tls_certificate": certificate, "tls_key": certificate.with_name("server.key")}
@@ -53,11 +52,9 @@ def sidecar(server: Any, *options: str) -> subprocess.Popen[str]:
 
 @needs_triton
 def test_a_sidecar_loads_a_killed_model_again_and_its_pings_are_no_requests(server: Any, certificate: Path) -> None:
-    from tricodec.client import Client
-
     path = generated("h264_bframes.mp4")
     tls = {"ssl": True, "root_certificates": str(certificate)}
-    with Client(server.grpc_url, model="decoder", retries=3, **tls) as client:
+    with connect(server.grpc_url, model="decoder", retries=3, **tls) as client:
         client.decode_video(path, count=1)
         with sidecar(server, "--header", HEADER) as process:
             try:
@@ -93,9 +90,7 @@ def test_a_sidecar_without_the_header_ends_with_a_line_that_says_so(server: Any)
 
 @needs_triton
 def test_with_tls_grpc_refuses_plain_clients_and_http_stays_on_this_machine(server: Any) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, model="decoder", timeout_seconds=5) as client, pytest.raises(ConnectionError):
+    with connect(server.grpc_url, model="decoder", timeout_seconds=5) as client, pytest.raises(ConnectionError):
         client.decode_video(generated("h264_16x16.mp4"))
     grpc, http = (int(url.rpartition(":")[2]) for url in (server.grpc_url, server.http_url))
 

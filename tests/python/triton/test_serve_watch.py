@@ -19,6 +19,7 @@ import pytest
 import tricodec
 from media import generated
 from patience import least_seconds, pause
+from tricodec.serve import Server
 from triton_testing import (
     WAIT_SECONDS,
     again_if_triton_crashes,
@@ -39,8 +40,6 @@ PARAMETERS = {"video_decode": {"workers": "2"}, "video_stream": {"workers": "1"}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    from tricodec.serve import Server
-
     with Server(models=["video_scenes", "video_stream", "video_session"], parameters=PARAMETERS) as started:
         yield started
 
@@ -235,8 +234,6 @@ def test_a_model_is_loaded_again_under_load_and_only_once(server: Any, control: 
 
 
 def test_only_a_server_that_watches_its_models_loads_one_again() -> None:
-    from tricodec.serve import Server
-
     with pytest.raises(RuntimeError, match="use watch=True"):
         Server(watch=False).reload("video_decode")
 

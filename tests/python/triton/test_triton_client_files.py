@@ -20,7 +20,8 @@ import pytest
 import tricodec
 from media import generated
 from namespaces import UNSHARE, need_namespaces
-from triton_testing import infer, stubs, variants, videos, wait_until, workers
+from tricodec.serve import Server
+from triton_testing import connect, infer, stubs, variants, videos, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
 
@@ -32,8 +33,6 @@ NUM_BYTES = 5 * 40 * 60 * 3
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     models = {
         "processes": {"workers": "1"},
         "threads": {"isolation": "none", "workers": "1"},
@@ -90,12 +89,10 @@ class File:
 )
 @pytest.mark.sweep(3)
 def test_frames_of_a_client_are_those_of_decode_video(server: Any, model: str, options: dict[str, Any]) -> None:
-    from tricodec.client import Client
-
     if options.get("dtype") == "bfloat16":
         pytest.importorskip("ml_dtypes")
     whole = tricodec.decode_video(clip(), **options)
-    with Client(server.grpc_url, model=model) as client:
+    with connect(server.grpc_url, model=model) as client:
         video = client.decode_video(clip(), **options)
 
         assert client._try_files
@@ -105,12 +102,10 @@ def test_frames_of_a_client_are_those_of_decode_video(server: Any, model: str, o
 
 
 def test_memory_is_used_again_when_no_array_of_it_is_left(server: Any) -> None:
-    from tricodec.client import Client
-
     def address(frames: Any) -> Any:
         return frames.__array_interface__["data"][0]
 
-    with Client(server.grpc_url, model="processes") as client:
+    with connect(server.grpc_url, model="processes") as client:
         first = client.decode_video(clip(), size=(200, 300)).frames
         kept = first[3]
         place = address(first)
@@ -132,11 +127,9 @@ def mapped(pid: int) -> set[str]:
 
 @pytest.mark.parametrize("num_kept", [0, 1])
 def test_the_worker_that_has_a_file_mapped_writes_to_it_again(server: Any, num_kept: int) -> None:
-    from tricodec.client import Client
-
     before = {pid: mapped(pid) for pid in workers(server.pid, "several")}
     kept: list[Any] = []
-    with Client(server.grpc_url, model="several", shared_memory=True) as client:
+    with connect(server.grpc_url, model="several", shared_memory=True) as client:
         for _ in range(8):
             frames = client.decode_video(clip(), count=5, size=(40, 60)).frames
             kept = [*kept, frames][-num_kept:] if num_kept else []
@@ -149,10 +142,8 @@ def test_the_worker_that_has_a_file_mapped_writes_to_it_again(server: Any, num_k
 
 
 def test_a_file_stays_mapped_for_the_next_request_and_no_longer_than_a_while(server: Any, model: str) -> None:
-    from tricodec.client import Client
-
     (pid,) = workers(server.pid, model) or stubs(server.pid, model)
-    with Client(server.grpc_url, model=model, shared_memory=True) as client:
+    with connect(server.grpc_url, model=model, shared_memory=True) as client:
         client.decode_video(clip(), count=5, size=(40, 60))
 
         assert mapped(pid)
@@ -195,9 +186,7 @@ with Client({server.grpc_url!r}, model="processes") as client:
 def test_a_video_in_memory_and_one_on_disk_give_the_same_frames(
     server: Any, model: str, tmp_path: Path, is_path: bool
 ) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, model=model) as client:
+    with connect(server.grpc_url, model=model) as client:
         for name in ("hevc.mp4", "h264_bframes.mp4", "mpeg2.ts"):  # the memory of one is used for the next
             source = clip(name) if is_path else clip(name).read_bytes()
             frames = client.decode_video(source, size=(40, 60)).frames
@@ -212,12 +201,10 @@ def test_a_video_in_memory_and_one_on_disk_give_the_same_frames(
 
 
 def test_a_pipe_with_a_name_is_read_to_its_end(server: Any, tmp_path: Path) -> None:
-    from tricodec.client import Client
-
     os.mkfifo(tmp_path / "pipe.mp4")
     with (
         subprocess.Popen(["sh", "-c", 'exec cat "$1" > "$2"', "sh", clip(), tmp_path / "pipe.mp4"]),
-        Client(server.grpc_url, model="processes") as client,
+        connect(server.grpc_url, model="processes") as client,
     ):
         frames = client.decode_video(tmp_path / "pipe.mp4", size=(40, 60), count=5).frames
 

@@ -14,6 +14,7 @@ import pytest
 import tricodec
 from compress_data import corpus
 from tricodec.compress import ChecksumPolicy
+from tricodec.serve import Server
 from triton_testing import infer, variants, workers
 
 pytestmark = pytest.mark.needs_triton
@@ -29,8 +30,6 @@ UNPACK = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), "compress", **PACK)
     variants(repository, "decompress", **UNPACK)
     # As for an ensemble with a next model that takes float32 pictures.

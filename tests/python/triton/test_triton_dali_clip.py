@@ -20,6 +20,7 @@ import tricodec
 from dali_model import MODEL, OWN, clip_tensors, expected_clip, own_model
 from media import generated
 from programs import printed_by
+from tricodec.serve import Server
 from triton_testing import infer, metric, running, variants, wait_until, workers
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
@@ -29,8 +30,6 @@ CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "av1.mp4", "h264_rot9
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(
         tmp_path_factory.mktemp("repository"), "dali_clip", dali_clip={"workers": "2"}, one_worker={"workers": "1"}
     )
@@ -180,8 +179,6 @@ def test_what_the_model_refuses_is_named(server: Any, model: str, names: list[st
 
 
 def test_pipelines_that_do_not_fit_their_configuration_are_refused_when_they_load(tmp_path: Path) -> None:
-    from tricodec.serve import Server
-
     own_model(tmp_path, "other_input", OWN.replace('name="FACTOR"', 'name="SCALE"'))
     own_model(tmp_path, "one_output", OWN.replace("* factor, pts", "* factor"))
     own_model(tmp_path, "other_name", OWN.replace("def pipeline()", "def preprocess()"))
@@ -196,7 +193,6 @@ def test_pipelines_that_do_not_fit_their_configuration_are_refused_when_they_loa
 
 
 def test_without_dali_the_model_says_what_to_install(tmp_path: Path) -> None:
-    from tricodec.serve import Server
     from tricodec.serve.environment import create_environment
 
     environment = create_environment(tmp_path / "environment")

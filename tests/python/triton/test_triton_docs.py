@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import REPOSITORY, generated
+from tricodec.serve import Server
 from triton_testing import infer
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
@@ -40,8 +41,6 @@ class TritonPythonModel:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = tmp_path_factory.mktemp("repository")
     text = (REPOSITORY / "docs" / "howto" / "triton_ensembles.md").read_text()
     for config in re.findall(r"^```pbtxt\n(.*?)^```", text, re.MULTILINE | re.DOTALL):

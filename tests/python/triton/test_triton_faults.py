@@ -19,8 +19,10 @@ import pytest
 import tricodec
 from h264_writer import Picture, first_block
 from media import generated
+from tricodec.serve import Server
 from triton_testing import (
     LONG_REQUEST,
+    connect,
     cpu_seconds,
     descendants,
     infer,
@@ -78,8 +80,6 @@ ensemble_scheduling {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), **MODELS)
     (repository / "ensemble" / "1").mkdir(parents=True)
     (repository / "ensemble" / "config.pbtxt").write_text(ENSEMBLE)
@@ -88,9 +88,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def decode(server: Any, model: str, *arguments: Any, **options: Any) -> tricodec.DecodedVideo:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, model=model, shared_memory=False) as client:
+    with connect(server.grpc_url, model=model, shared_memory=False) as client:
         return client.decode_video(*arguments, **options)
 
 
@@ -259,9 +257,7 @@ def test_an_ensemble_has_new_damage(server: Any) -> None:
 
 
 def test_shared_memory_brings_the_count_too(server: Any) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, model="one_worker", shared_memory=True) as client:
+    with connect(server.grpc_url, model="one_worker", shared_memory=True) as client:
         assert client.decode_video(clip("truncated.mkv"), size=(20, 30)).num_damaged_packets == 1
         assert client.decode_video(clip(), count=2).num_damaged_packets == 0
 
@@ -274,7 +270,6 @@ def through_regions(client: Any) -> Any:
 
 def test_regions_that_another_client_unregisters_cost_no_answer(server: Any) -> None:
     import tritonclient.grpc as triton_grpc
-    from tricodec.client import Client
     from tritonclient.utils import InferenceServerException
 
     expected = tricodec.decode_video(clip(), size=(240, 320), count=20).frames
@@ -289,12 +284,12 @@ def test_regions_that_another_client_unregisters_cost_no_answer(server: Any) -> 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
         unregistered = thread.submit(unregister)
         try:
-            with through_regions(Client(server.grpc_url, model="one_worker")) as client:
+            with through_regions(connect(server.grpc_url, model="one_worker")) as client:
                 for _ in range(10):
                     frames = client.decode_video(clip(), size=(240, 320), count=20).frames
                     np.testing.assert_array_equal(frames, expected)
             with (
-                through_regions(Client(server.grpc_url, model="one_worker", shared_memory=True)) as client,
+                through_regions(connect(server.grpc_url, model="one_worker", shared_memory=True)) as client,
                 pytest.raises(ConnectionError, match="a client unregistered it"),
             ):
                 all(client.decode_video(clip(), size=(240, 320), count=20) for _ in range(100))
@@ -306,7 +301,6 @@ def test_regions_that_another_client_unregisters_cost_no_answer(server: Any) -> 
 def test_a_request_that_failed_leaves_no_shared_memory_in_the_server(server: Any) -> None:
     """A region of a request that may still run stays: the server would write to memory that is not there."""
     import tritonclient.grpc as triton_grpc
-    from tricodec.client import Client
 
     def num_regions() -> int:
         with triton_grpc.InferenceServerClient(server.grpc_url) as client:
@@ -315,22 +309,20 @@ def test_a_request_that_failed_leaves_no_shared_memory_in_the_server(server: Any
     before = num_regions()
     stop_worker(server.pid, "impatient")
     with (
-        through_regions(Client(server.grpc_url, model="impatient")) as client,
+        through_regions(connect(server.grpc_url, model="impatient")) as client,
         pytest.raises(TimeoutError, match="700 ms"),
     ):
         client.decode_video(clip(), size=(240, 320), count=20)
     assert num_regions() == before
 
     stop_worker(server.pid, "one_worker")
-    hurried = through_regions(Client(server.grpc_url, model="one_worker", timeout_seconds=2))
+    hurried = through_regions(connect(server.grpc_url, model="one_worker", timeout_seconds=2))
     with hurried as client, pytest.raises(TimeoutError, match="did not answer in time"):
         client.decode_video(clip(), size=(240, 320), count=20)
     assert num_regions() == before + 1
 
 
 def test_a_client_uses_shared_memory_again_after_it_was_full(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tricodec.client import Client
-
     attempts: list[int] = []
     reserve = os.posix_fallocate
 
@@ -342,7 +334,7 @@ def test_a_client_uses_shared_memory_again_after_it_was_full(server: Any, monkey
 
     monkeypatch.setattr(os, "posix_fallocate", full_at_first)
     expected = tricodec.decode_video(clip(), size=(240, 320), count=20).frames
-    with through_regions(Client(server.grpc_url, model="one_worker")) as client:
+    with through_regions(connect(server.grpc_url, model="one_worker")) as client:
         for _ in range(2):
             np.testing.assert_array_equal(client.decode_video(clip(), size=(240, 320), count=20).frames, expected)
 
@@ -350,8 +342,6 @@ def test_a_client_uses_shared_memory_again_after_it_was_full(server: Any, monkey
 
 
 def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -> None:
-    from tricodec.client import Client
-
     good, bad = clip("h264_16x16.mp4"), b"no video at all"
     expected = {start: tricodec.decode_video(good, start=start, count=3).frames.tobytes() for start in range(10)}
 
@@ -365,7 +355,7 @@ def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -
         return client.decode_video(good, start=number % 10, count=3).frames.tobytes() == expected[number % 10]
 
     with (
-        Client(server.grpc_url, model="busy", shared_memory=False) as client,
+        connect(server.grpc_url, model="busy", shared_memory=False) as client,
         concurrent.futures.ThreadPoolExecutor(8) as threads,
     ):
         answers = list(threads.map(ask, range(600)))
@@ -379,18 +369,14 @@ def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -
 
 
 def test_a_deadline_of_the_client_is_a_timeout(server: Any) -> None:
-    from tricodec.client import Client
-
     with (
-        Client(server.grpc_url, model="one_worker", timeout_seconds=0.5, shared_memory=False) as client,
+        connect(server.grpc_url, model="one_worker", timeout_seconds=0.5, shared_memory=False) as client,
         pytest.raises(TimeoutError),
     ):
         client.decode_video(long_video(), **LONG_REQUEST)
 
 
 def test_workers_end_with_their_stub(tmp_path: Path) -> None:
-    from tricodec.serve import Server
-
     with Server(variants(tmp_path, doomed={"workers": "2"}), None, stop_timeout_seconds=4) as server:
         (stub,) = stubs(server.pid, "doomed")
         pids = workers(server.pid, "doomed")
@@ -401,8 +387,6 @@ def test_workers_end_with_their_stub(tmp_path: Path) -> None:
 
 
 def test_a_parameter_that_is_not_accepted_keeps_the_model_from_loading(tmp_path: Path) -> None:
-    from tricodec.serve import Server
-
     wrong = {"wrong_a": {"timeout_ms": "soon"}, "wrong_b": {"max_heigth": "5"}, "wrong_c": {"isolation": "thread"}}
     server = Server(variants(tmp_path, **wrong), None)
     with pytest.raises(RuntimeError) as caught:
@@ -427,10 +411,8 @@ def test_plain_requests_carry_code_and_cause(server: Any) -> None:
 
 def test_answers_to_clients_that_have_given_up_leave_the_server_alive(server: Any) -> None:
     """A task without a process does not notice that its request was cancelled before it is done."""
-    from tricodec.client import Client
-
     seconds = generated("h264_raw.h264").read_bytes() * 100
-    with Client(server.grpc_url, model="inline", shared_memory=False, timeout_seconds=0.2) as client:
+    with connect(server.grpc_url, model="inline", shared_memory=False, timeout_seconds=0.2) as client:
 
         def three_were_answered() -> bool:
             """A request that a busy machine sends too slowly does not reach the model."""

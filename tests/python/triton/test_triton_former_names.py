@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import tricodec
 from media import generated
+from tricodec.serve import Server
+from triton_testing import connect
 
 MODELS = Path(tricodec.__file__).parent / "model_repository"
 
@@ -30,15 +32,12 @@ def test_a_name_that_never_was_is_not_found() -> None:
 
 @pytest.mark.needs_triton
 def test_a_model_with_the_former_import_is_served(tmp_path: Path) -> None:
-    from tricodec.client import Client
-    from tricodec.serve import Server
-
     shutil.copytree(MODELS / "video_decode", tmp_path / "video_decode")
     program = tmp_path / "video_decode" / "1" / "model.py"
     program.write_text(program.read_text().replace("triton_backend.models.", "triton_backend."))
     clip = generated("h264_bframes.mp4")
 
-    with Server(tmp_path, ["video_decode"], stop_timeout_seconds=5) as server, Client(server.grpc_url) as client:
+    with Server(tmp_path, ["video_decode"], stop_timeout_seconds=5) as server, connect(server.grpc_url) as client:
         video = client.decode_video(clip, count=2)
 
     assert video.frames.tobytes() == tricodec.decode_video(clip, count=2).frames.tobytes()

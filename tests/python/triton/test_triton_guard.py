@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tricodec.serve import Server
 from tricodec.triton_backend.runtime.guard import check_stub
 
 
@@ -48,7 +49,6 @@ def test_a_stub_that_repeats_the_first_element_is_refused_with_the_remedy() -> N
 @pytest.mark.needs_triton
 @pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="this environment has NumPy 1")
 def test_a_real_server_refuses_to_serve_under_numpy_2(tmp_path: Path) -> None:
-    from tricodec.serve import Server
     from tricodec.serve import environment as environments
 
     # An environment without the NumPy that serve would put first: the stub gets this interpreter's.

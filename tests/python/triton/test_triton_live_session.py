@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from triton_testing import variants
+from tricodec.serve import Server
+from triton_testing import connect, variants
 
 pytestmark = pytest.mark.needs_triton
 
@@ -25,8 +26,6 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
     with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started
@@ -69,11 +68,9 @@ def pushed(session: Any, packets: list[tricodec.Packet], each: int) -> list[tric
 def test_pushed_packets_give_the_frames_and_times_of_the_file(
     server: Any, model: str, name: str, each: int, options: dict[str, Any], shared_memory: bool
 ) -> None:
-    from tricodec.client import Client
-
     expected = tricodec.decode_video(generated(name), device="cpu", **options)
     with (
-        Client(server.grpc_url, shared_memory=shared_memory) as client,
+        connect(server.grpc_url, shared_memory=shared_memory) as client,
         client.open(codec=codec_of(name), chunk=5, model=model, **options) as session,
     ):
         chunks = pushed(session, packets_of(name), each)
@@ -85,15 +82,13 @@ def test_pushed_packets_give_the_frames_and_times_of_the_file(
 
 
 def test_a_stream_that_changes_its_size_gives_each_size_in_chunks_of_its_own(server: Any) -> None:
-    from tricodec.client import Client
-
     names = ("h264_bframes.mp4", "h264_16x16.mp4")
     first, second = (tricodec.decode_video(generated(name), device="cpu").frames for name in names)
     packets = [*packets_of(names[0]), *packets_of(names[1])]
     data = [bytes(packet) for packet in packets]
     for shared_memory in (True, False):
         with (
-            Client(server.grpc_url, shared_memory=shared_memory) as client,
+            connect(server.grpc_url, shared_memory=shared_memory) as client,
             client.open(codec="h264", chunk=16) as session,
         ):
             chunks = pushed(session, data, 30)
@@ -116,11 +111,9 @@ def push_until_refused(session: Any, packets: list[tricodec.Packet]) -> tuple[in
 
 
 def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(server: Any) -> None:
-    from tricodec.client import Client
-
     packets = packets_of("h264_bframes.mp4")
     assert sum(map(len, packets)) > 20_000
-    with Client(server.grpc_url) as client, client.open(codec="h264", chunk=4, model="small") as session:
+    with connect(server.grpc_url) as client, client.open(codec="h264", chunk=4, model="small") as session:
         taken, refusal = push_until_refused(session, packets)
         chunks = list(session)  # room again
         chunks += pushed(session, packets[taken:], 1)
@@ -131,12 +124,10 @@ def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(ser
 
 
 def test_times_may_come_beside_the_bytes(server: Any) -> None:
-    from tricodec.client import Client
-
     packets = packets_of("h264_16x16.mp4")
     times = [None if packet.pts is None else packet.pts * 7 for packet in packets]
     unit = Fraction(packets[0].time_base or 0) / 7
-    with Client(server.grpc_url) as client, client.open(codec="h264", chunk=100) as session:
+    with connect(server.grpc_url) as client, client.open(codec="h264", chunk=100) as session:
         chunks = [session.push([bytes(packet) for packet in packets], times, time_base=unit), session.flush()]
 
     found = np.concatenate([chunk.pts_seconds for chunk in chunks])
@@ -144,13 +135,11 @@ def test_times_may_come_beside_the_bytes(server: Any) -> None:
 
 
 def test_damaged_packets_are_counted_and_cost_their_frames_only(server: Any) -> None:
-    from tricodec.client import Client
-
     packets = packets_of("h264_bframes.mp4")
     data = [bytes(packet) for packet in packets]
     keys = [number for number, packet in enumerate(packets) if packet.key]
     data[keys[1] - 1] = b"\0\0\0\1\x41" + b"\xff" * 40
-    with Client(server.grpc_url) as client, client.open(codec="h264") as session:
+    with connect(server.grpc_url) as client, client.open(codec="h264") as session:
         chunks = pushed(session, data, 10)
 
     whole = tricodec.decode_video(generated("h264_bframes.mp4"), device="cpu").frames
@@ -161,10 +150,8 @@ def test_damaged_packets_are_counted_and_cost_their_frames_only(server: Any) -> 
 
 @pytest.mark.parametrize("data", [[], [b""], [b"\0" * 100], [b"no packet"]])
 def test_what_is_no_packet_ends_no_stream(server: Any, data: list[bytes]) -> None:
-    from tricodec.client import Client
-
     packets = packets_of("h264_bframes.mp4")
-    with Client(server.grpc_url) as client, client.open(codec="h264") as session:
+    with connect(server.grpc_url) as client, client.open(codec="h264") as session:
         if data == [b""]:
             with pytest.raises(ValueError, match="packet 0 of PACKETS is empty"):
                 session.push(data)
@@ -176,9 +163,7 @@ def test_what_is_no_packet_ends_no_stream(server: Any, data: list[bytes]) -> Non
 
 
 def test_calls_that_the_other_kind_of_session_has_say_so(server: Any) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         with client.open(codec="h264") as live:
             with pytest.raises(ValueError, match="a live stream has no frames to choose"):
                 live.seek(3)

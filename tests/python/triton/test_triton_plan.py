@@ -13,7 +13,8 @@ import pytest
 import tricodec
 from media import generated
 from tricodec import _plan_request
-from triton_testing import infer, variants, videos
+from tricodec.serve import Server
+from triton_testing import connect, infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -38,8 +39,6 @@ def make_foreign(path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = tmp_path_factory.mktemp("repository")
     variants(repository, "video_decode", planned={}, remade={"strict_plan": "false"})
     variants(repository, "video_stream", planned_stream={})
@@ -80,10 +79,8 @@ def test_the_plan_gives_the_workers(server: Any) -> None:
 
 
 def test_a_stream_follows_its_plan(server: Any) -> None:
-    from tricodec.client import Client
-
     clip = generated(CLIP)
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         chunks = list(client.stream_video(clip, 8, model="planned_stream"))
 
     expected = tricodec.decode_video(clip, stride=3, size=(56, 80), layout="CHW", device="cpu").frames
@@ -101,8 +98,6 @@ def test_a_foreign_plan_is_made_again_on_demand(server: Any) -> None:
 
 
 def test_a_foreign_plan_keeps_the_model_from_loading_and_names_the_fields(tmp_path: Path) -> None:
-    from tricodec.serve import Server
-
     variants(tmp_path / "repository", "video_decode", foreign={})
     path = tmp_path / "repository" / "foreign" / "plan.json"
     save_plan(path)

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from triton_testing import NO_MEDIA, infer, variants, videos
+from tricodec.serve import Server
+from triton_testing import NO_MEDIA, connect, infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     models = {"probe": {"workers": "1"}, "strict": {"workers": "1", "max_input_bytes": "1000"}}
     repository = variants(tmp_path_factory.mktemp("repository"), "probe", **models)
     with Server(repository, None) as started:
@@ -27,9 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as opened:
+    with connect(server.grpc_url) as opened:
         yield opened
 
 
@@ -88,18 +85,15 @@ def test_urls_are_refused_with_the_remedy_unless_the_server_allows_them(client: 
 
 
 def test_a_model_that_is_not_served_is_refused_with_how_to_serve_it(server: Any) -> None:
-    from tricodec.client import Client
     from tritonclient.utils import InferenceServerException
 
     with (
-        Client(server.grpc_url, model="video_decoed") as client,
+        connect(server.grpc_url, model="video_decoed") as client,
         pytest.raises(InferenceServerException, match=r"does not serve this model: .*video_decoed.*tricodec serve"),
     ):
         client.decode_video(generated("h264_bframes.mp4"))
 
 
 def test_the_port_of_http_is_no_port_of_grpc(server: Any) -> None:
-    from tricodec.client import Client
-
-    with Client(server.http_url) as client, pytest.raises(ConnectionError, match="check host and gRPC port"):
+    with connect(server.http_url) as client, pytest.raises(ConnectionError, match="check host and gRPC port"):
         client.decode_video(generated("h264_bframes.mp4"))

@@ -18,7 +18,8 @@ import pytest
 import tricodec
 from media import generated
 from patience import at_rest
-from triton_testing import descendants, stop_worker, variants, wait_until
+from tricodec.serve import Server
+from triton_testing import connect, descendants, stop_worker, variants, wait_until
 
 pytestmark = pytest.mark.needs_triton
 
@@ -31,8 +32,6 @@ POLICY = """dynamic_batching {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository: Path = tmp_path_factory.mktemp("repository")
     variants(repository, "video_decode", video_decode={}, short={"workers": "1", "max_queue": "2"}, policy={})
     config = repository / "policy" / "config.pbtxt"
@@ -46,8 +45,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 def test_a_burst_of_requests_has_no_pause(server: Any) -> None:
     """Where its queue has a policy, Triton's batcher sleeps for 500 ms beside idle workers in every third burst."""
-    from tricodec.client import Client
-
     path, processes = generated(CLIP), [os.getpid(), server.pid, *descendants(server.pid)]
 
     def has_pause() -> bool:
@@ -60,13 +57,11 @@ def test_a_burst_of_requests_has_no_pause(server: Any) -> None:
         assert all(len(each.result()) == QUICK["count"] for each in asked)
         return at_rests >= 5
 
-    with Client(server.grpc_url) as client, ThreadPoolExecutor(8) as threads:
+    with connect(server.grpc_url) as client, ThreadPoolExecutor(8) as threads:
         assert sum(has_pause() for _ in range(20)) <= 2
 
 
 def test_requests_beyond_max_queue_are_refused_and_the_others_answered(server: Any) -> None:
-    from tricodec.client import Client
-
     path = generated(CLIP)
     expected = tricodec.decode_video(path, device="cpu", **QUICK).frames
 
@@ -78,7 +73,7 @@ def test_requests_beyond_max_queue_are_refused_and_the_others_answered(server: A
 
     worker = stop_worker(server.pid, "short")
     try:
-        with Client(server.grpc_url, model="short") as client, ThreadPoolExecutor(8) as threads:
+        with connect(server.grpc_url, model="short") as client, ThreadPoolExecutor(8) as threads:
             futures = [threads.submit(quick, number) for number in range(8)]
             wait_until(lambda: sum(future.done() for future in futures) == 5, "five are refused")
             os.kill(worker, signal.SIGCONT)
@@ -96,15 +91,13 @@ def test_requests_beyond_max_queue_are_refused_and_the_others_answered(server: A
 
 
 def test_requests_that_tritons_queue_puts_together_get_their_own_answers(server: Any) -> None:
-    from tricodec.client import Client
-
     def statistics() -> dict[str, Any]:
         with urllib.request.urlopen(f"http://{server.http_url}/v2/models/policy/stats") as response:
             return json.load(response)["model_stats"][0]
 
     files = [generated(CLIP).read_bytes()] * 6
     files[2] = b"\0" * 1000
-    with Client(server.grpc_url, model="policy") as client, ThreadPoolExecutor(6) as threads:
+    with connect(server.grpc_url, model="policy") as client, ThreadPoolExecutor(6) as threads:
         futures = [threads.submit(client.decode_video, file, **QUICK) for file in files]
         errors = [future.exception() for future in futures]
 

@@ -11,7 +11,8 @@ import pytest
 import tricodec
 from media import generated
 from range_server import RangeServer, range_server
-from triton_testing import infer, videos
+from tricodec.serve import Server
+from triton_testing import connect, infer, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -30,8 +31,6 @@ def web() -> Iterator[RangeServer]:
 
 @pytest.fixture(scope="module")
 def server(web: RangeServer) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     parameters = {"*": {"workers": "1", "allow_remote": f"s3://bucket/ {web.url}/videos/"}}
     with Server(None, MODELS, parameters=parameters, stop_timeout_seconds=5) as started:
         yield started
@@ -39,9 +38,7 @@ def server(web: RangeServer) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as opened:
+    with connect(server.grpc_url) as opened:
         yield opened
 
 

@@ -20,7 +20,7 @@ import pytest
 import tricodec
 from media import generated
 from namespaces import UNSHARE, need_namespaces
-from triton_testing import infer, videos
+from triton_testing import connect, infer, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -83,16 +83,12 @@ def clip() -> Path:
 
 
 def whole(url: str, size: tuple[int, int]) -> Any:
-    from tricodec.client import Client
-
-    with Client(url, shared_memory=False, timeout_seconds=60) as client:
+    with connect(url, shared_memory=False, timeout_seconds=60) as client:
         return client.decode_video(clip(), size=size, count=30).frames
 
 
 def in_parts(url: str, size: tuple[int, int]) -> Any:
-    from tricodec.client import Client
-
-    with Client(url, timeout_seconds=60) as client:
+    with connect(url, timeout_seconds=60) as client:
         parts = client.stream_video(clip(), chunk=30, size=size, count=30)
         return np.concatenate([part.frames for part in parts])
 
@@ -129,10 +125,8 @@ def test_a_client_of_triton_reads_why_the_answer_beside_the_others_does_not_come
 
 
 def test_the_last_part_of_a_stream_that_does_not_fit_is_an_error(server: SmallServer) -> None:
-    from tricodec.client import Client
-
     padded = clip().read_bytes() + bytes(8 << 20)
-    with Client(server.url, timeout_seconds=60) as client:
+    with connect(server.url, timeout_seconds=60) as client:
         parts = client.stream_video(clip(), chunk=15, size=GROWN, count=30, window=1)
         assert next(parts).frames.shape == (15, *GROWN, 3)  # the memory that it had is free now
         other = client.stream_video(padded, chunk=1, size=SMALL, count=3, window=1)
@@ -149,14 +143,13 @@ def test_the_last_part_of_a_stream_that_does_not_fit_is_an_error(server: SmallSe
 
 @pytest.mark.needs_onnx
 def test_a_model_that_calls_another_one_gets_the_error_and_the_server_stays(server: SmallServer) -> None:
-    from tricodec.client import Client
     from tritonclient.utils import InferenceServerException
 
     def label(size: tuple[int, int]) -> Any:
         tensors = {"VIDEO": np.array([clip().read_bytes()], object), "SIZE": np.array(size), "COUNT": np.array([16])}
         return infer(server.url, tensors, model="video_text_bls")["PTS"]
 
-    with Client(server.url, shared_memory=False, timeout_seconds=60) as client:
+    with connect(server.url, shared_memory=False, timeout_seconds=60) as client:
         with client.open(clip(), 16, size=MEDIUM) as session:
             session.read()  # so that this model has the memory for its answer
         assert len(label(SMALL)) == 16

@@ -17,10 +17,12 @@ import numpy as np
 import pytest
 import tricodec
 from media import REPOSITORY, generated
+from tricodec.serve import Server
 from triton_testing import (
     LONG_REQUEST,
     NO_MEDIA,
     assert_same,
+    connect,
     cpu_seconds,
     infer,
     long_video,
@@ -36,8 +38,6 @@ pytestmark = pytest.mark.needs_triton
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    from tricodec.serve import Server
-
     with Server(models=["video_decode"], parameters={"video_decode": {"workers": "2"}}) as started:
         yield started
 
@@ -55,9 +55,7 @@ def test_a_request_of_no_frames_gives_none(plain_client: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float32"])
 def test_shared_memory_gives_the_same_bytes(server: Any, dtype: str) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, shared_memory=True) as shared:
+    with connect(server.grpc_url, shared_memory=True) as shared:
         video = shared.decode_video(clip(), dtype=dtype, start=3)
 
     # The array outlives its region and its client.
@@ -148,12 +146,10 @@ def test_a_bad_video_among_others_of_one_request_is_named(server: Any) -> None:
 
 
 def test_simultaneous_requests_get_their_own_frames_and_a_bad_one_fails_alone(server: Any) -> None:
-    from tricodec.client import Client
-
     files = [clip()] * 16
     files[5] = b"\0" * 1000
     options = {"size": (720, 1280), "resize": "bicubic"}
-    with Client(server.grpc_url) as shared, concurrent.futures.ThreadPoolExecutor(16) as threads:
+    with connect(server.grpc_url) as shared, concurrent.futures.ThreadPoolExecutor(16) as threads:
         futures = [
             threads.submit(shared.decode_video, file, start=i, count=3, **options) for i, file in enumerate(files)
         ]
@@ -276,9 +272,7 @@ def test_the_dashboard_reads_metrics_that_the_server_has(server: Any, plain_clie
 
 
 def test_a_client_of_a_server_that_is_not_there_says_so() -> None:
-    from tricodec.client import Client
-
-    with Client("127.0.0.1:1", shared_memory=False) as nowhere:
+    with connect("127.0.0.1:1", shared_memory=False) as nowhere:
         assert not nowhere.is_ready()
         with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:1"):
             nowhere.decode_video(clip())

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from triton_testing import infer, stop_worker, variants
+from tricodec.serve import Server
+from triton_testing import connect, infer, stop_worker, variants
 
 pytestmark = pytest.mark.needs_triton
 
@@ -33,8 +34,6 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), "video_encode", **MODELS)
     with Server(repository, None) as started:
         yield started
@@ -71,11 +70,9 @@ def test_a_single_picture_is_a_file(client: Any) -> None:
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_frames_come_by_message_and_by_shared_memory(server: Any, shared: bool) -> None:
-    from tricodec.client import Client
-
     frames = clip(20)
     assert frames.nbytes > 1 << 20
-    with Client(server.grpc_url, shared_memory=shared) as client:
+    with connect(server.grpc_url, shared_memory=shared) as client:
         assert client.encode_video(frames, **FAST) == tricodec.encode_video(frames, device="cpu", **FAST)
 
 

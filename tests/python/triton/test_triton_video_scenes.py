@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, generated
+from tricodec.serve import Server
 from triton_testing import infer, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -29,8 +30,6 @@ CUTS = [0, 12, 30, 37]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    from tricodec.serve import Server
-
     with Server(models=["video_scenes"]) as started:
         yield started
 

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import REPOSITORY, generated
-from triton_testing import NO_MEDIA, assert_same, joined, metric, settled, variants, wait_until, workers
+from tricodec.serve import Server
+from triton_testing import NO_MEDIA, assert_same, connect, joined, metric, settled, variants, wait_until, workers
 
 pytestmark = pytest.mark.needs_triton
 
@@ -36,8 +37,6 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
     plan = tricodec.Plan(generated(CLIP), device="cpu", start=3, stride=2, size=(56, 80), layout="CHW")
     plan.save(repository / "planned" / "plan.json")
@@ -48,9 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def client(server: Any) -> Iterator[Any]:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as connected:
+    with connect(server.grpc_url) as connected:
         yield connected
 
 
@@ -92,9 +89,7 @@ def test_the_chunks_of_a_session_are_the_frames_of_decode_video(
 def test_chunks_stay_as_they_are_while_the_session_goes_on(
     server: Any, whole: tricodec.DecodedVideo, shared_memory: bool
 ) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, shared_memory=shared_memory) as client:
+    with connect(server.grpc_url, shared_memory=shared_memory) as client:
         with client.open(generated(CLIP), 3) as session:
             chunks = list(session)
         assert_same(joined(chunks), whole)
@@ -104,11 +99,10 @@ def test_a_session_uses_few_regions_of_shared_memory_again_and_leaves_none(
     server: Any, whole: tricodec.DecodedVideo
 ) -> None:
     import tritonclient.grpc as triton_grpc
-    from tricodec.client import Client
 
     with triton_grpc.InferenceServerClient(server.grpc_url) as observer:
         before = len(observer.get_system_shared_memory_status().regions)
-        with Client(server.grpc_url, shared_memory=True) as client, client.open(generated(CLIP), 2) as session:
+        with connect(server.grpc_url, shared_memory=True) as client, client.open(generated(CLIP), 2) as session:
             for number, chunk in enumerate(session):
                 np.testing.assert_array_equal(chunk.frames, whole.frames[2 * number : 2 * number + 2])
             most = len(observer.get_system_shared_memory_status().regions)
@@ -297,14 +291,12 @@ def test_more_sessions_or_bytes_than_the_model_keeps_are_refused_until_one_ends(
 
 
 def test_an_idle_session_ends_and_says_why(server: Any, client: Any, whole: tricodec.DecodedVideo) -> None:
-    from tricodec.client import Client
-
     with client.open(generated(CLIP), 4, model="brief") as session:
         wait_until(lambda: sessions_ended(server, "brief", "expired") >= 1, "the session expires")
         with pytest.raises(ConnectionError, match=r"had no request for 300 ms \(parameter max_idle_ms"):
             session.read()
 
-    with Client(server.grpc_url, retries=1) as patient, patient.open(generated(CLIP), 4, model="brief") as session:
+    with connect(server.grpc_url, retries=1) as patient, patient.open(generated(CLIP), 4, model="brief") as session:
         first = session.read()
         time.sleep(0.6)  # mostly it has expired
         rest = list(session)
@@ -419,7 +411,5 @@ def test_the_dashboard_reads_the_metrics_of_sessions(server: Any) -> None:
 
 
 def test_a_model_that_outlives_its_sequences_in_triton_does_not_load() -> None:
-    from tricodec.serve import Server
-
     with pytest.raises(RuntimeError, match=r"max_idle_ms is 90001, and Triton forgets a sequence after 90000 ms"):
         Server(models=["video_session"], parameters={"video_session": {"max_idle_ms": "90001"}}).start()

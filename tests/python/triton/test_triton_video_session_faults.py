@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from tricodec.serve import Server
 from triton_testing import (
     again_if_triton_crashes,
+    connect,
     infer,
     metric,
     running,
@@ -38,8 +40,6 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
     tricodec.Plan(generated(CLIP), device="cpu", start=3, stride=5).save(repository / "planned" / "plan.json")
     with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
@@ -56,9 +56,7 @@ def videos_held(pid: int) -> int:
 
 
 def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(server: Any, whole: Any) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as client, client.open(generated(CLIP), 4) as first:
+    with connect(server.grpc_url) as client, client.open(generated(CLIP), 4) as first:
         first.read()
         (victim,) = [pid for pid in workers(server.pid, "video_session") if videos_held(pid)]
         with client.open(generated(CLIP), 4) as second:  # in the other worker
@@ -84,9 +82,7 @@ def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(s
 def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
     server: Any, whole: Any, process: str
 ) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url, retries=3) as client, client.open(
+    with connect(server.grpc_url, retries=3) as client, client.open(
         generated(CLIP), 4, start=1, stride=2, model="single"
     ) as session:  # fmt: skip
         chunks = [session.read(), session.read(3)]
@@ -99,10 +95,8 @@ def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
 
 
 def test_a_session_that_is_opened_again_goes_on_with_the_frames_of_the_last_seek(server: Any) -> None:
-    from tricodec.client import Client
-
     whole = tricodec.decode_video(generated(CLIP), device="cpu", size=(16, 16)).frames
-    with Client(server.grpc_url, retries=3) as client, client.open(
+    with connect(server.grpc_url, retries=3) as client, client.open(
         generated(CLIP), 2, model="planned", size=(16, 16)
     ) as session:  # fmt: skip
         for words, numbers in [({"start_s": 0.4}, range(10, 50, 5)), ({"times": [1.0, 0.2, 0.6]}, [25, 5, 15])]:
@@ -116,11 +110,9 @@ def test_a_session_that_is_opened_again_goes_on_with_the_frames_of_the_last_seek
 
 
 def test_a_client_that_gives_up_costs_other_sessions_of_the_worker_nothing(server: Any, whole: Any) -> None:
-    from tricodec.client import Client
-
     with (
-        Client(server.grpc_url) as patient,
-        Client(server.grpc_url) as hasty,
+        connect(server.grpc_url) as patient,
+        connect(server.grpc_url) as hasty,
         patient.open(generated(CLIP), 4, model="single") as other,
         hasty.open(generated(CLIP), 4, model="single") as session,
     ):
@@ -139,9 +131,7 @@ def test_a_client_that_gives_up_costs_other_sessions_of_the_worker_nothing(serve
 
 
 def test_a_chunk_that_takes_too_long_ends_its_worker_and_its_sessions(server: Any, whole: Any) -> None:
-    from tricodec.client import Client
-
-    with Client(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
+    with connect(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
         session.read()
         worker = stop_worker(server.pid, "impatient")
         with pytest.raises(TimeoutError, match="parameter timeout_ms"):
@@ -149,7 +139,7 @@ def test_a_chunk_that_takes_too_long_ends_its_worker_and_its_sessions(server: An
         with pytest.raises(ConnectionError, match=r"worker process that had it was replaced \(timeout\)"):
             session.read()
 
-    with Client(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
+    with connect(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
         np.testing.assert_array_equal(session.read().frames, whole[:4])
     assert not running(worker)
 

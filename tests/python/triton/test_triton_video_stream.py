@@ -17,6 +17,7 @@ import pytest
 import tricodec
 from media import ffmpeg, generated
 from patience import least_seconds
+from tricodec.serve import Server
 from triton_testing import (
     NO_MEDIA,
     assert_same,
@@ -96,8 +97,6 @@ ensemble_scheduling {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), "video_stream", **MODELS)
     for name, config in (("mean", MEAN_CONFIG), ("ensemble", ENSEMBLE)):
         (repository / name / "1").mkdir(parents=True)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from tricodec.serve import Server
 from triton_testing import TEXT_CLIP, infer, metric, settled, shares_in_python, text_clip, variants, videos, wait_until
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_onnx]
@@ -36,8 +37,6 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(log: Path) -> Iterator[Any]:
     """A server that traces requests; nothing takes its spans."""
-    from tricodec.serve import Server
-
     settings = ("mode=opentelemetry", "opentelemetry,url=127.0.0.1:1/v1/traces", "rate=1", "level=TIMESTAMPS")
     with Server(
         models=["video_text", "video_text_bls"],
@@ -158,8 +157,6 @@ def test_without_its_packages_the_models_are_left_out_with_the_remedy(monkeypatc
 
 
 def test_a_device_that_does_not_run_the_network_keeps_the_model_from_loading(tmp_path: Path) -> None:
-    from tricodec.serve import Server
-
     variants(tmp_path, "text_detector", wrong_a={"device": "gpu"}, wrong_b={"device": "cuda:77"})
     with pytest.raises(
         RuntimeError, match=r"wrong_a did not load: parameter device is 'gpu'; accepted: cpu, "

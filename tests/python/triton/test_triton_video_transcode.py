@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, generated
+from tricodec.serve import Server
 from triton_testing import NO_MEDIA, infer, stop_worker, variants, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -26,8 +27,6 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from tricodec.serve import Server
-
     repository = variants(tmp_path_factory.mktemp("repository"), "video_transcode", **MODELS)
     with Server(repository, None) as started:
         yield started

@@ -15,6 +15,7 @@ import pytest
 import tricodec
 from tricodec.cli.command import main
 from tricodec.io import StreamReader
+from tricodec.serve import Server
 
 CONTAINERS = {b"moov", b"trak", b"mdia", b"minf", b"dinf"}
 
@@ -249,8 +250,6 @@ def test_dali_names_the_sample_and_the_file(name: str, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Any]:
-    from tricodec.serve import Server
-
     with Server(models=["video_decode"], parameters={"video_decode": {"workers": "1"}}) as started:
         yield started
 
