@@ -72,7 +72,7 @@ PYTHON_ALLOWED = {
         "tricodec.client",
     },
     "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
-    "triton_backend": {"tricodec", "triton_backend"},
+    "triton_backend": {"tricodec", "tricodec._tricodec.lock_pages", "triton_backend"},
     "model_repository": {"tricodec", "triton_backend"},
     # A pipeline is written in DALI's words: it is DALI's user, and the model beside it only runs it.
     "model_repository/dali_clip/1/dali": {"tricodec", "tricodec.dali"},

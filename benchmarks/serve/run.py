@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests to `tricodec serve` on this machine, beside decoding in the process of the caller.
 
-    python -m benchmarks.serve.run --perf-analyzer PATH    writes benchmarks/results/serve.csv; 5 minutes
+    python -m benchmarks.serve.run --perf-analyzer PATH    writes benchmarks/results/serve.csv; 15 minutes
     python -m benchmarks.serve.run --gpu --output FILE     the same with a GPU, frames in host memory
     python -m benchmarks.serve.run --smoke                 a tiny clip: only proves that everything starts
 
@@ -36,8 +36,8 @@ from benchmarks.serve.goals import goals_of
 from benchmarks.serve.relay import Relay
 
 MODELS = ("video_decode", "video_scenes")
-_SECONDS = 1.5
-"""Of a run."""
+_SECONDS = 5.0
+"""Of a run: workers map the memory of its clients first, and lock its pages for a GPU."""
 SMOKE = (
     ways.Request("4 tensors of 32x32", {"count": 4, "size": (32, 32)}),
     ways.Request("a model over 4 frames", {"count": 4, "size": (32, 32)}, analyzed=True),
@@ -190,7 +190,7 @@ def main() -> int:
     parser.add_argument("--smoke", action="store_true", help="a tiny clip; writes only with --output")
     parser.add_argument("--perf-analyzer", metavar="PATH", help="the executable; default: without it")
     parser.add_argument("--rounds", type=int, default=6, help="of all requests (default 6)")
-    parser.add_argument("--seconds", type=float, default=_SECONDS, help="of a run (default 1.5)")
+    parser.add_argument("--seconds", type=float, default=_SECONDS, help="of a run (default 5)")
     parser.add_argument("--workers", type=int, default=0, help="of the server (default: those of the model)")
     parser.add_argument("--isolation", choices=("process", "none"), default="process", help="of the server's workers")
     parser.add_argument("--gpu", action="store_true", help="decode on the first GPU, here and in the server")
@@ -210,6 +210,7 @@ def main() -> int:
     if output is not None:
         facts = {
             "rounds": options.rounds,
+            "seconds_a_run": options.seconds,
             "requests_at_a_time": ways.CORES,
             "workers": options.workers or "default",
             "isolation": options.isolation,

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import tricodec
 from tricodec.selection import words_of
 from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
-from tricodec.triton_backend.runtime.client_files import ClientFile
+from tricodec.triton_backend.runtime.client_files import ClientFile, Mapped
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.task import Job
 
@@ -57,7 +57,7 @@ class DecodeJob:
     shape: tuple[int, ...]
     read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
     sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
-    file: mmap.mmap | None = dataclasses.field(default=None, kw_only=True)
+    file: Mapped | None = dataclasses.field(default=None, kw_only=True)
 
     @property
     def dtype(self) -> str:
@@ -130,7 +130,8 @@ class DecodeJob:
         """Decodes to the client's file, or else to the first array, and writes times and sound to the others."""
         file = [] if self.file is None else [np.ndarray(self.shape, self.element, self.file)]
         frames, pts, *sound = *file, *arrays
-        if self.indices and self.reader.device != "cpu" and self.dtype != "bfloat16":  # its numpy() needs ml_dtypes
+        copies = self.reader.device != "cpu" and not isinstance(self.file, np.ndarray)
+        if self.indices and copies and self.dtype != "bfloat16":  # its numpy() needs ml_dtypes
             # The decoders of the GPU serve the next request while these frames are copied.
             made = self.reader.batch(self.indices, self.transform)
             step = max(1, _COPIED_BYTES * len(frames) // max(1, frames.nbytes))
@@ -235,7 +236,7 @@ class DecodeTask:
                 expect_output_room(frame_bytes + job.sound.nbytes, settings, "with COUNT", "the frames and their sound")
             if self.frames_file is not None:
                 num_bytes = math.prod(job.shape) * job.element.itemsize
-                job.file = ClientFile(*self.frames_file).map(num_bytes, writable=True)
+                job.file = ClientFile(*self.frames_file).map(num_bytes, writable=True, device=reader.device)
                 if job.file is None:
                     yield [ShapeJob(job.shape)]
                     return

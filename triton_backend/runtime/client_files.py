@@ -20,6 +20,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+from tricodec import Error
+from tricodec._tricodec import lock_pages
 from tricodec.triton_backend.runtime.errors import MemoryFileError
 from tricodec.triton_backend.runtime.rows import check_size
 from tricodec.triton_backend.runtime.settings import Settings
@@ -29,7 +33,11 @@ _FIXED_DATA = _FIXED_SIZE | fcntl.F_SEAL_WRITE
 _NAME = re.compile(r"[0-9a-f]{32}")
 _MOST_BYTES = 256
 _MOST_KEPT_BYTES = 256 << 20
+_USES_BEFORE_LOCKING = 8  # to lock the pages of a file for a GPU takes as long as so many copies
 REST_SECONDS = 1.0  # after so long without a request a worker forgets the files of clients
+
+
+Mapped = mmap.mmap | npt.NDArray[np.uint8]
 
 
 class ClientFile(NamedTuple):
@@ -72,14 +80,19 @@ class ClientFile(NamedTuple):
             raise
         return descriptor
 
-    def map(self, num_bytes: int, *, writable: bool) -> mmap.mmap | None:
+    def map(self, num_bytes: int, *, writable: bool, device: str = "cpu") -> Mapped | None:
         """The file, or None if it has fewer bytes. In a worker it stays mapped for the next request that names it.
+
+        Where many do, its pages are locked: then it is an array, to which the GPU `device` copies by itself.
 
         Raises:
             MemoryFileError: as above.
         """
-        memory = _kept.files.pop((self, writable), None) or self._map(writable)
-        _kept.add(self, writable, memory)
+        memory, num_uses = _kept.files.pop((self, writable), None) or (self._map(writable), 0)
+        if num_uses == _USES_BEFORE_LOCKING and device != "cpu":
+            with contextlib.suppress(Error):  # frames come without it too
+                memory = lock_pages(memory, int(device.partition(":")[2]))
+        _kept.add(self, writable, memory, num_uses + 1)
         return memory if len(memory) >= num_bytes else None
 
     def _map(self, writable: bool) -> mmap.mmap:
@@ -128,14 +141,14 @@ class _KeptFiles(threading.local):
 
     def __init__(self) -> None:
         self.most_bytes = 0
-        self.files: dict[tuple[ClientFile, bool], mmap.mmap] = {}
+        self.files: dict[tuple[ClientFile, bool], tuple[Mapped, int]] = {}
 
-    def add(self, file: ClientFile, writable: bool, memory: mmap.mmap) -> None:
+    def add(self, file: ClientFile, writable: bool, memory: Mapped, num_uses: int) -> None:
         """Keeps a file if its size allows that, and as many of the others as fit beside it."""
         if len(memory) > self.most_bytes:
             return
-        self.files[file, writable] = memory
-        while sum(map(len, self.files.values())) > self.most_bytes:
+        self.files[file, writable] = memory, num_uses
+        while sum(len(each) for each, _ in self.files.values()) > self.most_bytes:
             self.files.pop(next(iter(self.files)))
 
 

@@ -264,6 +264,16 @@ py::array pinned_bytes(std::int64_t num_bytes, int device_index) {
     return to_numpy(std::move(tensor));
 }
 
+/// Over the same memory.
+py::array lock_array_pages(const py::object& array, int device_index) {
+    Tensor tensor = import_array(array, {}).tensor();
+    {
+        const Unlocked unlocked;
+        tensor = lock_pages(std::move(tensor), {Device::Kind::cuda, device_index});
+    }
+    return to_numpy(std::move(tensor));
+}
+
 PyType_Slot g_slots[] = {
     {Py_bf_getbuffer, reinterpret_cast<void*>(give_buffer)},
     {Py_tp_doc, const_cast<char*>("Base of classes that export the memoryview which their __buffer__(flags) returns.")},
@@ -283,6 +293,8 @@ void bind_arrays(py::module_& module) {
     module.def("bfloat16_to_dlpack", bfloat16_to_dlpack, py::arg("bits"), "Made by `tricodec.Bfloat16Array`.");
     module.def("pinned_bytes", pinned_bytes, py::arg("num_bytes"), py::arg("device_index"),
                "Memory of pinned_empty().");
+    module.def("lock_pages", lock_array_pages, py::arg("array"), py::arg("device_index"),
+               "A view of an array in host memory. A GPU copies to it by itself as long as a view of it is left.");
     bind_array_view(module);
     bind_plane(module);
     bind_device_array(module);

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from gpu_helpers import runner_with_driver
+import media
+import pytest
+from gpu_helpers import Run, build_fake_decoder, runner_with_driver
+
+needs_nvdec = pytest.mark.needs_nvdec
 
 
 def test_what_is_used_over_and_over_stays_whatever_its_size(tmp_path: Path) -> None:
@@ -60,4 +65,61 @@ def test_memory_in_use_is_waited_for_where_there_is_no_other(tmp_path: Path) -> 
             nvcomp.as_array(np.zeros(120 << 20, np.uint8)).cuda()
         names = [call[0] for call in logged_calls()]
         assert names.count("allocate") == 3 and "wait" in names, names  # the second and the third were refused
+        """)
+
+
+_CLIENT_FILE = """
+import fcntl, gc, secrets, tricodec
+from tricodec.triton_backend.models.decode_task import DecodeTask
+from tricodec.triton_backend.runtime import client_files
+from tricodec.triton_backend.runtime.settings import Settings
+
+BLACK = bytes(4 * 40 * 60 * 3)  # what the driver's stand-in makes of all frames
+NAME = secrets.token_hex(16)
+FILE = os.memfd_create(f"tricodec-client-{NAME}", os.MFD_ALLOW_SEALING)
+os.ftruncate(FILE, len(BLACK))
+fcntl.fcntl(FILE, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+
+def decode():
+    before = len(logged_calls())
+    os.pwrite(FILE, b"w" * len(BLACK), 0)
+    words, transform = {"count": 4}, {"size": (40, 60)}
+    task = DecodeTask(words, transform=transform, frames_file=(os.getpid(), FILE, NAME))
+    with task.open(CLIP, Settings(device="cuda:0"), 1) as (job,):
+        job.outcome()
+    assert os.pread(FILE, len(BLACK), 0) == BLACK
+    return [call[0] for call in logged_calls()[before:]]
+
+client_files.keep_files()
+"""
+
+
+def with_client_file(folder: Path) -> AbstractContextManager[Run]:
+    clip = repr(str(media.generated("h264_nob.mp4")))
+    return runner_with_driver(build_fake_decoder(folder), _CLIENT_FILE.replace("CLIP", clip))
+
+
+@needs_nvdec
+def test_a_worker_locks_the_pages_of_a_clients_file_once_many_requests_used_it(tmp_path: Path) -> None:
+    with with_client_file(tmp_path) as run:
+        run("""
+        calls = [decode() for _ in range(12)]
+        assert ["cuMemHostRegister" in names for names in calls] == [number == 8 for number in range(12)], calls
+
+        before = len(logged_calls())
+        client_files.forget_files()
+        gc.collect()
+        assert "cuMemHostUnregister" in [call[0] for call in logged_calls()[before:]]
+        assert NAME not in open("/proc/self/maps").read()
+        decode()
+        """)
+
+
+@needs_nvdec
+def test_frames_come_where_the_driver_cannot_lock_pages(tmp_path: Path) -> None:
+    with with_client_file(tmp_path) as run:
+        run("""
+        os.environ["FAKE_CUDA_FAIL"] = "cuMemHostRegister_v2:801"
+        for _ in range(12):
+            decode()
         """)

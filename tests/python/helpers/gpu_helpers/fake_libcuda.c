@@ -24,6 +24,7 @@ struct Block {
   char* data;
   size_t size;
   int type;
+  int borrowed;
   struct Block* next;
 };
 struct Stream {
@@ -79,22 +80,25 @@ static void note(const char* what, uintptr_t stream, uintptr_t other) {
     if (planned) return planned;                     \
   } while (0)
 
-static Result allocate(void** pointer, size_t size, int type) {
+/* Memory of its own, or without `pointer` that at `data`. */
+static Result add_block(void** pointer, void* data, size_t size, int type) {
   take();
   const int full = type == DEVICE && used + size > (size_t)number("FAKE_CUDA_MEMORY", 1L << 30);
   struct Block* block = full ? NULL : malloc(sizeof(struct Block));
   if (block) {
-    block->data = calloc(1, size ? size : 1);
+    block->borrowed = !pointer;
+    block->data = pointer ? calloc(1, size ? size : 1) : data;
     block->size = size;
     block->type = type;
     block->next = blocks;
     blocks = block;
     if (type == DEVICE) used += size;
-    *pointer = block->data;
+    if (pointer) *pointer = block->data;
   }
   give();
   return block ? 0 : 2;
 }
+static Result allocate(void** pointer, size_t size, int type) { return add_block(pointer, NULL, size, type); }
 
 static Result release(void* data) {
   Result result = 1;
@@ -104,7 +108,7 @@ static Result release(void* data) {
     struct Block* block = *at;
     *at = block->next;
     if (block->type == DEVICE) used -= block->size;
-    free(block->data);
+    if (!block->borrowed) free(block->data);
     free(block);
     result = 0;
     break;
@@ -203,6 +207,16 @@ EXPORT Result cuMemHostAlloc(void** data, size_t size, unsigned flags) {
 }
 EXPORT Result cuMemFreeHost(void* data) {
   note("cuMemFreeHost", 0, 0);
+  return release(data);
+}
+EXPORT Result cuMemHostRegister_v2(void* data, size_t size, unsigned flags) {
+  (void)flags;
+  RUN("cuMemHostRegister_v2");
+  note("cuMemHostRegister", 0, size);
+  return add_block(NULL, data, size, HOST);
+}
+EXPORT Result cuMemHostUnregister(void* data) {
+  note("cuMemHostUnregister", 0, 0);
   return release(data);
 }
 EXPORT Result cuMemcpyAsync(Pointer to, Pointer from, size_t size, void* stream) {
