@@ -76,14 +76,9 @@ public:
 
 private:
     void put(std::span<const std::byte> run) {
-        if (dense_) {
-            std::memcpy(at_, run.data(), run.size());
-            at_ += run.size();
-            return;
-        }
-        for (; !run.empty(); run = run.subspan(size_), at_ += strides_.back()) {
-            std::memcpy(at_, run.data(), size_);
-        }
+        const std::size_t each = dense_ ? run.size() : size_;
+        const auto step = dense_ ? static_cast<std::int64_t>(each) : strides_.back();
+        for (; !run.empty(); run = run.subspan(each), at_ += step) std::memcpy(at_, run.data(), each);
     }
 
     void next_row() {

@@ -83,8 +83,11 @@ Tensor lock_pages(Tensor host, Device gpu) {
     const cuda::ContextScope scope(*context);
     cuda::check(cuda::api().host_register(host.view.data, size_bytes, cuda::kHostMemoryPortable), "locking pages");
     host.owner = {host.view.data, [context, owner = std::move(host.owner)](void* data) {
-                      const cuda::ContextScope current(*context);
-                      cuda::api().host_unregister(data);
+                      const cuda::Api* driver = cuda::try_api();  // none while the process ends
+                      cuda::ContextHandle popped = nullptr;
+                      if (driver == nullptr || driver->context_push(context->handle()) != cuda::kSuccess) return;
+                      driver->host_unregister(data);
+                      driver->context_pop(&popped);
                   }};
     return host;
 }
