@@ -37,7 +37,7 @@ from benchmarks.serve.relay import Relay
 
 MODELS = ("video_decode", "video_scenes")
 _SECONDS = 5.0
-"""Of a run: workers map the memory of its clients first, and lock its pages for a GPU."""
+"""Of a run. Its first requests take longer: workers map the memory of clients, and lock the pages for a GPU."""
 SMOKE = (
     ways.Request("4 tensors of 32x32", {"count": 4, "size": (32, 32)}),
     ways.Request("a model over 4 frames", {"count": 4, "size": (32, 32)}, analyzed=True),

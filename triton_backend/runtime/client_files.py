@@ -36,8 +36,8 @@ _MOST_KEPT_BYTES = 256 << 20
 _USES_BEFORE_LOCKING = 8  # to lock the pages of a file for a GPU takes as long as so many copies
 REST_SECONDS = 1.0  # after so long without a request a worker forgets the files of clients
 
-
 Mapped = mmap.mmap | npt.NDArray[np.uint8]
+"""The bytes of a file: an array once its pages are locked."""
 
 
 class ClientFile(NamedTuple):
@@ -83,7 +83,7 @@ class ClientFile(NamedTuple):
     def map(self, num_bytes: int, *, writable: bool, device: str = "cpu") -> Mapped | None:
         """The file, or None if it has fewer bytes. In a worker it stays mapped for the next request that names it.
 
-        Where many do, its pages are locked: then it is an array, to which the GPU `device` copies by itself.
+        After several requests for a writable file its pages are locked: the GPU `device` then copies to it by itself.
 
         Raises:
             MemoryFileError: as above.

@@ -264,7 +264,7 @@ py::array pinned_bytes(std::int64_t num_bytes, int device_index) {
     return to_numpy(std::move(tensor));
 }
 
-/// Over the same memory.
+/// A view of an array in host memory, which has its pages locked as long as it lives.
 py::array lock_array_pages(const py::object& array, int device_index) {
     Tensor tensor = import_array(array, {}).tensor();
     {

@@ -48,7 +48,7 @@ class SharedFile(_MemoryFile):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.size = -(-size >> 20) << 20  # whole MiB
+        self.size = -(-size // 2**20) * 2**20  # whole MiB
         os.ftruncate(self.descriptor, self.size)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, _FIXED_SIZE)
         self.memory = mmap.mmap(self.descriptor, self.size)

@@ -24,6 +24,7 @@ from triton_testing import (
     WAIT_SECONDS,
     again_if_triton_crashes,
     command,
+    connect,
     stop_worker,
     stubs,
     wait_until,
@@ -87,8 +88,6 @@ def wait_until_noticed(server: Any, control: Any, model: str, killed: int, shown
 @pytest.mark.parametrize("model", ["video_decode", "video_stream"])
 @again_if_triton_crashes
 def test_a_killed_model_is_not_ready_at_once_and_right_again_in_time(server: Any, control: Any, model: str) -> None:
-    from tricodec.client import Client
-
     expected = tricodec.decode_video(generated("h264_bframes.mp4"), count=3).frames
 
     def come_back() -> float:
@@ -97,7 +96,7 @@ def test_a_killed_model_is_not_ready_at_once_and_right_again_in_time(server: Any
         wait_until_noticed(server, control, model, killed)
         noticed = time.monotonic() - began
         wait_until(lambda: control.is_ready(model), f"{model} is ready again")
-        with Client(server.grpc_url) as client:
+        with connect(server.grpc_url) as client:
             frames = ask(client, model, 3)
         took = time.monotonic() - began
         np.testing.assert_array_equal(frames, expected)
@@ -117,13 +116,11 @@ def test_an_ensemble_comes_back_with_its_step(server: Any, control: Any) -> None
 @again_if_triton_crashes
 def test_requests_in_flight_are_repeated_if_asked_for_and_lost_otherwise(server: Any, control: Any) -> None:
     """Two requests are at work in the process that dies, and one waits in it; Triton answers none of them."""
-    from tricodec.client import Client
-
     path = generated("h264_bframes.mp4")
     wait_until(lambda: control.is_ready("video_decode"), "video_decode is ready")
     with (
-        Client(server.grpc_url, retries=5) as patient,  # a busy machine may take longer than one waits
-        Client(server.grpc_url, timeout_seconds=3) as other,
+        connect(server.grpc_url, retries=5) as patient,  # a busy machine may take longer than one waits
+        connect(server.grpc_url, timeout_seconds=3) as other,
         concurrent.futures.ThreadPoolExecutor(3) as threads,
     ):
         for worker in workers(server.pid, "video_decode"):
@@ -145,10 +142,8 @@ def test_requests_in_flight_are_repeated_if_asked_for_and_lost_otherwise(server:
 def test_a_stream_in_a_dead_process_is_repeated_before_its_first_chunk_and_ends_after_it(
     server: Any, control: Any
 ) -> None:
-    from tricodec.client import Client
-
     path = generated("h264_bframes.mp4")
-    with Client(server.grpc_url, retries=5) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
+    with connect(server.grpc_url, retries=5) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
         begun = client.stream_video(path, 1, window=1)
         next(begun)
         stop_worker(server.pid, "video_stream")
@@ -168,7 +163,7 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
     server: Any, control: Any, monkeypatch: Any, model: str
 ) -> None:
     """And not while its process is alive: that has answered two pings before it dies."""
-    from tricodec.client import Client, _connection
+    from tricodec.client import _connection
 
     is_back, pongs = threading.Event(), threading.Semaphore(0)
     check, take = _connection.ModelWatch.check, _connection.ModelWatch.take
@@ -192,7 +187,7 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
     monkeypatch.setattr(_connection, "LOST_SECONDS", 0.0)
     monkeypatch.setattr(_connection.ModelWatch, "check", patient_check)
     monkeypatch.setattr(_connection.ModelWatch, "take", counted_take)
-    with Client(server.grpc_url, retries=1) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
+    with connect(server.grpc_url, retries=1) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
         repeated = threads.submit(ask, client, model, 2)
         assert all(pongs.acquire(timeout=WAIT_SECONDS) for _ in range(2))
         killed = kill_stub(server, model)
@@ -206,8 +201,6 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
 
 def test_a_model_is_loaded_again_under_load_and_only_once(server: Any, control: Any, caplog: Any) -> None:
     """Triton freed the counters of the new process with those of the old one, and crashed by the second time."""
-    from tricodec.client import Client
-
     path, ended = generated("h264_bframes.mp4"), threading.Event()
     expected = tricodec.decode_video(path, count=2).frames
     pid = server.pid
@@ -216,7 +209,7 @@ def test_a_model_is_loaded_again_under_load_and_only_once(server: Any, control: 
         return np.array_equal(client.decode_video(path, count=2).frames, expected)
 
     with (
-        Client(server.grpc_url, retries=5, shared_memory=False) as client,
+        connect(server.grpc_url, retries=5, shared_memory=False) as client,
         concurrent.futures.ThreadPoolExecutor(4) as threads,
     ):
         asking = [threads.submit(lambda: [ask() for _ in iter(ended.is_set, True)]) for _ in range(4)]
@@ -255,7 +248,6 @@ def test_no_client_may_list_load_or_unload_models_and_the_process_list_has_no_ke
 
 @again_if_triton_crashes
 def test_memory_of_a_killed_model_is_given_back(server: Any, control: Any, monkeypatch: Any) -> None:
-    from tricodec.client import Client
     from tricodec.serve import left_memory
 
     monkeypatch.setattr(left_memory, "USED_SECONDS", 1)
@@ -268,7 +260,7 @@ def test_memory_of_a_killed_model_is_given_back(server: Any, control: Any, monke
     wait_until(lambda: not region.exists() or region.stat().st_blocks == 0, "its memory is given back")
     wait_until(lambda: control.is_ready("video_decode"), "the model is ready again")
     path = generated("h264_bframes.mp4")
-    with Client(server.grpc_url) as client:
+    with connect(server.grpc_url) as client:
         np.testing.assert_array_equal(
             client.decode_video(path, count=3).frames, tricodec.decode_video(path, count=3).frames
         )
@@ -287,10 +279,8 @@ def test_a_reload_on_purpose_while_a_killed_model_comes_back_leaves_it_loaded(se
 
 
 def test_a_negative_number_of_retries_is_refused() -> None:
-    from tricodec.client import Client
-
     with pytest.raises(ValueError, match="retries is -1; expected 0 or more"):
-        Client(retries=-1)
+        connect("127.0.0.1:8001", retries=-1)
 
 
 @pytest.mark.parametrize(("thrown", "attempts"), [("boost::interprocess::lock_exception", 3), ("std::bad_alloc", 1)])
