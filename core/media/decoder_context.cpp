@@ -3,11 +3,15 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <deque>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "base/fork.h"
 #include "media/dictionary.h"
 
 namespace tricodec {
@@ -24,7 +28,98 @@ void allow_any_thread(AVCodecContext& context) {
 void allow_any_thread(AVCodecContext&) {}
 #endif
 
+CodecFacts facts_of(const AVCodecContext& c) {
+    CodecFacts facts{{c.codec_id,
+                      c.codec_tag,
+                      c.width,
+                      c.height,
+                      c.pix_fmt,
+                      c.profile,
+                      c.level,
+                      c.has_b_frames,
+                      c.sample_aspect_ratio.num,
+                      c.sample_aspect_ratio.den,
+                      c.field_order,
+                      c.color_primaries,
+                      c.color_trc,
+                      c.colorspace,
+                      c.color_range,
+                      c.chroma_sample_location,
+                      c.thread_count,
+                      c.flags & ~AV_CODEC_FLAG_OUTPUT_CORRUPT,
+                      c.flags2,
+                      c.err_recognition,
+                      c.export_side_data,
+                      c.debug,
+                      c.max_pixels}};
+    if (c.extradata_size > 0) facts.extradata.assign(reinterpret_cast<const char*>(c.extradata), c.extradata_size);
+    return facts;
+}
+
+void open_codec(AVCodecContext& context, const DecoderSetup& setup, const PictureLimits& limits) {
+    const auto& codec = *setup.codec;
+    Dictionary settings(setup.settings);
+    const int opened = ff::open_codec(context, codec, &settings.entries);
+    if (opened < 0) {
+        const std::string reason = ff::error_text(opened);
+        limits.expect_no_refusal(reason);  // the size in a header, where several precede the pictures
+        const bool argument = opened == AVERROR_OPTION_NOT_FOUND || opened == AVERROR(EINVAL);
+        const auto kind = !setup.by_caller ? ff::damage_code(opened)
+                          : argument       ? ErrorCode::invalid_argument
+                                           : ErrorCode::unsupported;
+        fail(kind, "cannot open the decoder '" + std::string(codec.name) + "': " + reason);
+    }
+    TRICODEC_EXPECT(settings.keys().empty(), invalid_argument,
+                    "unexpected decoder options " + settings.keys() + ": '" + codec.name + "' has none of these names");
+}
+
 }  // namespace
+
+/// Note [Kept codecs]: to open a codec with 16 threads takes longer than the first 32 frames of a small video, most of
+/// it for new pages of memory (docs/notes/2026-11-compat.md). So a decoder of H.264 or HEVC leaves its codec here,
+/// flushed, and the next stream with the same headers takes it. The frames are those of a new codec:
+/// - all headers are in the extradata, and no packet has changed what they say,
+/// - the decoder has met no damage,
+/// - the codec has given up the memory of its pictures (FrameMemory clears what it takes).
+/// The longest kept are closed first.
+class DecoderContext::KeptCodecs {
+public:
+    struct Codec {
+        CodecFacts facts;
+        std::unique_ptr<State> state;  // outlives the context
+        ff::CodecContextPtr context;
+        std::int64_t size_bytes = 0;
+    };
+
+    void put(Codec codec) {
+        std::deque<Codec> closed;  // without the lock
+        const std::lock_guard lock(mutex_);
+        size_bytes_ += codec.size_bytes;
+        codecs_.push_back(std::move(codec));
+        while (size_bytes_ > kMostBytes) {
+            size_bytes_ -= codecs_.front().size_bytes;
+            closed.push_back(std::move(codecs_.front()));
+            codecs_.pop_front();
+        }
+    }
+
+    [[nodiscard]] std::optional<Codec> take(const CodecFacts& facts) {
+        const std::lock_guard lock(mutex_);
+        const auto found = std::ranges::find(codecs_, facts, &Codec::facts);
+        if (found == codecs_.end()) return std::nullopt;
+        std::optional<Codec> codec(std::move(*found));
+        codecs_.erase(found);
+        size_bytes_ -= codec->size_bytes;
+        return codec;
+    }
+
+private:
+    static constexpr std::int64_t kMostBytes = 128 << 20;
+
+    ForkSafeMutex mutex_;
+    std::deque<Codec> codecs_;
+    std::int64_t size_bytes_ = 0;
+};
 
 const AVCodec* find_decoder(AVCodecID id) noexcept {
     if (id == AV_CODEC_ID_AV1) {
@@ -88,19 +183,18 @@ void DecoderContext::open() {
     if (codec.id != AV_CODEC_ID_MPEG4) context->idct_algo = FF_IDCT_SIMPLE;
 #endif
     if (setup_.configure) setup_.configure(*context);
-    Dictionary settings(setup_.settings);
-    const int opened = ff::open_codec(*context, codec, &settings.entries);
-    if (opened < 0) {
-        const std::string reason = ff::error_text(opened);
-        limits_.expect_no_refusal(reason);  // the size in a header, where several precede the pictures
-        const bool argument = opened == AVERROR_OPTION_NOT_FOUND || opened == AVERROR(EINVAL);
-        const auto kind = !setup_.by_caller ? ff::damage_code(opened)
-                          : argument        ? ErrorCode::invalid_argument
-                                            : ErrorCode::unsupported;
-        fail(kind, "cannot open the decoder '" + std::string(codec.name) + "': " + reason);
+    const bool opens_slowly = codec.id == AV_CODEC_ID_H264 || codec.id == AV_CODEC_ID_HEVC;
+    opened_with_ = setup_.reuses_codec && opens_slowly ? facts_of(*context) : CodecFacts{};
+    if (opened_with_.extradata.empty()) opened_with_ = {};
+    if (auto kept = one_per_process<KeptCodecs>().take(opened_with_)) {
+        kept->context->pkt_timebase = context->pkt_timebase;
+        kept->context->flags = context->flags;
+        context = std::move(kept->context);
+        state = std::move(kept->state);
+        state->limits = limits_;
+    } else {
+        open_codec(*context, setup_, limits_);
     }
-    TRICODEC_EXPECT(settings.keys().empty(), invalid_argument,
-                    "unexpected decoder options " + settings.keys() + ": '" + codec.name + "' has none of these names");
     context_ = std::move(context);                 // leaks the old one in a forked child
     if (mark_.in_child()) (void)state_.release();  // a thread of the parent may hold its locks
     state_ = std::move(state);
@@ -138,6 +232,19 @@ void DecoderContext::flush() {
     }
     at_start_ = true;
     forget_lines();
+}
+
+void DecoderContext::keep() noexcept {
+    if (opened_with_.extradata.empty() || mark_.in_child() || facts_of(*context_) != opened_with_) return;
+    try {
+        flush();
+        state_->memory.free_idle();
+        const auto size_bytes =
+            open_codec_bytes(std::int64_t{context_->width} * context_->height, context_->thread_count);
+        one_per_process<KeptCodecs>().put(
+            {std::move(opened_with_), std::move(state_), std::move(context_), size_bytes});
+    } catch (...) {  // no memory to remember it: it is closed
+    }
 }
 
 std::string DecoderContext::take_lines() {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "media/ffmpeg.h"
 #include "media/frame_memory.h"
@@ -25,6 +27,20 @@ namespace tricodec {
 /// has a later one.
 [[nodiscard]] bool decodes_one_picture_at_once(const AVCodec& codec);
 
+/// What libavcodec takes from the system for an open decoder of H.264 or HEVC, beside pictures of ours. Fitted to
+/// measurements (docs/notes/2026-11-profiler.md).
+[[nodiscard]] constexpr std::int64_t open_codec_bytes(std::int64_t num_pixels, int num_threads) noexcept {
+    return num_threads * ((std::int64_t{1} << 20) + 500'000 + 2 * num_pixels);
+}
+
+/// What an open codec was told of its stream and of how to decode it.
+struct CodecFacts {
+    std::vector<std::int64_t> numbers{};
+    std::string extradata{};
+
+    bool operator==(const CodecFacts&) const = default;
+};
+
 struct DecoderSetup {
     const AVCodec* codec = nullptr;
     std::shared_ptr<const AVCodecParameters> parameters;  ///< null where packets carry their own headers
@@ -32,6 +48,7 @@ struct DecoderSetup {
     /// The caller chose the codec and its settings, so that a failure to open them is no damage.
     bool by_caller = false;
     bool blank_pictures = false;                     ///< DecoderOptions::blank_pictures
+    bool reuses_codec = false;                       ///< DecoderOptions::reuses_codec
     std::function<void(AVCodecContext&)> configure;  ///< other fields, before it is opened
 };
 
@@ -64,6 +81,8 @@ public:
     [[nodiscard]] int receive(AVFrame& frame);
     /// Back to the start, for use after a seek.
     void flush();
+    /// The last call, for a codec that has met no damage: keeps it for a later stream. Note [Kept codecs]
+    void keep() noexcept;
 
     /// What the decoder has said since the last call. Throws Error(refused) if it refused the size of a picture.
     [[nodiscard]] std::string take_lines();
@@ -79,6 +98,7 @@ private:
         /// There was no memory for a picture. H.264's decoder may report that as damage.
         std::atomic<bool> has_run_short = false;
     };
+    class KeptCodecs;
 
     [[nodiscard]] static int get_buffer(AVCodecContext* context, AVFrame* frame, int flags);
     [[nodiscard]] bool has_lost_threads() const noexcept { return mark_.in_child() && context_->thread_count != 1; }
@@ -90,6 +110,7 @@ private:
     std::unique_ptr<State> state_;  // outlives the context: its threads use it
     ff::CodecContextPtr context_;
     bool at_start_ = true;
+    CodecFacts opened_with_;  // empty: it serves no other stream
 };
 
 }  // namespace tricodec

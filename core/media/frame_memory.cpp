@@ -174,4 +174,9 @@ void FrameMemory::forget_pictures() {
     pictures_.clear();
 }
 
+void FrameMemory::free_idle() {
+    const std::lock_guard lock(mutex_);
+    av_buffer_pool_uninit(&pool_);
+}
+
 }  // namespace tricodec

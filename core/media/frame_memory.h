@@ -41,6 +41,8 @@ public:
     [[nodiscard]] bool has_gap(const AVCodecContext& context, const AVFrame& frame);
     /// To be called when the codec is flushed.
     void forget_pictures();
+    /// Gives up the memory of pictures that are not in use.
+    void free_idle();
     /// For all pictures. To be called before decoding begins.
     void set_blank(bool blank) noexcept { blank_ = blank; }
 

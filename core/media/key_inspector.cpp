@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "media/key_inspector.h"
 
+#include <algorithm>
+
 #include "media/nal_types.h"
 #include "media/stream_info.h"
 #include "media/vp9_frames.h"
@@ -9,9 +11,14 @@ namespace tricodec {
 namespace {
 
 /// The unit that a packet's first picture begins with; empty if there is none.
-Bytes first_picture(CodecId codec, Bytes packet, int length_size) {
-    const auto nals = nals_to_picture(packet, length_size, codec);
-    return nals.empty() ? Bytes{} : nals.back();
+Bytes first_picture(const std::vector<Bytes>& units) {
+    return units.empty() ? Bytes{} : units.back();
+}
+
+bool is_parameter_set(CodecId codec, Bytes nal) {
+    if (nal.empty()) return false;
+    if (codec == CodecId::hevc) return hevc_nal::is_parameter_set(hevc_nal::type_of(nal));
+    return h264_nal::is_parameter_set(h264_nal::type_of(nal));
 }
 
 bool is_hevc_irap(Bytes slice) {
@@ -55,7 +62,7 @@ std::optional<ColorDescription> read_vp8_color(Bytes key_frame) {
 
 }  // namespace
 
-KeyInspector::KeyInspector(const StreamInfo& stream) : codec_(stream.codec) {
+KeyInspector::KeyInspector(const StreamInfo& stream) : codec_(stream.codec), parameters_(stream.parameters) {
     const Bytes extradata = extradata_of(stream.parameters.get());
     length_size_ = nal_length_size(codec_, extradata);
     if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
@@ -68,7 +75,7 @@ bool KeyInspector::is_key(const Packet& packet) {
         case CodecId::h264:
             return is_h264_key(data);
         case CodecId::hevc:
-            return is_hevc_irap(first_picture(codec_, data, length_size_));
+            return is_hevc_irap(first_picture(inspect_units(data)));
         case CodecId::vp8: {
             const bool key = (byte_at(data, 0) & 1) == 0;
             if (const auto color = key ? read_vp8_color(data) : std::nullopt) vp8_color_ = color;
@@ -82,9 +89,9 @@ bool KeyInspector::is_key(const Packet& packet) {
             return av1_units_->inspect(data).key;
         case CodecId::mpeg1:
         case CodecId::mpeg2:
-            return is_mpeg_intra(first_picture(codec_, data, 0));
+            return is_mpeg_intra(first_picture(nals_to_picture(data, 0, codec_)));
         case CodecId::mpeg4:
-            return is_mpeg4_intra(first_picture(codec_, data, 0));
+            return is_mpeg4_intra(first_picture(nals_to_picture(data, 0, codec_)));
         case CodecId::mjpeg:
             return true;
         case CodecId::vc1:
@@ -96,10 +103,20 @@ bool KeyInspector::is_key(const Packet& packet) {
     return packet.key;
 }
 
-bool KeyInspector::is_h264_key(Bytes packet) const {
+std::vector<Bytes> KeyInspector::inspect_units(Bytes packet) {
+    auto units = nals_to_picture(packet, length_size_, codec_);
+    const Bytes known = extradata_of(parameters_.get());
+    for (const auto nal : units) {
+        if (!is_parameter_set(codec_, nal) || has_other_headers_) continue;
+        has_other_headers_ = std::ranges::search(known, nal).empty();
+    }
+    return units;
+}
+
+bool KeyInspector::is_h264_key(Bytes packet) {
     bool recovers_at_once = false;
     unsigned type = 0;
-    for (const auto nal : nals_to_picture(packet, length_size_, codec_)) {
+    for (const auto nal : inspect_units(packet)) {
         if (nal.empty()) continue;
         type = h264_nal::type_of(nal);
         recovers_at_once = recovers_at_once || (type == h264_nal::kSei && h264_recovery_frame_count(nal) == 0);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "media/av1_units.h"
 #include "tricodec/media/packet.h"
@@ -28,10 +30,17 @@ public:
     /// knows the bit.
     [[nodiscard]] const std::optional<ColorDescription>& vp8_color() const noexcept { return vp8_color_; }
 
+    /// Of H.264 and HEVC: a packet brought a parameter set that the extradata does not have.
+    [[nodiscard]] bool has_other_headers() const noexcept { return has_other_headers_; }
+
 private:
-    [[nodiscard]] bool is_h264_key(Bytes packet) const;
+    /// The units up to the first picture of H.264 or HEVC.
+    [[nodiscard]] std::vector<Bytes> inspect_units(Bytes packet);
+    [[nodiscard]] bool is_h264_key(Bytes packet);
 
     CodecId codec_;
+    std::shared_ptr<const AVCodecParameters> parameters_;
+    bool has_other_headers_ = false;
     int length_size_ = 0;
     std::optional<Av1Units> av1_units_;
     std::optional<ColorDescription> vp8_color_;

@@ -27,6 +27,9 @@ inline constexpr unsigned kSlice = 1, kIdr = 5, kSei = 6, kSps = 7, kPps = 8, kE
 [[nodiscard]] constexpr bool is_slice(unsigned type) noexcept {
     return type >= kSlice && type <= kIdr;
 }
+[[nodiscard]] constexpr bool is_parameter_set(unsigned type) noexcept {
+    return type == kSps || type == kPps;
+}
 /// nal_ref_idc: later pictures may refer to this one.
 [[nodiscard]] inline bool is_reference(Bytes nal) {
     return (byte_at(nal, 0) & 0x60) != 0;
@@ -49,6 +52,9 @@ inline constexpr std::size_t kHeaderBytes = 2;
 }
 [[nodiscard]] constexpr bool is_slice(unsigned type) noexcept {
     return type <= kLastSlice;
+}
+[[nodiscard]] constexpr bool is_parameter_set(unsigned type) noexcept {
+    return type >= kVps && type <= kPps;
 }
 /// A random access picture, or a type that is reserved for one: its slices have no_output_of_prior_pics_flag.
 [[nodiscard]] constexpr bool is_irap(unsigned type) noexcept {

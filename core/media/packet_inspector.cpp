@@ -91,9 +91,8 @@ void PacketInspector::learn_extradata(Bytes extradata) {
     PacketFacts ignored;
     for_each_nal(extradata, 0, [&](Bytes nal) {
         const unsigned type = codec_ == CodecId::h264 ? h264_nal::type_of(nal) : hevc_nal::type_of(nal);
-        const bool is_set = codec_ == CodecId::h264
-                                ? type == h264_nal::kSps || type == h264_nal::kPps
-                                : codec_ == CodecId::hevc && type >= hevc_nal::kVps && type <= hevc_nal::kPps;
+        const bool is_set = codec_ == CodecId::h264 ? h264_nal::is_parameter_set(type)
+                                                    : codec_ == CodecId::hevc && hevc_nal::is_parameter_set(type);
         if (is_set) note_parameter_set(static_cast<int>(type), nal, ignored);
     });
 }
@@ -200,7 +199,7 @@ void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
             frames_only_ = sps && sps->frames_only;
         }
         if (type == h264_nal::kSei && recovery < 0) recovery = h264_recovery_frame_count(nal);
-        if (type == h264_nal::kSps || type == h264_nal::kPps) note_parameter_set(static_cast<int>(type), nal, facts);
+        if (h264_nal::is_parameter_set(type)) note_parameter_set(static_cast<int>(type), nal, facts);
         if (type == h264_nal::kEndOfSequence || type == h264_nal::kEndOfStream) facts.uncertain = true;
     });
     // The parser takes more time than all other inspection.
@@ -234,7 +233,7 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
             const int layer = nal.size() > 1 ? hevc_nal::temporal_layer(nal) : 0;
             facts.temporal_layer = std::max(facts.temporal_layer, layer);
         }
-        if (type >= hevc_nal::kVps && type <= hevc_nal::kPps) {
+        if (hevc_nal::is_parameter_set(type)) {
             sets |= 1u << (type - hevc_nal::kVps);
             note_parameter_set(static_cast<int>(type), nal, facts);
         }

@@ -61,6 +61,7 @@ DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool bl
     DecoderCursor cursor;
     cursor.num_threads = options.num_threads = num_threads;
     options.blank_pictures = blank_pictures;
+    options.reuses_codec = !fresh && !blank_pictures;
     cursor.reports_leftovers = options.reports_leftovers = reports_leftovers;
     cursor.decoder = Decoder::create(stream_, options);
     describe(*cursor.decoder);

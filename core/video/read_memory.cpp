@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/cuda/memory.h"
+#include "media/decoder_context.h"
 #include "media/sps.h"
 #include "media/stream_info.h"
 #include "tricodec/base/limits.h"
@@ -67,7 +68,7 @@ std::int64_t codec_bytes(const StreamInfo& stream, int num_threads) {
     const auto pixels = std::int64_t{stream.width} * stream.height;
     if (uses_own_memory(stream)) return (std::int64_t{1} << 20) + 15 * pixels;
     const bool large_state = stream.codec == CodecId::h264 || stream.codec == CodecId::hevc;
-    return num_threads * ((std::int64_t{1} << 20) + (large_state ? 500'000 + 2 * pixels : 0));
+    return large_state ? open_codec_bytes(pixels, num_threads) : num_threads * (std::int64_t{1} << 20);
 }
 
 /// The same as a frame in a GPU's memory.

@@ -75,6 +75,11 @@ public:
           keys_(stream) {
         if (stream.codec == CodecId::mpeg4) times_.emplace(extradata_of(stream.parameters.get()));
     }
+    ~AvDecoder() override {
+        if (issues_.num_met() == 0 && !keys_.has_other_headers() && !is_turned_) context_.keep();
+    }
+    AvDecoder(const AvDecoder&) = delete;
+    AvDecoder& operator=(const AvDecoder&) = delete;
 
     void send(const Packet& packet, std::int64_t tag) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "the decoder was flushed; call reset() before it decodes more");
@@ -156,6 +161,7 @@ private:
         setup.codec = find_codec(stream);
         setup.parameters = stream.parameters;
         setup.blank_pictures = options.blank_pictures;
+        setup.reuses_codec = options.reuses_codec;
         const int wanted =
             options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
         const int num_threads = is_decoded_by_one_thread(stream) ? 1 : wanted;
@@ -194,6 +200,7 @@ private:
             // "Corrupt" here only means that earlier frames are unknown to the codec; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto statistics = has_statistics_ ? block_statistics(*decoded, statistics_text_) : nullptr;
+            is_turned_ = is_turned_ || av_frame_get_side_data(decoded.get(), AV_FRAME_DATA_DISPLAYMATRIX) != nullptr;
             auto frame = to_frame(std::move(decoded), facts_);
             frame.block_statistics = std::move(statistics);
             frame.index = sent.tag;
@@ -250,6 +257,7 @@ private:
     std::int64_t num_sent_ = 0;
     std::int64_t last_tag_ = -1;  // of the packet sent last
     bool ended_ = false;
+    bool is_turned_ = false;  // by a message of the stream, which the codec remembers
 };
 
 }  // namespace

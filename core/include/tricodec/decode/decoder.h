@@ -35,6 +35,9 @@ struct DecoderOptions {
     /// the driver gives them. If only the CPU can, it is the choice of "auto". docs/migration/pynvvideocodec.md has the
     /// layout.
     bool block_statistics = false;
+    /// Of a CPU's decoder of H.264 or HEVC: it may take the open codec of a decoder that was destroyed, and keeps its
+    /// own for the next one. Only for a stream without headers other than its extradata. The frames are the same.
+    bool reuses_codec = false;
 };
 
 /// Packets to frames, in presentation order.
