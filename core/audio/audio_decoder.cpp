@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/audio/audio_decoder.h"
 
-#include <string>
 #include <utility>
 
 #include "audio/audio_frames.h"

@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 #include <string_view>
-#include <utility>
 
 #include "audio/audio_frames.h"
 #include "audio/resampler.h"

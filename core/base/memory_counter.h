@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 
 #include "tricodec/base/memory_tracker.h"
 

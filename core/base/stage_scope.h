@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "tricodec/base/device.h"
 #include "tricodec/base/profiler.h"
 
 namespace tricodec {

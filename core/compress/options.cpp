@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The names of options, and which values each algorithm accepts.
-#include <algorithm>
 #include <array>
 #include <span>
 #include <string>

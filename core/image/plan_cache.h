@@ -6,7 +6,6 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <utility>
 
 #include "base/fork.h"
 #include "image/plan.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/image/rgb_to_yuv.h"
 
-#include <algorithm>
 #include <string>
 
 #include "image/cpu/engine.h"

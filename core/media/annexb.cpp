@@ -2,7 +2,6 @@
 #include "media/annexb.h"
 
 #include <cstring>
-#include <span>
 
 #include "media/bit_reader.h"
 #include "media/nal.h"

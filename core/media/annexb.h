@@ -3,7 +3,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 
 #include "media/ffmpeg.h"
 

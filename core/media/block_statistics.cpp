@@ -7,7 +7,6 @@ extern "C" {
 }
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "media/byte_window.h"
 

@@ -5,7 +5,6 @@
 #include <deque>
 #include <iterator>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 

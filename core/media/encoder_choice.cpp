@@ -12,7 +12,6 @@ extern "C" {
 #include <functional>
 #include <span>
 
-#include "media/stream_info.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/text.h"
 

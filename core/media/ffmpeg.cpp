@@ -15,7 +15,6 @@ extern "C" {
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <set>
 
 #include "base/cuda/kernel_set.h"

@@ -16,7 +16,6 @@ extern "C" {
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tricodec/base/error.h"
 #include "tricodec/base/fork.h"

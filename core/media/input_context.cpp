@@ -2,7 +2,6 @@
 #include "media/input_context.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 #include <vector>
 

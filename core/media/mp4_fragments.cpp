@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <span>
 #include <string_view>
 
 #include "media/byte_window.h"

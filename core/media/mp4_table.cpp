@@ -2,7 +2,6 @@
 #include "media/mp4_table.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
 
 #include "media/mp4_boxes.h"

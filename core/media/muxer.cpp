@@ -21,7 +21,6 @@ extern "C" {
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "tricodec/base/fork.h"
-#include "tricodec/base/limits.h"
 #include "tricodec/base/text.h"
 
 namespace tricodec {

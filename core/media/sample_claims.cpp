@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <utility>
 
 #include "media/mp4_boxes.h"
 #include "tricodec/base/error.h"

@@ -13,7 +13,6 @@
 #include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tricodec/base/error.h"
 

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <vector>
 
 #include "media/hevc_references.h"
 #include "media/nal.h"

@@ -2,7 +2,6 @@
 #include "tricodec/selection/frame_selection.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <utility>

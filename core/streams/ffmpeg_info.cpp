@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/streams/ffmpeg_info.h"
 
-#include <cstdint>
-
 #include "streams/device_library.h"
 #ifdef TRICODEC_HAVE_AVFILTER
 #include "streams/filter_graph.h"

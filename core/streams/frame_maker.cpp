@@ -8,7 +8,6 @@ extern "C" {
 #include <cstring>
 
 #include "media/samples.h"
-#include "streams/chunk_layout.h"
 #include "tricodec/base/text.h"
 
 namespace tricodec::streams {

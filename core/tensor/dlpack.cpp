@@ -2,7 +2,6 @@
 #include "tricodec/tensor/dlpack.h"
 
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "tricodec/base/error.h"

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <memory>
-#include <string>
-
 #include "base/cuda/context.h"
 #include "tensor/frame_layout.h"
 #include "tricodec/base/error.h"

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "base/cuda/context.h"
-#include "tricodec/base/error.h"
-#include "tricodec/base/limits.h"
 #include "video/read_scheduler.h"
 #include "video/slot_sinks.h"
 #include "video/video_plans.h"

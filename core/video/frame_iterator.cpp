@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "video/video_plans.h"
 

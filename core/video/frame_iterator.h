@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "selection/frame_range.h"
 #include "tricodec/video/frame_reader.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
 

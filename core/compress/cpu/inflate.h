@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "base/bytes.h"
 #include "tricodec/base/error.h"
 #include "tricodec/compress/compress.h"
 

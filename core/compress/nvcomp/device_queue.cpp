@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <span>
 #include <thread>
 #include <utility>
 

@@ -8,7 +8,6 @@
 #define TRICODEC_IMAGE_CPU_COLOR_INL_H
 #endif
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "image/forward_plan.h"
 #include "tricodec/image/rgb_to_yuv.h"

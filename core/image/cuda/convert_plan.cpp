@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "image/cuda/kernel_plan.h"

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 
 #include "tricodec/tensor/color.h"
 #include "tricodec/tensor/frame.h"

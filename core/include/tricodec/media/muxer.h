@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "tricodec/media/media_target.h"
 #include "tricodec/media/packet.h"
