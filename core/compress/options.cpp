@@ -34,11 +34,10 @@ constexpr std::array<std::string_view, 3> kBitShuffles = {"NVCOMP_BITSHUFFLE_NON
 
 /// The index of a word in a list.
 std::size_t find_word(std::string_view name, std::span<const std::string_view> words, const char* argument) {
-    std::string known;
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (same_word(name, words[i])) return i;
-        known += (i == 0 ? "" : ", ") + std::string(words[i]);
     }
+    const std::string known = listed(words);
     fail(ErrorCode::invalid_argument, std::string(argument) + " \"" + std::string(name) +
                                           "\" is not accepted; use one of " + known + did_you_mean(name, known));
 }
@@ -63,11 +62,10 @@ std::string_view to_string(Compression algorithm) noexcept {
 }
 
 Compression parse_compression(std::string_view name) {
-    std::string known;
     for (std::size_t i = 0; i < kNames.size(); ++i) {
         if (same_word(name, kNames[i])) return static_cast<Compression>(i);
-        known += (i == 0 ? "" : ", ") + std::string(kNames[i]);
     }
+    const std::string known = listed(kNames);
     fail(ErrorCode::invalid_argument, "Unknown algorithm: \"" + std::string(name) + "\". It must be one of " + known +
                                           ", in any case" +
                                           (did_you_mean(name, known).empty() ? "." : did_you_mean(name, known)));
@@ -98,16 +96,14 @@ std::string_view to_typestr(ElementType type) noexcept {
 }
 
 ElementType parse_element_type(std::string_view typestr) {
-    std::string known;
     // "u1" and "=i4" mean "|u1" and "<i4": one byte has no order, and this is a little-endian library.
     std::string_view plain = typestr;
     if (!plain.empty() && std::string_view("<|=").find(plain[0]) != std::string_view::npos) plain.remove_prefix(1);
     for (const auto& [type, text] : kTypes) {
         if (plain == text.substr(1)) return type;
-        known += (known.empty() ? "" : ", ") + std::string(text);
     }
-    fail(ErrorCode::invalid_argument,
-         "data_type \"" + std::string(typestr) + "\" is not accepted; use one of " + known);
+    fail(ErrorCode::invalid_argument, "data_type \"" + std::string(typestr) + "\" is not accepted; use one of " +
+                                          listed(kTypes, [](const auto& type) { return type.second; }));
 }
 
 namespace compress {

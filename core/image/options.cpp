@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/suggestion.h"
 #include "image/color_matrix.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
@@ -21,9 +22,7 @@ std::string number(double value) {
 }
 
 std::string list(const std::vector<float>& values) {
-    std::string text;
-    for (const float value : values) text += (text.empty() ? "" : ", ") + number(value);
-    return "[" + text + "]";
+    return "[" + listed(values, number) + "]";
 }
 
 void validate_crop(const Crop& crop) {

@@ -16,11 +16,10 @@ namespace {
 template <typename Value, std::size_t kCount>
 Value parse_word(std::string_view option, std::string_view word,
                  const std::array<std::pair<std::string_view, Value>, kCount>& words) {
-    std::string accepted;
     for (const auto& [name, value] : words) {
         if (same_word(word, name)) return value;
-        accepted += (accepted.empty() ? "\"" : ", \"") + std::string(name) + "\"";
     }
+    const auto accepted = listed(words, [](const auto& each) { return "\"" + std::string(each.first) + "\""; });
     fail(ErrorCode::invalid_argument, std::string(option) + " \"" + std::string(word) + "\" is not one of " + accepted +
                                           did_you_mean(word, accepted));
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/stage_scope.h"
+#include "base/suggestion.h"
 #include "media/annexb.h"
 #include "media/ffmpeg.h"
 #include "media/input_context.h"
@@ -212,12 +213,9 @@ private:
     }
 
     std::string list_of_streams() const {
-        std::string list;
-        for (const auto& each : info_.streams) {
-            list += (list.empty() ? "" : ", ") + std::to_string(each.index) + ": " + std::string(to_string(each.kind)) +
-                    " " + each.codec_name;
-        }
-        return list;
+        return listed(info_.streams, [](const StreamInfo& each) {
+            return std::to_string(each.index) + ": " + std::string(to_string(each.kind)) + " " + each.codec_name;
+        });
     }
 
     std::optional<Packet> read_packet() {

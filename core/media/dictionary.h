@@ -8,6 +8,7 @@ extern "C" {
 #include <libavutil/dict.h>
 }
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {
@@ -39,9 +40,7 @@ struct Dictionary {
     }
     /// "'a', 'b'": the keys that are left.
     [[nodiscard]] std::string keys() const {
-        std::string text;
-        for (const auto& [key, value] : to_map(entries)) text += (text.empty() ? "'" : ", '") + key + "'";
-        return text;
+        return listed(to_map(entries), [](const auto& entry) { return "'" + entry.first + "'"; });
     }
     [[nodiscard]] static std::map<std::string, std::string> to_map(const AVDictionary* from) {
         std::map<std::string, std::string> result;

@@ -12,6 +12,7 @@ extern "C" {
 #include <functional>
 #include <span>
 
+#include "base/suggestion.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/text.h"
 
@@ -60,9 +61,7 @@ std::string text(int number) {
 
 template <class Value>
 std::string list(const std::vector<Value>& values) {
-    std::string names;
-    for (const auto& value : values) names += (names.empty() ? "" : ", ") + text(value);
-    return names;
+    return listed(values, [](const Value& value) { return text(value); });
 }
 
 template <class Value, class Equal>

@@ -115,16 +115,14 @@ std::string_view to_string(CodecId codec) noexcept {
 }
 
 CodecId parse_codec(std::string_view name) {
-    std::string accepted;
     std::string_view wanted = name;
     for (const auto& [spelling, known] : kCodecSpellings) {
         if (same_word(name, spelling)) wanted = known;
     }
     for (const auto& entry : kCodecs) {
-        const std::string_view known = avcodec_get_name(entry.id);
-        if (same_word(known, wanted)) return entry.codec;
-        accepted += (accepted.empty() ? "" : ", ") + std::string(known);
+        if (same_word(avcodec_get_name(entry.id), wanted)) return entry.codec;
     }
+    const auto accepted = listed(kCodecs, [](const auto& entry) { return avcodec_get_name(entry.id); });
     fail(ErrorCode::invalid_argument,
          "codec '" + std::string(name) + "' is not one of " + accepted + did_you_mean(name, accepted));
 }

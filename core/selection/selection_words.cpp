@@ -54,13 +54,8 @@ const SamplingRule& rule_of(Sampling sampling) {
     return *std::ranges::find(rules(), sampling, &SamplingRule::sampling);
 }
 
-std::string listed(const Words& words) {
-    std::string text;
-    for (auto word : words) {
-        if (word.ends_with('!')) word.remove_suffix(1);
-        text += (text.empty() ? "" : ", ") + std::string(word);
-    }
-    return text;
+std::string without_marks(const Words& words) {
+    return listed(words, [](std::string_view word) { return word.substr(0, word.find('!')); });
 }
 
 /// The word that decides what a selection is, and those that go with it.
@@ -118,7 +113,8 @@ void expect_together(const FrameSelection& selection) {
                      "min_frames and max_frames with fps or sampling");
         }
         fail(ErrorCode::invalid_argument, word + " does not go with " + form + ", which takes " +
-                                              (takes.empty() ? "no other word" : listed(takes)) + "; leave one out");
+                                              (takes.empty() ? "no other word" : without_marks(takes)) +
+                                              "; leave one out");
     }
     for (auto word : takes) {
         if (!word.ends_with('!')) continue;
@@ -159,12 +155,10 @@ TimePolicy parse_time_policy(std::string_view word) {
 }
 
 Sampling parse_sampling(std::string_view word) {
-    Words names;
     for (const auto& rule : rules()) {
         if (same_word(rule.name, word)) return rule.sampling;
-        names.push_back(rule.name);
     }
-    const std::string accepted = listed(names);
+    const std::string accepted = listed(rules(), &SamplingRule::name);
     fail(ErrorCode::invalid_argument,
          "sampling '" + std::string(word) + "' is not one of " + accepted + did_you_mean(word, accepted));
 }

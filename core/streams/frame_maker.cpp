@@ -7,6 +7,7 @@ extern "C" {
 
 #include <cstring>
 
+#include "base/suggestion.h"
 #include "media/samples.h"
 #include "tricodec/base/text.h"
 
@@ -14,11 +15,7 @@ namespace tricodec::streams {
 namespace {
 
 std::string shape_of(const TensorView& view) {
-    std::string text = "(";
-    for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
-        text += (axis == 0 ? "" : ", ") + std::to_string(view.shape[axis]);
-    }
-    return text + ")";
+    return "(" + listed_numbers(view.shape) + ")";
 }
 
 /// Three planes to pixels of three bytes, in a form that compilers vectorize.

@@ -28,11 +28,10 @@ DType parse_dtype(std::string_view name) {
     for (const auto& [spelling, dtype] : kSpellings) {
         if (same_word(name, spelling)) return dtype;
     }
-    std::string accepted;
     for (std::size_t i = 0; i < kNames.size(); ++i) {
         if (same_word(kNames[i], name)) return static_cast<DType>(i);
-        accepted += (i == 0 ? "" : ", ") + std::string(kNames[i]);
     }
+    const std::string accepted = listed(kNames);
     fail(ErrorCode::invalid_argument,
          "dtype '" + std::string(name) + "' is not one of " + accepted + did_you_mean(name, accepted));
 }

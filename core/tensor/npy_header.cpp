@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {
@@ -134,10 +135,8 @@ std::optional<std::size_t> item_bytes(std::string_view typestr) {
 }  // namespace
 
 std::vector<std::byte> make_npy_header(std::string_view typestr, std::span<const std::int64_t> shape) {
-    std::string text = "{'descr': '" + std::string(typestr) + "', 'fortran_order': False, 'shape': (";
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        text += (axis == 0 ? "" : ", ") + std::to_string(shape[axis]);
-    }
+    std::string text =
+        "{'descr': '" + std::string(typestr) + "', 'fortran_order': False, 'shape': (" + listed_numbers(shape);
     text += shape.size() == 1 ? ",), }" : "), }";
     if (!shape.empty()) {
         const std::size_t digits = std::to_string(shape[0]).size();

@@ -130,11 +130,10 @@ std::string_view to_string(PixelFormat format) noexcept {
 PixelFormat parse_pixel_format(std::string_view name) {
     std::string plain(name);
     if (plain.starts_with("yuvj")) plain.erase(3, 1);
-    std::string accepted;
     for (const auto& format : kFormats) {
         if (format.name == plain) return format.format;
-        accepted += (accepted.empty() ? "" : ", ") + std::string(format.name);
     }
+    const std::string accepted = listed(kFormats, &PixelFormatInfo::name);
     fail(ErrorCode::invalid_argument,
          "pixel format '" + std::string(name) + "' is not one of " + accepted + did_you_mean(name, accepted));
 }

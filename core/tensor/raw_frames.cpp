@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/text.h"
@@ -12,12 +13,6 @@
 
 namespace tricodec {
 namespace {
-
-std::string shape_text(std::span<const std::int64_t> shape) {
-    std::string text;
-    for (const std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-    return "[" + text + "]";
-}
 
 /// The rows of the planes of a subsampled picture of height H: "H * 3 / 2" and the like.
 std::string rows_of(const PixelFormatInfo& format) {
@@ -37,8 +32,8 @@ std::string accepted_shape(const PixelFormatInfo& format) {
 [[noreturn]] void fail_shape(const PixelFormatInfo& format, std::span<const std::int64_t> shape,
                              const std::string& why) {
     const std::string one = accepted_shape(format);
-    fail(ErrorCode::invalid_argument, "frames of " + std::string(format.name) + " cannot have shape " +
-                                          shape_text(shape) + ": " + why + "; accepted are " + one +
+    fail(ErrorCode::invalid_argument, "frames of " + std::string(format.name) + " cannot have shape [" +
+                                          listed_numbers(shape) + "]: " + why + "; accepted are " + one +
                                           ", with a first axis of frames before it [F, " + one.substr(1) +
                                           ", and, with width= and height=, any shape of as many dimensions, or of one, "
                                           "that holds as many samples");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/tensor/tensor.h"
 
+#include "base/suggestion.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 
@@ -50,11 +51,7 @@ std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& sh
 }
 
 std::string describe(const TensorView& view) {
-    std::string text = std::string(to_string(view.dtype)) + " [";
-    for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
-        text += (axis == 0 ? "" : ", ") + std::to_string(view.shape[axis]);
-    }
-    return text + "] on " + view.device.to_string();
+    return std::string(to_string(view.dtype)) + " [" + listed_numbers(view.shape) + "] on " + view.device.to_string();
 }
 
 namespace {

@@ -12,6 +12,7 @@ extern "C" {
 #include <string_view>
 #include <vector>
 
+#include "base/suggestion.h"
 #include "media/encoder_choice.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
@@ -28,12 +29,6 @@ std::vector<PixelFormat> accepted_formats(const AVCodec& codec) {
             accepted.push_back(known);
     }
     return accepted;
-}
-
-std::string names_of(const std::vector<PixelFormat>& formats) {
-    std::string names;
-    for (const auto format : formats) names += (names.empty() ? "" : ", ") + std::string(to_string(format));
-    return names;
 }
 
 constexpr int kMostThreads = 128;  // the maximum of libx264; memory grows with each
@@ -67,9 +62,9 @@ void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
                         " cannot be encoded: the width must be a multiple of " + std::to_string(columns) +
                         " and the height of " + std::to_string(rows) + "; crop the frames, or encode yuv444p");
     const auto accepted = accepted_formats(codec);
-    TRICODEC_EXPECT(
-        accepted.empty() || std::ranges::find(accepted, options.format) != accepted.end(), invalid_argument,
-        std::string(format.name) + " is not accepted by " + codec.name + "; it accepts " + names_of(accepted));
+    TRICODEC_EXPECT(accepted.empty() || std::ranges::find(accepted, options.format) != accepted.end(), invalid_argument,
+                    std::string(format.name) + " is not accepted by " + codec.name + "; it accepts " +
+                        listed(accepted, [](PixelFormat each) { return to_string(each); }));
     TRICODEC_EXPECT(options.frame_rate.num > 0 && options.frame_rate.den > 0, invalid_argument,
                     "frame_rate is " + std::to_string(options.frame_rate.num) + "/" +
                         std::to_string(options.frame_rate.den) + "; it must be positive");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/suggestion.h"
 #include "image/cpu/cpu_plan.h"
 #include "image/cpu/kernels.h"
 #include "image/plan.h"
@@ -40,9 +41,7 @@ const Kernels* chosen_kernels() {
 }
 
 std::string known_features() {
-    std::string names;
-    for (const std::string_view feature : kX86Features) names += std::string(feature) + ", ";
-    return names + std::string(kArmFeature);
+    return listed(kX86Features) + ", " + std::string(kArmFeature);
 }
 
 const Kernels* choose_kernels(std::span<const Kernels> supported, std::string_view disabled,
