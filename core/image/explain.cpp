@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,12 +11,6 @@
 
 namespace tricodec::image {
 namespace {
-
-std::string lower(std::string_view word) {
-    std::string text(word);
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
 
 /// The steps of one plan, each looked at once.
 class Report {
