@@ -14,17 +14,11 @@ double at(const Packet& packet) {
     return static_cast<double>(packet.pts) * packet.time_base.to_double();
 }
 
-DemuxerOptions all_streams() {
-    DemuxerOptions options;
-    options.all_streams = true;
-    options.silent_end = true;  // the reader of the video reports it
-    return options;
-}
-
 }  // namespace
 
 SoundCopier::SoundCopier(const MediaSource& source, const SoundRange& range)
-    : range_(range), demuxer_(Demuxer::open(source, all_streams())) {
+    : range_(range), demuxer_(Demuxer::open(source, {.all_streams = true, .silent_end = true})) {
+    // silent_end: the reader of the video reports it.
     if (range.begin_seconds) {
         const double unit = demuxer_->stream().time_base.to_double();
         demuxer_->seek(static_cast<std::int64_t>(std::llround(*range.begin_seconds / unit)));

@@ -27,10 +27,7 @@ namespace {
 constexpr double kPartSeconds = 10.0;  // of a part at least: short ones cost rate control and key frames
 
 std::unique_ptr<Demuxer> open_all(const MediaSource& source) {
-    DemuxerOptions options;
-    options.all_streams = true;
-    options.silent_end = true;  // TranscodePart tells
-    return Demuxer::open(source, options);
+    return Demuxer::open(source, {.all_streams = true, .silent_end = true});  // TranscodePart tells
 }
 
 Size output_size(const StreamInfo& video, const TranscodeOptions& options, PixelFormat format) {
