@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cuda/driver.h"
 
-#include <dlfcn.h>
-
 #include "base/fork.h"
 #include "base/never_destroyed.h"
+#include "base/shared_library.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::cuda {
@@ -23,32 +22,20 @@ struct Driver {
 
     std::string open() {
         const ForkGuard guard;
-        void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-        if (library == nullptr) {
-            const char* text = dlerror();
-            return "no NVIDIA driver is installed here (" + std::string(text == nullptr ? "libcuda.so.1" : text) + ")";
-        }
-        const char* missing = nullptr;
-        const auto find = [&](const char* symbol, bool required) {
-            void* address = dlsym(library, symbol);
-            if (address == nullptr && required && missing == nullptr) missing = symbol;
-            return address;
-        };
-#define TRICODEC_CUDA_FIND(name, symbol, arguments) \
-    api.name = reinterpret_cast<Result(*) arguments>(find(symbol, true));
+        SharedLibrary library("libcuda.so.1");
+        if (!library.is_open()) return "no NVIDIA driver is installed here (" + library.error() + ")";
+#define TRICODEC_CUDA_FIND(name, symbol, arguments) library.find(api.name, symbol);
         TRICODEC_CUDA_FUNCTIONS(TRICODEC_CUDA_FIND)
-#undef TRICODEC_CUDA_FIND
-#define TRICODEC_CUDA_FIND(name, symbol, arguments) \
-    api.name = reinterpret_cast<Result(*) arguments>(find(symbol, false));
+        const std::string missing = library.missing();
         TRICODEC_CUDA_OPTIONAL_FUNCTIONS(TRICODEC_CUDA_FIND)
 #undef TRICODEC_CUDA_FIND
         if (api.driver_get_version == nullptr || api.driver_get_version(&api.driver_version) != kSuccess) {
             return "libcuda.so.1 does not tell its version; reinstall the NVIDIA driver";
         }
-        if (missing != nullptr || api.driver_version < kOldestDriver) {
+        if (!missing.empty() || api.driver_version < kOldestDriver) {
             return "the NVIDIA driver is too old: it is of CUDA " + version_text(api.driver_version) + ", " +
                    version_text(kOldestDriver) + " or newer is needed" +
-                   (missing == nullptr ? std::string() : " (it has no " + std::string(missing) + ")");
+                   (missing.empty() ? "" : " (it has no " + missing + ")");
         }
         return initialise();
     }
