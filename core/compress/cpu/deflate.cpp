@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Deflate and Gzip.
+#ifdef TRICODEC_HAVE_DEFLATE
+#include <libdeflate.h>
+
 #include <algorithm>
 #include <string>
 
@@ -8,13 +11,7 @@
 #include "compress/cpu/inflate.h"
 #include "tricodec/base/error.h"
 
-#ifdef TRICODEC_HAVE_DEFLATE
-#include <libdeflate.h>
-#endif
-
 namespace tricodec::compress {
-
-#ifdef TRICODEC_HAVE_DEFLATE
 namespace {
 
 using Decompressor = std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)>;
@@ -103,10 +100,5 @@ std::unique_ptr<ChunkCodec> make_deflate(const ChunkOptions& options) {
     return std::make_unique<Deflate>(options);
 }
 
-#else
-std::unique_ptr<ChunkCodec> make_deflate(const ChunkOptions&) {
-    return nullptr;
-}
-#endif
-
 }  // namespace tricodec::compress
+#endif

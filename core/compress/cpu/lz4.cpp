@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifdef TRICODEC_HAVE_LZ4
+#include <lz4.h>
+#include <lz4hc.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,14 +12,7 @@
 #include "compress/chunk_codec.h"
 #include "tricodec/base/error.h"
 
-#ifdef TRICODEC_HAVE_LZ4
-#include <lz4.h>
-#include <lz4hc.h>
-#endif
-
 namespace tricodec::compress {
-
-#ifdef TRICODEC_HAVE_LZ4
 namespace {
 
 constexpr std::size_t kPart = 8192;
@@ -192,10 +189,6 @@ private:
 std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions& options) {
     return std::make_unique<Lz4>(options);
 }
-#else
-std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions&) {
-    return nullptr;
-}
-#endif
 
 }  // namespace tricodec::compress
+#endif

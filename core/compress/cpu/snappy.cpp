@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifdef TRICODEC_HAVE_SNAPPY
+#include <snappy-c.h>
+
 #include <string>
 
 #include "compress/chunk_codec.h"
 #include "tricodec/base/error.h"
 
-#ifdef TRICODEC_HAVE_SNAPPY
-#include <snappy-c.h>
-#endif
-
 namespace tricodec::compress {
-
-#ifdef TRICODEC_HAVE_SNAPPY
 namespace {
 
 std::size_t declared_size(ByteView stream) {
@@ -57,10 +54,6 @@ public:
 std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions&) {
     return std::make_unique<Snappy>();
 }
-#else
-std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions&) {
-    return nullptr;
-}
-#endif
 
 }  // namespace tricodec::compress
+#endif

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#ifdef TRICODEC_HAVE_ZSTD
+#define ZSTD_STATIC_LINKING_ONLY  // for a parameter that may change: see make_compressor()
+#include <zstd.h>
+
 #include <string>
 #include <vector>
 
@@ -6,14 +10,7 @@
 #include "compress/chunk_codec.h"
 #include "tricodec/base/error.h"
 
-#ifdef TRICODEC_HAVE_ZSTD
-#define ZSTD_STATIC_LINKING_ONLY  // for a parameter that may change: see make_compressor()
-#include <zstd.h>
-#endif
-
 namespace tricodec::compress {
-
-#ifdef TRICODEC_HAVE_ZSTD
 namespace {
 
 constexpr int kDefaultLevel = 3;
@@ -127,10 +124,6 @@ private:
 std::unique_ptr<ChunkCodec> make_zstd(const ChunkOptions& options) {
     return std::make_unique<Zstd>(options.level.value_or(kDefaultLevel));
 }
-#else
-std::unique_ptr<ChunkCodec> make_zstd(const ChunkOptions&) {
-    return nullptr;
-}
-#endif
 
 }  // namespace tricodec::compress
+#endif
