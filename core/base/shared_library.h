@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/fork.h"
+
 namespace tricodec {
 
 /// A library that is opened while the program runs, because it may be missing. It stays open for good.
@@ -35,5 +37,20 @@ private:
     std::string error_;
     std::string missing_;
 };
+
+/// Opens one of FFmpeg's libraries ("libavfilter"), and has `find` look for its functions. Returns why it is not
+/// usable, or nothing. `purpose` is what it does (", which converts the colors,") or empty.
+template <class Find>
+std::string open_ffmpeg_library(const char* library_name, int version, const char* purpose, Find find) {
+    const ForkGuard guard;
+    const std::string name = std::string(library_name) + TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(version);
+    SharedLibrary library(name);
+    if (!library.is_open()) {
+        return "FFmpeg's " + name + purpose + " is not installed (" + library.error() +
+               "); install it (Debian: apt-get install ffmpeg)";
+    }
+    find(library);
+    return library.missing().empty() ? "" : name + " has no " + library.missing();
+}
 
 }  // namespace tricodec

@@ -5,7 +5,6 @@ extern "C" {
 #include <libavutil/avstring.h>
 }
 
-#include "base/fork.h"
 #include "base/never_destroyed.h"
 #include "base/shared_library.h"
 #include "tricodec/streams/stream_reader.h"
@@ -18,27 +17,18 @@ struct Library {
     void (*register_all)() = nullptr;
     const AVInputFormat* (*next_input[2])(const AVInputFormat*) = {};
     const AVOutputFormat* (*next_output[2])(const AVOutputFormat*) = {};
-    std::string reason;
+    // libavdevice and libavformat have the same major version in all releases.
+    std::string reason = open_ffmpeg_library("libavdevice", LIBAVFORMAT_VERSION_MAJOR, "",
+                                             [this](SharedLibrary& library) { find(library); });
 
-    Library() {
-        const ForkGuard guard;
-        // libavdevice and libavformat have the same major version in all releases.
-        const std::string name =
-            "libavdevice" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFORMAT_VERSION_MAJOR);
-        SharedLibrary library(name);
-        if (!library.is_open()) {
-            reason = "FFmpeg's " + name + " is not installed (" + library.error() +
-                     "); install it (Debian: apt-get install ffmpeg)";
-            return;
-        }
+    void find(SharedLibrary& library) {
         library.find(version, "avdevice_version");
         library.find(register_all, "avdevice_register_all");
         library.find(next_input[0], "av_input_audio_device_next");
         library.find(next_input[1], "av_input_video_device_next");
         library.find(next_output[0], "av_output_audio_device_next");
         library.find(next_output[1], "av_output_video_device_next");
-        if (!library.missing().empty()) reason = name + " has no " + library.missing();
-        if (reason.empty()) register_all();
+        if (library.missing().empty()) register_all();
     }
 };
 

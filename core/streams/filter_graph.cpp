@@ -12,7 +12,6 @@ extern "C" {
 #include <string_view>
 #include <utility>
 
-#include "base/fork.h"
 #include "base/never_destroyed.h"
 #include "base/shared_library.h"
 #include "tricodec/base/error.h"
@@ -22,22 +21,13 @@ namespace {
 
 struct Opened {
     FilterLibrary functions;
-    std::string reason;
+    std::string reason = open_ffmpeg_library("libavfilter", LIBAVFILTER_VERSION_MAJOR, ", which streams are made of,",
+                                             [this](SharedLibrary& library) { find(library); });
 
-    Opened() {
-        const ForkGuard guard;
-        const std::string name =
-            "libavfilter" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBAVFILTER_VERSION_MAJOR);
-        SharedLibrary library(name);
-        if (!library.is_open()) {
-            reason = "FFmpeg's " + name + ", which streams are made of, is not installed (" + library.error() +
-                     "); install it (Debian: apt-get install ffmpeg)";
-            return;
-        }
+    void find(SharedLibrary& library) {
 #define TRICODEC_FIND(name) library.find(functions.name, #name);
         TRICODEC_EACH_FILTER_FUNCTION(TRICODEC_FIND)
 #undef TRICODEC_FIND
-        if (!library.missing().empty()) reason = name + " has no " + library.missing();
     }
 };
 

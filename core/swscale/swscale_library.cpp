@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "base/fork.h"
 #include "base/never_destroyed.h"
 #include "base/shared_library.h"
 #include "tricodec/base/error.h"
@@ -13,21 +12,13 @@ namespace {
 
 struct Opened {
     SwscaleLibrary functions;
-    std::string reason;
+    std::string reason = open_ffmpeg_library("libswscale", LIBSWSCALE_VERSION_MAJOR, ", which converts the colors,",
+                                             [this](SharedLibrary& library) { find(library); });
 
-    Opened() {
-        const ForkGuard guard;
-        const std::string name = "libswscale" TRICODEC_FFMPEG_SUFFIX ".so." + std::to_string(LIBSWSCALE_VERSION_MAJOR);
-        SharedLibrary library(name);
-        if (!library.is_open()) {
-            reason = "FFmpeg's " + name + ", which converts the colors, is not installed (" + library.error() +
-                     "); install it (Debian: apt-get install ffmpeg)";
-            return;
-        }
+    void find(SharedLibrary& library) {
 #define TRICODEC_FIND(name) library.find(functions.name, #name);
         TRICODEC_EACH_SWSCALE_FUNCTION(TRICODEC_FIND)
 #undef TRICODEC_FIND
-        if (!library.missing().empty()) reason = name + " has no " + library.missing();
     }
 };
 
