@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/fork.h"
 #include "tricodec/base/log.h"
@@ -99,16 +100,11 @@ void AvioReader::expect_honest_claims(std::span<const std::byte> bytes) {
 }
 
 AvioReader::~AvioReader() {
-    // libavformat may have replaced the buffer by a larger one.
-    av_freep(&context_->buffer);
-    avio_context_free(&context_);
+    free_context(context_);
 }
 
 void AvioReader::rethrow() {
-    if (!error_) return;
-    auto error = error_;
-    error_ = nullptr;
-    std::rethrow_exception(error);
+    if (auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
 }
 
 int AvioReader::read(void* self, std::uint8_t* data, int size) {
@@ -198,10 +194,7 @@ void AvioWriter::close(AVIOContext* reading) noexcept {
 }
 
 void AvioWriter::rethrow() {
-    if (!error_) return;
-    auto error = error_;
-    error_ = nullptr;
-    std::rethrow_exception(error);
+    if (auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
 }
 
 int AvioWriter::write(void* self, ff::AvioBytes* data, int size) {
