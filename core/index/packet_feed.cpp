@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "base/stage_scope.h"
 #include "index/index_file.h"
@@ -174,13 +175,7 @@ void PacketFeed::set_ends_early(const std::string& why) {
 }
 
 std::optional<Packet> PacketFeed::take() {
-    std::optional<Packet> packet;
-    if (stashed_) {
-        packet = std::move(stashed_);
-        stashed_.reset();
-    } else {
-        packet = read_packet();
-    }
+    auto packet = stashed_ ? std::exchange(stashed_, std::nullopt) : read_packet();
     if (packet) ++next_;
     return packet;
 }
