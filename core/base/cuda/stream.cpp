@@ -4,6 +4,7 @@
 #include "base/cuda/context.h"
 #include "tricodec/base/cuda_stream.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
 
 namespace tricodec {
 namespace {
@@ -85,17 +86,7 @@ void copy_bytes(void* to, Device to_device, const void* from, Device from_device
 }
 
 Device device_of_memory(const void* data) {
-    const cuda::Api* api = cuda::try_api();
-    cuda::MemoryType type{};
-    int ordinal = 0;
-    const auto pointer = reinterpret_cast<cuda::DevicePointer>(data);
-    if (api == nullptr ||
-        api->pointer_get_attribute(&type, cuda::PointerAttribute::memory_type, pointer) != cuda::kSuccess ||
-        type != cuda::MemoryType::device ||
-        api->pointer_get_attribute(&ordinal, cuda::PointerAttribute::device_ordinal, pointer) != cuda::kSuccess) {
-        return {};
-    }
-    return {Device::Kind::cuda, ordinal};
+    return gpu_of(data).value_or(Device{});
 }
 
 }  // namespace tricodec
