@@ -19,31 +19,13 @@ constexpr AVColorSpace kVp9Matrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT470B
                                          AVCOL_SPC_RESERVED,    AVCOL_SPC_RGB};
 
 AVPixelFormat h264_format(const H264Sps& sps) {
-    if (sps.luma_depth == 8) {
-        switch (sps.chroma_format_idc) {
-            case 1:
-                return sps.full_range ? AV_PIX_FMT_YUVJ420P : AV_PIX_FMT_YUV420P;
-            case 2:
-                return sps.full_range ? AV_PIX_FMT_YUVJ422P : AV_PIX_FMT_YUV422P;
-            case 3:
-                return sps.full_range ? AV_PIX_FMT_YUVJ444P : AV_PIX_FMT_YUV444P;
-            default:
-                return AV_PIX_FMT_NONE;
-        }
-    }
-    if (sps.luma_depth == 10) {
-        switch (sps.chroma_format_idc) {
-            case 1:
-                return AV_PIX_FMT_YUV420P10;
-            case 2:
-                return AV_PIX_FMT_YUV422P10;
-            case 3:
-                return AV_PIX_FMT_YUV444P10;
-            default:
-                return AV_PIX_FMT_NONE;
-        }
-    }
-    return AV_PIX_FMT_NONE;
+    // By chroma_format_idc - 1, for 8 bits, 8 bits of full range, and 10 bits.
+    constexpr AVPixelFormat kFormats[3][3] = {{AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P},
+                                              {AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P},
+                                              {AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10}};
+    const bool is_known_depth = sps.luma_depth == 8 || sps.luma_depth == 10;
+    if (!is_known_depth || sps.chroma_format_idc < 1 || sps.chroma_format_idc > 3) return AV_PIX_FMT_NONE;
+    return kFormats[sps.luma_depth == 10 ? 2 : sps.full_range ? 1 : 0][sps.chroma_format_idc - 1];
 }
 
 int h264_profile(const H264Sps& sps) {
