@@ -92,6 +92,7 @@ public:
     };
 
     void put(Codec codec) {
+        if (codec.size_bytes > kMostBytes) return;
         std::deque<Codec> closed;  // without the lock
         const std::lock_guard lock(mutex_);
         size_bytes_ += codec.size_bytes;

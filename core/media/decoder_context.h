@@ -33,7 +33,7 @@ namespace tricodec {
     return num_threads * ((std::int64_t{1} << 20) + 500'000 + 2 * num_pixels);
 }
 
-/// What an open codec was told of its stream and of how to decode it.
+/// What a codec is opened with: the headers of its stream, and how to decode it.
 struct CodecFacts {
     std::vector<std::int64_t> numbers{};
     std::string extradata{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How many threads a reader gives the codec that decodes its frames in order, and what becomes of them.
+/// How many threads a reader gives the codec that decodes its frames in order, and which readers use them.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ std::vector<std::byte> decoded(const std::filesystem::path& path) {
     return bytes;
 }
 
-/// A file of this name whose headers no other test has.
+/// A clip with headers that no other test has.
 std::filesystem::path small_clip(const std::string& name, const std::string& arguments) {
     return testing::clip(name, std::string(kH264) + " -g 60 -bf 2 " + arguments, 24, "176x144");
 }
