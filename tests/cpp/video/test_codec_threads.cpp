@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 
@@ -15,9 +16,7 @@ namespace tricodec {
 namespace {
 
 int threads_of(const std::string& name, const std::string& arguments, const std::string& size, int num_workers) {
-    FrameReaderOptions options;
-    options.device = "cpu";
-    options.num_workers = num_workers;
+    const FrameReaderOptions options{.device = "cpu", .num_workers = num_workers};
     return FrameReaderImpl(MediaSource::from_path(testing::clip(name, arguments, 3, size)), options)
         .video()
         .num_threads();
@@ -44,18 +43,14 @@ TEST(CodecThreads, of_av1_are_the_workers_unless_the_codec_decodes_one_picture_a
 }
 
 std::unique_ptr<FrameReader> reader_of(const std::filesystem::path& path) {
-    FrameReaderOptions options;
-    options.device = "cpu";
-    options.num_workers = 4;
-    return FrameReader::open(MediaSource::from_path(path), options);
+    return FrameReader::open(MediaSource::from_path(path), {.device = "cpu", .num_workers = 4});
 }
 
 /// All frames in order, by one codec with threads.
 std::vector<std::byte> decoded(const std::filesystem::path& path) {
     const auto reader = reader_of(path);
-    const auto num_frames = reader->num_frames();
     std::vector<std::byte> bytes;
-    for (std::int64_t i = 0; i < num_frames; ++i) {
+    for (std::int64_t i = 0; i < reader->num_frames(); ++i) {
         const auto frame = testing::packed(reader->frame(i));
         bytes.insert(bytes.end(), frame.begin(), frame.end());
     }
@@ -89,6 +84,15 @@ TEST(CodecThreads, decode_no_file_with_other_headers) {
     for (const auto& path : {cabac, cavlc, cabac, cavlc}) EXPECT_EQ(decoded(path), testing::ffmpeg_bytes(path));
 }
 
+TEST(CodecThreads, end_with_a_reader_of_packets_that_bring_other_headers) {
+    auto bytes = testing::read_file(small_clip("left_repeated.mp4", "-x264-params level=42 -bsf:v dump_extra"));
+    const auto sps = std::ranges::find(bytes, std::byte{0x67});  // of the first packet; the moov box comes last
+    *(sps + 2) ^= std::byte{0x08};                               // constraint_set4_flag, which says nothing here
+    const auto before = num_threads_of_process();
+    EXPECT_FALSE(decoded(testing::write_file("left_repeated_copy.mp4", bytes)).empty());
+    EXPECT_EQ(num_threads_of_process(), before);
+}
+
 TEST(CodecThreads, of_a_closed_reader_show_nothing_of_its_video_in_a_damaged_one) {
     auto bytes = testing::read_file(small_clip("left_damaged.mp4", "-x264-params level=40"));
     for (std::size_t at = bytes.size() / 2; at < bytes.size() / 2 + 300; ++at) bytes[at] = std::byte{0x5A};
@@ -108,7 +112,6 @@ TEST(CodecThreads, of_a_closed_reader_stay_in_the_parent_of_a_forked_process) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
-    EXPECT_EQ(decoded(path), expected);
 }
 
 }  // namespace
