@@ -75,7 +75,7 @@ void open_codec(AVCodecContext& context, const DecoderSetup& setup, const Pictur
 
 }  // namespace
 
-/// Note [Kept codecs]: to open a codec with 16 threads takes longer than the first 32 frames of a small video, most of
+/// Note [Kept codecs]: to open a codec with many threads takes longer than the first frames of a small video, most of
 /// it for new pages of memory (docs/notes/2026-11-compat.md). So a decoder of H.264 or HEVC leaves its codec here,
 /// flushed, and the next stream with the same headers takes it. The frames are those of a new codec:
 /// - all headers are in the extradata, and no packet has changed what they say,
@@ -185,9 +185,9 @@ void DecoderContext::open() {
 #endif
     if (setup_.configure) setup_.configure(*context);
     const bool opens_slowly = codec.id == AV_CODEC_ID_H264 || codec.id == AV_CODEC_ID_HEVC;
-    opened_with_ = setup_.reuses_codec && opens_slowly ? facts_of(*context) : CodecFacts{};
-    if (opened_with_.extradata.empty()) opened_with_ = {};
-    if (auto kept = one_per_process<KeptCodecs>().take(opened_with_)) {
+    opened_with_ = std::nullopt;
+    if (setup_.reuses_codec && opens_slowly && context->extradata_size > 0) opened_with_ = facts_of(*context);
+    if (auto kept = opened_with_ ? one_per_process<KeptCodecs>().take(*opened_with_) : std::nullopt) {
         kept->context->pkt_timebase = context->pkt_timebase;
         kept->context->flags = context->flags;
         context = std::move(kept->context);
@@ -236,14 +236,14 @@ void DecoderContext::flush() {
 }
 
 void DecoderContext::keep() noexcept {
-    if (opened_with_.extradata.empty() || mark_.in_child() || facts_of(*context_) != opened_with_) return;
+    if (!opened_with_ || mark_.in_child() || facts_of(*context_) != *opened_with_) return;
     try {
         flush();
         state_->memory.free_idle();
         const auto size_bytes =
             open_codec_bytes(std::int64_t{context_->width} * context_->height, context_->thread_count);
         one_per_process<KeptCodecs>().put(
-            {std::move(opened_with_), std::move(state_), std::move(context_), size_bytes});
+            {*std::move(opened_with_), std::move(state_), std::move(context_), size_bytes});
     } catch (...) {  // no memory to remember it: it is closed
     }
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,7 @@ private:
     std::unique_ptr<State> state_;  // outlives the context: its threads use it
     ff::CodecContextPtr context_;
     bool at_start_ = true;
-    CodecFacts opened_with_;  // empty: it serves no other stream
+    std::optional<CodecFacts> opened_with_;  // nothing: it serves no other stream
 };
 
 }  // namespace tricodec

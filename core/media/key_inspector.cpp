@@ -15,12 +15,6 @@ Bytes first_picture(const std::vector<Bytes>& units) {
     return units.empty() ? Bytes{} : units.back();
 }
 
-bool is_parameter_set(CodecId codec, Bytes nal) {
-    if (nal.empty()) return false;
-    if (codec == CodecId::hevc) return hevc_nal::is_parameter_set(hevc_nal::type_of(nal));
-    return h264_nal::is_parameter_set(h264_nal::type_of(nal));
-}
-
 bool is_hevc_irap(Bytes slice) {
     return !slice.empty() && hevc_nal::is_irap(hevc_nal::type_of(slice));
 }

@@ -105,6 +105,12 @@ std::vector<Bytes> nals_to_picture(Bytes packet, int length_size, CodecId codec)
     return nals;
 }
 
+bool is_parameter_set(CodecId codec, Bytes nal) {
+    if (nal.empty()) return false;
+    if (codec == CodecId::h264) return h264_nal::is_parameter_set(h264_nal::type_of(nal));
+    return codec == CodecId::hevc && hevc_nal::is_parameter_set(hevc_nal::type_of(nal));
+}
+
 std::vector<std::uint8_t> nal_payload(Bytes nal) {
     std::vector<std::uint8_t> payload;
     payload.reserve(nal.size());

@@ -23,6 +23,9 @@ bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes 
 /// Bytes of a length prefix as avcC or hvcC extradata state it; 0 for Annex B and for other codecs.
 [[nodiscard]] int nal_length_size(CodecId codec, Bytes extradata) noexcept;
 
+/// True for an SPS or a PPS of H.264, or a VPS, an SPS or a PPS of HEVC.
+[[nodiscard]] bool is_parameter_set(CodecId codec, Bytes nal);
+
 /// The payload without emulation prevention bytes (7.4.1 of H.264).
 [[nodiscard]] std::vector<std::uint8_t> nal_payload(Bytes nal);
 

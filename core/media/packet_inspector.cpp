@@ -91,9 +91,7 @@ void PacketInspector::learn_extradata(Bytes extradata) {
     PacketFacts ignored;
     for_each_nal(extradata, 0, [&](Bytes nal) {
         const unsigned type = codec_ == CodecId::h264 ? h264_nal::type_of(nal) : hevc_nal::type_of(nal);
-        const bool is_set = codec_ == CodecId::h264 ? h264_nal::is_parameter_set(type)
-                                                    : codec_ == CodecId::hevc && hevc_nal::is_parameter_set(type);
-        if (is_set) note_parameter_set(static_cast<int>(type), nal, ignored);
+        if (is_parameter_set(codec_, nal)) note_parameter_set(static_cast<int>(type), nal, ignored);
     });
 }
 

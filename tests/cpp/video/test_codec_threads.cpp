@@ -67,7 +67,7 @@ auto num_threads_of_process() {
 }
 
 TEST(CodecThreads, of_a_closed_reader_decode_the_next_file_with_the_same_headers) {
-    const auto path = small_clip("left.mp4", "-x264-params level=31");
+    const auto path = small_clip("kept.mp4", "-x264-params level=31");
     const auto expected = testing::ffmpeg_bytes(path);
     EXPECT_EQ(decoded(path), expected);
     const auto before = num_threads_of_process();
@@ -79,33 +79,33 @@ TEST(CodecThreads, of_a_closed_reader_decode_the_next_file_with_the_same_headers
 }
 
 TEST(CodecThreads, decode_no_file_with_other_headers) {
-    const auto cabac = small_clip("left_cabac.mp4", "-x264-params level=32:cabac=1");
-    const auto cavlc = small_clip("left_cavlc.mp4", "-x264-params level=32:cabac=0");
+    const auto cabac = small_clip("kept_cabac.mp4", "-x264-params level=32:cabac=1");
+    const auto cavlc = small_clip("kept_cavlc.mp4", "-x264-params level=32:cabac=0");
     for (const auto& path : {cabac, cavlc, cabac, cavlc}) EXPECT_EQ(decoded(path), testing::ffmpeg_bytes(path));
 }
 
 TEST(CodecThreads, end_with_a_reader_of_packets_that_bring_other_headers) {
-    auto bytes = testing::read_file(small_clip("left_repeated.mp4", "-x264-params level=42 -bsf:v dump_extra"));
+    auto bytes = testing::read_file(small_clip("kept_repeated.mp4", "-x264-params level=42 -bsf:v dump_extra"));
     const auto sps = std::ranges::find(bytes, std::byte{0x67});  // of the first packet; the moov box comes last
     *(sps + 2) ^= std::byte{0x08};                               // constraint_set4_flag, which says nothing here
     const auto before = num_threads_of_process();
-    EXPECT_FALSE(decoded(testing::write_file("left_repeated_copy.mp4", bytes)).empty());
+    EXPECT_FALSE(decoded(testing::write_file("kept_repeated_copy.mp4", bytes)).empty());
     EXPECT_EQ(num_threads_of_process(), before);
 }
 
 TEST(CodecThreads, of_a_closed_reader_show_nothing_of_its_video_in_a_damaged_one) {
-    auto bytes = testing::read_file(small_clip("left_damaged.mp4", "-x264-params level=40"));
+    auto bytes = testing::read_file(small_clip("kept_damaged.mp4", "-x264-params level=40"));
     for (std::size_t at = bytes.size() / 2; at < bytes.size() / 2 + 300; ++at) bytes[at] = std::byte{0x5A};
-    const auto damaged = testing::write_file("left_damaged_copy.mp4", bytes);
+    const auto damaged = testing::write_file("kept_damaged_copy.mp4", bytes);
     const auto first = decoded(damaged);
     const auto before = num_threads_of_process();
-    (void)decoded(small_clip("left_damaged.mp4", "-x264-params level=40"));
+    (void)decoded(small_clip("kept_damaged.mp4", "-x264-params level=40"));
     EXPECT_EQ(num_threads_of_process(), before + 4);
     EXPECT_EQ(decoded(damaged), first);
 }
 
 TEST(CodecThreads, of_a_closed_reader_stay_in_the_parent_of_a_forked_process) {
-    const auto path = small_clip("left_forked.mp4", "-x264-params level=41");
+    const auto path = small_clip("kept_forked.mp4", "-x264-params level=41");
     const auto expected = decoded(path);
     const pid_t child = fork();
     if (child == 0) _exit(decoded(path) == expected && decoded(path) == expected ? 0 : 1);
