@@ -27,6 +27,7 @@ from tricodec.serve.network import Network
 from tricodec.serve.ports import INTERFACES, choose_ports
 from tricodec.serve.private import PrivateFolder, remove_abandoned
 from tricodec.serve.repository import installed_repository, lacking_models, lay_out_backends, lay_out_models
+from tricodec.serve.secret import hidden
 from tricodec.serve.watch import StubWatcher, find_stubs
 
 _LOG = logging.getLogger("tricodec.serve")
@@ -39,17 +40,21 @@ of its models once a second.
 """
 _LOOK_SECONDS = 1.0
 
-# The first program of the server's process: requests a signal at the parent's end, then runs tritonserver. A child of
-# it kills all processes of a server that the signal does not end: one with a dead stub waits without end.
+# The first program of the server's process: it requests a signal at the end of `parent`, unless that is 0, then runs
+# tritonserver. A child of it kills all processes of a server that the signal does not end: one with a dead stub waits
+# without end.
 _LAUNCHER = """
 import ctypes, os, select, signal, sys, time
 parent, seconds, server = int(sys.argv[1]), float(sys.argv[2]), os.getpid()
-ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-ended = select.poll()
-ended.register(os.pidfd_open(parent), select.POLLIN)
-if os.getppid() != parent:
-    sys.exit("the process that started the server is gone")
-if os.fork() == 0:
+if parent:
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    ended = select.poll()
+    ended.register(os.pidfd_open(parent), select.POLLIN)
+    if os.getppid() != parent:
+        sys.exit("the process that started the server is gone")
+if parent and os.fork() == 0:
+    if "TRICODEC_SECRETS" in os.environ:
+        os.close(int(os.environ["TRICODEC_SECRETS"]))
     while os.getppid() == server and not ended.poll(1000):
         pass
     deadline = time.monotonic() + seconds
@@ -58,6 +63,9 @@ if os.fork() == 0:
     if os.getppid() == server:
         os.killpg(0, signal.SIGKILL)
     os._exit(0)
+libraries = [os.environ.pop("TRICODEC_PRELOAD", ""), os.environ.get("LD_PRELOAD", "")]
+if any(libraries):
+    os.environ["LD_PRELOAD"] = ":".join(filter(None, libraries))
 os.execv(sys.argv[3], sys.argv[3:])
 """
 
@@ -318,7 +326,7 @@ class Server:
             if attempt > 1:
                 self._ports = choose_ports(self._network.hosts, self._fixed_ports)
             self._launch(arguments, variables, folder.lock)
-            problem = self._wait_until_ready(deadline, key)
+            problem = self._wait_until_ready(deadline)
             if problem is None:
                 self._start_watch(key)
                 return
@@ -350,39 +358,33 @@ class Server:
 
     def _launch(self, arguments: Sequence[str], variables: Mapping[str, str], lock: int) -> None:
         ports = [f"--{name}-port={port}" for name, port in zip(INTERFACES, self._ports, strict=True)]
-        command = [*arguments, *ports]
         # The kernel sends the signal when the starting thread ends, so only the main thread may request it.
-        if threading.current_thread() is threading.main_thread():
-            seconds = str(self._stop_timeout_seconds)
-            command = [sys.executable, "-I", "-c", _LAUNCHER, str(os.getpid()), seconds, *command]
+        parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
+        launcher = [sys.executable, "-I", "-c", _LAUNCHER, str(parent), str(self._stop_timeout_seconds)]
         with contextlib.ExitStack() as stack:
+            shown, handed_over, descriptors = stack.enter_context(hidden([*arguments, *ports]))
             output = None if self._log_file is None else stack.enter_context(self._log_file.open("ab"))
             # A separate session: Ctrl-C does not reach the server, and one signal ends all of its processes.
             self._process = subprocess.Popen(
-                command,
+                [*launcher, *shown],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT if output is not None else None,
-                env=dict(variables),
+                env={**variables, **handed_over},
                 start_new_session=True,
-                pass_fds=(lock,),
+                pass_fds=(lock, *descriptors),
             )
         self._cleanup.callback(_end_process, self._process, self._stop_timeout_seconds)
 
-    def _wait_until_ready(self, deadline: float, key: ControlKey) -> str | None:
-        """Waits until all models are ready; returns None, or the problem. The key is hidden early."""
+    def _wait_until_ready(self, deadline: float) -> str | None:
+        """Waits until all models are ready; returns None, or the problem."""
         assert self._process is not None
         metrics_deadline = None
-        is_hidden = False
         while time.monotonic() < deadline:
             status = self._process.poll()
             if status is not None:
                 return f"tritonserver ended with status {status} before it was ready"
-            is_ready = self._is_ready()
-            if not is_hidden and (is_ready or any(find_stubs(self._process.pid))):
-                key.hide(self._process.pid)
-                is_hidden = True
-            if is_ready:
+            if self._is_ready():
                 # Metrics start last, and a server continues without them if their port is taken.
                 if "--allow-metrics=false" in self._extra_args or _get(self.metrics_url, "/metrics") is not None:
                     return None
