@@ -229,15 +229,13 @@ def model_inputs(config: str) -> dict[str, tuple[str, bool]]:
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
-    """`models`, followed by the steps of the ensembles among them, and by what others call (CALLED_MODELS)."""
+    """`models`, followed by the steps of the ensembles among them."""
     chosen = list(dict.fromkeys(models))
     for name in chosen:  # grows in the loop: a step may be an ensemble too
         config = read_config(source / name)
         if re.search(r'^\s*platform\s*:\s*"ensemble"', config, re.MULTILINE):
             steps = re.findall(r'\bmodel_name\s*:\s*"([^"]*)"', config)
             chosen += [step for step in dict.fromkeys(steps) if step not in chosen]
-        called = dict(_PARAMETER.findall(config)).get("CALLED_MODELS", "").split()
-        chosen += [model for model in called if model not in chosen]
     return chosen
 
 

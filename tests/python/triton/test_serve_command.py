@@ -75,24 +75,24 @@ def test_wrong_usage_is_refused(capsys: Any, arguments: str) -> None:
 
 
 def test_the_configuration_that_is_printed_is_the_one_that_is_served(capsys: Any) -> None:
-    assert main(["--print-config", "--model", "video_scenes", "--parameter", "video_decode.workers=3"]) == 0
+    assert main(["--print-config", "--model", "video_text", "--parameter", "video_decode.workers=3"]) == 0
     printed = capsys.readouterr().out
 
-    for name in ("video_scenes", "video_decode", "frame_histograms"):
+    for name in ("video_text", "video_decode", "text_detector"):
         assert f"# {name}/config.pbtxt\n{(installed_repository() / name / 'config.pbtxt').read_text()}" in printed
     assert 'parameters { key: "workers" value { string_value: "3" } }' in printed
 
 
 def test_a_repository_for_any_server_is_whole_and_an_existing_one_stays(capsys: Any, tmp_path: Path) -> None:
     target = tmp_path / "models"
-    options = ["--models-only", str(target), "--model", "video_scenes", "--environment", "/opt/environment"]
+    options = ["--models-only", str(target), "--model", "video_text", "--environment", "/opt/environment"]
 
     assert main(options) == 0
     assert str(target) in capsys.readouterr().out
-    assert sorted(path.name for path in target.iterdir()) == ["frame_histograms", "video_decode", "video_scenes"]
+    assert sorted(path.name for path in target.iterdir()) == ["text_detector", "video_decode", "video_text"]
     assert not any(path.is_symlink() for path in target.rglob("*"))
     assert '"/opt/environment"' in (target / "video_decode" / "config.pbtxt").read_text()
-    assert "EXECUTION_ENV_PATH" not in (target / "video_scenes" / "config.pbtxt").read_text()
+    assert "EXECUTION_ENV_PATH" not in (target / "video_text" / "config.pbtxt").read_text()
     assert "exists already" in failure(capsys, *options)
 
 
@@ -123,13 +123,13 @@ def test_requests_without_a_video_hold_one_that_can_be_decoded(capsys: Any, tmp_
 
 
 def test_gpus_get_an_instance_each_of_the_models_that_can_use_them(capsys: Any) -> None:
-    assert main(["--print-config", "--json", "--gpus", "1,0", "--model", "video_scenes", "--model", "compress"]) == 0
+    assert main(["--print-config", "--json", "--gpus", "1,0", "--model", "video_text", "--model", "compress"]) == 0
     configs = json.loads(capsys.readouterr().out)
 
     for model in ("video_decode", "compress"):
         assert "{ kind: KIND_GPU count: 1 gpus: [ 0, 1 ] }" in configs[model]
         assert "KIND_CPU" not in configs[model]
-    assert "{ kind: KIND_CPU count: 1 }" in configs["frame_histograms"]
+    assert "{ kind: KIND_CPU count: 1 }" in configs["text_detector"]
 
 
 def test_gpus_that_are_no_numbers_are_refused(capsys: Any) -> None:
