@@ -79,6 +79,10 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
     parser.add_argument(
         "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
     )
+    parser.add_argument(
+        "--stop-timeout", type=float, default=6.0, metavar="SECONDS",
+        help="time for requests in flight after Ctrl-C or SIGTERM (default 6); a second Ctrl-C ends at once",
+    )  # fmt: skip
     parser.add_argument("--no-watch", action="store_true", help="do not start a model or a server again when it dies")
     parser.add_argument(
         "--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors"
@@ -147,6 +151,8 @@ def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] 
         return action(options)
     except KeyboardInterrupt:
         return 0
+    except BrokenPipeError:
+        raise
     except (ImportError, OSError, RuntimeError, ValueError, IndexError) as error:
         first, _, rest = str(error).partition("\n")
         hint = "; --verbose shows Triton's whole log" if rest and not options.verbose else ""
@@ -163,7 +169,8 @@ def _serve(options: argparse.Namespace) -> int:
         execution_environment=options.environment, extra_args=options.arguments,
         ready_timeout_seconds=options.ready_timeout, forward_log=options.verbose, watch=not options.no_watch,
         host=options.host, tls_certificate=options.tls_cert, tls_key=options.tls_key,
-        tls_client_ca=options.tls_client_ca, gpus=options.gpus,
+        tls_client_ca=options.tls_client_ca, gpus=options.gpus, stop_timeout_seconds=options.stop_timeout,
+        report=lambda line: print(line, file=sys.stderr, flush=True),
     )  # fmt: skip
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
