@@ -35,6 +35,11 @@ _MOST_DAMAGED = 1000
 T = TypeVar("T")
 
 
+def _element_of(transform: tricodec.Transform) -> np.dtype[Any]:
+    dtype = str(transform.options["dtype"])
+    return np.dtype("uint16" if dtype == "bfloat16" else dtype)
+
+
 @dataclasses.dataclass(slots=True)
 class DecodeJob:
     """An opened video and the request for it: the memory for the frames is known before they are decoded.
@@ -67,7 +72,7 @@ class DecodeJob:
     @property
     def element(self) -> np.dtype[Any]:
         """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
-        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
+        return _element_of(self.transform)
 
     @property
     def block(self) -> Block:
@@ -319,10 +324,12 @@ class ChunkJob(DecodeJob):
     Attributes:
         batches: the batches of all jobs of the video, decoded ahead, from which one takes its own.
         damaged_before: numbers of the packets found damaged by the task that this one continues.
+        num_given: frames given after this job, if a further request is to give more; else 0.
     """
 
     batches: Callable[[], Iterator[Any]]
     damaged_before: list[int]
+    num_given: int
 
     def _facts(self) -> dict[str, Any]:
         issues = self.reader.issues
@@ -331,6 +338,7 @@ class ChunkJob(DecodeJob):
         return {
             "num_damaged_packets": len(damaged) + unlisted,
             "damaged": sorted(damaged)[:_MOST_DAMAGED],
+            "num_given": self.num_given,
         }
 
     def outcome(self) -> Outcome:
@@ -352,6 +360,8 @@ class StreamTask(DecodeTask):
         chunk: frames of an answer; the last one may have fewer.
         num_given: frames that the task gave that this one continues.
         damaged_before: see ChunkJob.
+        begin: frames that the requests before this one gave.
+        part_bytes: of frames, after which a further request gives the rest; 0 gives all.
     """
 
     DOING: ClassVar[str] = "decoding a chunk"
@@ -360,6 +370,8 @@ class StreamTask(DecodeTask):
     chunk: int = 16
     num_given: int = 0
     damaged_before: list[int] = dataclasses.field(default_factory=list)
+    begin: int = 0
+    part_bytes: int = 0
 
     def rest(self, facts: dict[str, Any], num_frames: int, given: dict[str, Any]) -> StreamTask:
         """See TaskInParts: the same frames from the first one that was not given."""
@@ -377,8 +389,29 @@ class StreamTask(DecodeTask):
         with self.reader(data, settings, num_threads) as reader:
             yield self._jobs(reader, self.indices(reader, settings), settings)
 
-    def _jobs(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings) -> Iterator[DecodeJob]:
+    def _num_frames(self, reader: tricodec.FrameReader, num_left: int, settings: Settings) -> int:
+        """How many of the frames that are left this request gives: Triton keeps all of them until it ends.
+
+        Raises:
+            tricodec.RefusedError: the client does not send further requests, and they take too much memory.
+        """
+        transform = tricodec.Transform(**self.transform)
+        frame_bytes = math.prod(reader.output_shape(transform)) * _element_of(transform).itemsize
+        if self.part_bytes:
+            most = max(1, self.part_bytes // frame_bytes // self.chunk) * self.chunk
+            return min(num_left, self.begin + most - self.num_given)
+        num_bytes = (self.num_given + num_left) * frame_bytes
+        if num_bytes > settings.max_output_bytes and num_left > self.chunk:
+            raise tricodec.RefusedError(
+                f"the frames take {num_bytes} bytes, and Triton keeps all of them until the request ends: this model "
+                f"gives at most {settings.max_output_bytes} a request (its parameter max_output_bytes); ask for fewer "
+                "with COUNT and for the others with START, or send the input CONTINUE, as tricodec.client does"
+            )
+        return num_left
+
+    def _jobs(self, reader: tricodec.FrameReader, left: list[int], settings: Settings) -> Iterator[DecodeJob]:
         """A job for each chunk. A request for no frames has one empty job: its shape and dtype are an answer too."""
+        indices = left[: self._num_frames(reader, len(left), settings)] if left else left
 
         @functools.cache
         def batches() -> Iterator[Any]:
@@ -389,8 +422,13 @@ class StreamTask(DecodeTask):
             if first > 0 and first >= len(self.indices(reader, settings)):
                 return  # a damaged video has fewer frames than its packets promise
 
-            def select(first: int = first) -> list[int]:
-                return self.indices(reader, settings)[first : first + self.chunk]
+            end = min(first + self.chunk, len(indices))
+
+            def select(first: int = first, end: int = end) -> list[int]:
+                return self.indices(reader, settings)[first:end]
 
             job = self.job(reader, select, settings, "an answer with CHUNK")
-            yield ChunkJob(job.reader, job.select, job.indices, job.transform, job.shape, batches, self.damaged_before)
+            continued = self.num_given + end if end == len(indices) < len(left) else 0
+            yield ChunkJob(
+                job.reader, job.select, job.indices, job.transform, job.shape, batches, self.damaged_before, continued
+            )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -203,7 +204,9 @@ class Client(Connection):
             dtype: as `decode_video` takes it.
             model: name of the model on the server.
             window: the most chunks that wait on the server, the network and this client for a caller that is slow; at
-                least 1. The server decodes two chunks beyond them. None has no bound, for models that know no credits.
+                least 1. The server decodes two chunks beyond them. A long stream is several requests, one after the
+                other: tritonserver keeps the chunks of a request until it ends. None sends one request without a
+                bound, for models that know neither credits nor the input CONTINUE.
             **options: as `decode_video` takes them, and its stream_index.
 
         Returns:
@@ -220,23 +223,31 @@ class Client(Connection):
         output = frames_output(dtype)
         inputs = option_tensors({**options, "chunk": chunk}, STREAM_OPTIONS, "stream_video", ["dtype"], batched=False)
         inputs.append(video_tensor(source, batched=False))
-        names = (output, "PTS", "NUM_DAMAGED_PACKETS")
+        names = (output, "PTS", "NUM_DAMAGED_PACKETS", *(["NEXT"] if window is not None else []))
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
 
-        def begin() -> tuple[Any, Generator[Any, None, None]]:
+        def begin(following: bytes | None) -> tuple[Any, Generator[Any, None, None]]:
+            own = [] if following is None else [bytes_tensor("CONTINUE", following, batched=False)]
             results = answers(
-                self._url, self._grpc_options, model, inputs, outputs, self._timeout_seconds, window,
+                self._url, self._grpc_options, model, [*inputs, *own], outputs, self._timeout_seconds, window,
                 watched=self._retries > 0,
             )  # fmt: skip
             return next(results), results
 
         def chunks() -> Iterator[tricodec.DecodedVideo]:
-            result, rest = self._repeated(model, begin)
-            with contextlib.closing(rest):
-                while result is not None:
-                    damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0])
-                    yield tricodec.DecodedVideo(frames_of(result, output), result.as_numpy("PTS"), damaged)
-                    result = next(rest, None)
+            following = b"" if window is not None else None
+            while True:  # the server keeps all chunks of a request until it ends, so that a long stream is several
+                result, rest = self._repeated(model, functools.partial(begin, following))
+                with contextlib.closing(rest):
+                    while result is not None:
+                        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0])
+                        frames = frames_of(result, output)
+                        if len(frames) or not following:  # a damaged video may end between two requests
+                            yield tricodec.DecodedVideo(frames, result.as_numpy("PTS"), damaged)
+                        last, result = result, next(rest, None)
+                following = last.as_numpy("NEXT")[0] if window is not None else None
+                if not following:
+                    return
 
         return chunks()
 

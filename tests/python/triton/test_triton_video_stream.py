@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import threading
 import time
@@ -41,6 +42,8 @@ MODELS = {
     "impatient": {"workers": "1", "timeout_ms": "700"},
     "inline": {"workers": "1", "isolation": "none"},
     "stalled": {"workers": "1", "max_stall_ms": "400"},
+    "short": {"workers": "1", "max_output_bytes": "1100000"},
+    "short_inline": {"workers": "1", "max_output_bytes": "1100000", "isolation": "none"},
 }
 
 # What comes after a stream in an ensemble: a model of pictures, for which the frames of an answer are its batch.
@@ -245,6 +248,9 @@ def test_limits_of_an_answer_are_those_of_a_chunk(client: Any) -> None:
 
     chunks = list(client.stream_video(path, 2, count=20, model="strict"))
     assert_same(joined(chunks), tricodec.decode_video(path, count=20))
+    with pytest.raises(tricodec.RefusedError, match=r"3456000 bytes.*400000 a request.*COUNT.*START.*CONTINUE"):
+        next(client.stream_video(path, 2, count=20, model="strict", window=None))
+    assert len(list(client.stream_video(path, 1, count=2, model="strict", window=None))) == 2
 
     with pytest.raises(tricodec.RefusedError, match=r"518400 bytes.*400000 an answer.*with CHUNK"):
         next(client.stream_video(path, 3, count=20, model="strict"))
@@ -253,6 +259,62 @@ def test_limits_of_an_answer_are_those_of_a_chunk(client: Any) -> None:
     for chunk in (0, -1, 21):
         with pytest.raises(ValueError, match=f"CHUNK is {chunk}; accepted are 1 to 20"):
             next(client.stream_video(path, chunk, model="strict"))
+
+
+@pytest.mark.parametrize("model", ["short", "short_inline"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("h264_bframes.mp4", {}),
+        ("h264_bframes.mp4", {"start": 7, "stride": 3, "dtype": "float32", "size": (90, 80)}),
+        ("h264_bframes.mp4", {"indices": [40, 3, 3, 17, -1, 0, 25, 24, 23, 9, 8]}),
+        ("h264_bframes.mp4", {"fps": 7.5, "end_s": 1.7}),
+        ("hevc.mp4", {"dtype": "bfloat16"}),
+        ("truncated.mkv", {}),
+        ("h264_raw.h264", {"count": 20}),
+    ],
+)
+def test_a_stream_in_several_requests_is_the_stream_in_one(
+    server: Any, client: Any, model: str, name: str, options: dict[str, Any]
+) -> None:
+    expected = tricodec.decode_video(generated(name), device="cpu", **options)
+
+    def requests() -> float:
+        return metric(server.metrics_url, "tricodec_requests_total", model=model, outcome="ok")
+
+    before = settled(lambda: [requests()])[0] if name == "truncated.mkv" else 0
+    chunks = list(client.stream_video(generated(name), 3, model=model, **options))
+
+    assert_same(joined(chunks), expected)
+    assert len(chunks) == -(-len(expected.frames) // 3)
+    if name == "truncated.mkv":
+        wait_until(lambda: requests() > before + 1, "several requests")
+
+
+def test_the_server_keeps_the_frames_of_one_request_at_most(server: Any, client: Any, long_file: Path) -> None:
+    """Triton 24.10 keeps the answers of a request until it ends: 1,204 MB here, if it were one."""
+
+    def resident() -> int:
+        (line,) = re.findall(r"RssAnon:\s*(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+        return int(line) * 1024
+
+    before = most = resident()
+    num_bytes = 0
+    for chunk in client.stream_video(long_file, size=(224, 224), count=8000):
+        num_bytes += chunk.frames.nbytes
+        most = max(most, resident())
+
+    assert num_bytes == 8000 * 224 * 224 * 3
+    assert most - before < 500e6
+
+
+@pytest.mark.parametrize("text", [b"x", b"[]", b"[1, [-1]]", b"[true, []]", b"[1e3, []]", 100_000 * b"["])
+def test_what_no_answer_had_to_continue_with_is_refused(server: Any, text: bytes) -> None:
+    with PlainStream(server.grpc_url, "video_stream") as stream:
+        stream.send(generated("h264_16x16.mp4").read_bytes(), following=text)
+        wait_until(lambda: len(stream.came) == 1, "the answer")
+
+    assert "ValueError: CONTINUE is" in str(stream.came[0])
 
 
 @pytest.mark.parametrize(("data", "kind"), NO_MEDIA.values(), ids=NO_MEDIA)
@@ -299,12 +361,15 @@ class PlainStream:
         self.client = triton_grpc.InferenceServerClient(url)
         self.client.start_stream(lambda result, error: self.came.append(error or result))
 
-    def send(self, video: bytes, **parameters: Any) -> None:
+    def send(self, video: bytes, following: bytes | None = None, **parameters: Any) -> None:
         import tritonclient.grpc as triton_grpc
 
         inputs = []
-        for name, array in (("VIDEO", np.array([video], dtype=np.object_)), ("CHUNK", np.array([1]))):
-            tensor = triton_grpc.InferInput(name, [1], "BYTES" if name == "VIDEO" else "INT64")
+        tensors = {"VIDEO": np.array([video], dtype=np.object_), "CHUNK": np.array([1])}
+        if following is not None:
+            tensors["CONTINUE"] = np.array([following], dtype=np.object_)
+        for name, array in tensors.items():
+            tensor = triton_grpc.InferInput(name, [1], "INT64" if name == "CHUNK" else "BYTES")
             inputs.append(tensor.set_data_from_numpy(array))
         self.client.async_stream_infer(self.model, inputs, parameters=parameters)
 
