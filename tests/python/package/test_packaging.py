@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import media
+import numpy as np
 import pytest
 import tricodec
 
@@ -60,6 +61,29 @@ def test_outside_cmake_project_reports_a_missing_file(consumer: Path, tmp_path: 
 
     assert result.returncode == 1
     assert "absent.mp4" in result.stderr
+
+
+def test_the_program_of_the_page_encodes_transforms_and_compresses(tmp_path: Path) -> None:
+    page = (media.REPOSITORY / "docs" / "reference" / "cpp.md").read_text()
+    (program,) = re.findall(r"^```cpp\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    shutil.copy(CONSUMER / "CMakeLists.txt", tmp_path)
+    (tmp_path / "main.cpp").write_text(program)
+    run(cmake(), "-S", tmp_path, "-B", tmp_path / "build", f"-Dtricodec_DIR={tricodec.cmake_dir()}")
+    run(cmake(), "--build", tmp_path / "build")
+    clip = media.generated("h264_bframes.mp4")
+
+    run(tmp_path / "build" / "frame_bytes", clip, cwd=tmp_path)
+
+    options = {"device": "cpu", "count": 16, "size": (112, 112)}
+    frames = tricodec.decode_video(clip, **options).frames
+    written = tricodec.decode_video(tmp_path / "small.mp4", device="cpu").frames
+    assert written.shape == frames.shape
+    assert np.abs(written.astype(int) - frames).mean() < 10
+    tensor = tricodec.decode_video(clip, dtype="float32", layout="CHW", **options).frames
+    packed = (tmp_path / "tensor.nvc").read_bytes()
+    assert bytes(tricodec.Codec(algorithm="Zstd").decode(packed)) == tensor.tobytes()
+    folders = set(re.findall(r"`(\w+)/`", page))
+    assert folders == {path.name for path in (tricodec.include_dir() / "tricodec").iterdir() if path.is_dir()}
 
 
 def test_cmake_package_refuses_another_minor_version(tmp_path: Path) -> None:
