@@ -85,27 +85,6 @@ private:
     bool abandoned_ = false;
 };
 
-/// Decoded frames to what one encoder takes: crop, size and format. Thread safety: one thread at a time.
-class PictureAdapter {
-public:
-    /// `format` is what comes out, `size` its size.
-    PictureAdapter(std::optional<Crop> crop, Size size, PixelFormat format);
-
-    /// Without a copy where nothing changes but a column or a row at the right and bottom edge. Frames of other sizes
-    /// than the first are resized too: a stream may change its size. Throws Error(unsupported).
-    [[nodiscard]] Frame operator()(const Frame& frame) const;
-
-private:
-    [[nodiscard]] Frame resampled(const Frame& frame) const;
-    [[nodiscard]] Frame resampled_deep(const Frame& frame) const;
-
-    std::optional<Crop> crop_;
-    Size size_;
-    PixelFormat format_;
-    Transform transform_;
-    Transform deep_;  // to floats, which hold more than 8 bits
-};
-
 /// What one part of a source becomes: the frames with pts in [first_pts, end_pts) of the video stream.
 struct PartPlan {
     std::optional<std::int64_t> first_pts;
