@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encode/transcode_part.h"
 
-#include <cstdint>
+#include <algorithm>
+#include <deque>
 #include <utility>
 
-#include "encode/picture_adapter.h"
-#include "tricodec/base/interrupt.h"
-#include "tricodec/decode/decoder.h"
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+#include "media/ffmpeg.h"
 
 namespace tricodec {
 
-TranscodePart::TranscodePart(std::unique_ptr<Demuxer> demuxer, PartPlan plan)
-    : plan_(std::move(plan)), demuxer_(std::move(demuxer)), video_(demuxer_->stream()) {
-    encoder_ = Encoder::create(plan_.encoder);
-    decoding_ = Decoder::create(video_, {.device = plan_.encoder.device, .num_threads = plan_.encoder.num_threads});
-    decoder_name_ = decoding_->engine();
-    if (plan_.first_pts) demuxer_->seek(*plan_.first_pts);
-    threads_.emplace_back([this] { run(&TranscodePart::demux); });
-    threads_.emplace_back([this] { run(&TranscodePart::decode); });
+std::unique_ptr<FrameReader> open_for_transcode(const MediaSource& source, int stream_index,
+                                                const EncoderOptions& encoder,
+                                                std::shared_ptr<const FrameIndex> known_index) {
+    FrameReaderOptions options;
+    options.device = encoder.device;
+    options.stream_index = stream_index;
+    options.num_workers = encoder.num_threads;
+    options.known_index = std::move(known_index);
+    return FrameReader::open(source, options);
+}
+
+TranscodePart::TranscodePart(const MediaSource& source, std::unique_ptr<FrameReader> reader, PartPlan plan)
+    : plan_(std::move(plan)),
+      reader_(reader ? std::move(reader)
+                     : open_for_transcode(source, plan_.stream_index, plan_.encoder, plan_.known_index)),
+      encoder_(Encoder::create(plan_.encoder)),
+      adapt_(plan_.crop, {plan_.encoder.height, plan_.encoder.width}, plan_.encoder.format) {
+    threads_.emplace_back([this] { run(&TranscodePart::read); });
     threads_.emplace_back([this] { run(&TranscodePart::encode); });
 }
 
 TranscodePart::~TranscodePart() {
     ended_ = true;  // the encoder of slow pictures is left to itself
-    packets_.abandon();
     frames_.abandon();
     out_.abandon();
     threads_.clear();  // joins
@@ -38,13 +50,12 @@ void TranscodePart::run(void (TranscodePart::*stage)()) {
             std::lock_guard lock(mutex_);
             if (!error_) error_ = std::current_exception();
         }
-        packets_.abandon();
         frames_.abandon();
         out_.abandon();
     }
 }
 
-std::optional<PartPacket> TranscodePart::pop() {
+std::optional<Packet> TranscodePart::pop() {
     check_interrupt();
     auto packet = out_.pop();
     if (!packet) {
@@ -54,95 +65,61 @@ std::optional<PartPacket> TranscodePart::pop() {
     return packet;
 }
 
-bool TranscodePart::wanted(std::int64_t pts) const noexcept {
-    if (pts == kNoTimestamp) return true;
-    return (!plan_.first_pts || pts >= *plan_.first_pts) && (!plan_.end_pts || pts < *plan_.end_pts);
-}
-
-void TranscodePart::note_damage() {
-    for (auto& issue : new_issues(*decoding_, num_issues_)) {
-        // Before the part's first frame, pictures may refer to what the part before it has.
-        if (wanted(issue.pts)) note(std::move(issue));
-    }
-}
-
-void TranscodePart::note(DecodeIssue issue) {
-    if (damaged_.num_packets() == 0) first_damage_ = issue.message;
-    damaged_.add(std::move(issue));
-}
-
-void TranscodePart::demux() {
-    const auto seconds = [&](std::int64_t pts) { return static_cast<double>(pts) * video_.time_base.to_double(); };
-    bool video_done = false;
+void TranscodePart::read() {
+    FrameSelection selection;
+    selection.start = plan_.first_frame;
+    selection.count = plan_.num_frames;
+    const auto frames = reader_->iterate(selection);
     while (!cancelled_) {
-        auto packet = demuxer_->read();
-        if (!packet) {
-            ends_early_ = demuxer_->ends_early();
-            break;
-        }
-        if (packet->stream_index == video_.index) {
-            // Pictures are shown after they are decoded: none that is wanted is decoded from here on.
-            video_done = plan_.end_pts && packet->dts != kNoTimestamp && packet->dts >= *plan_.end_pts;
-            if (video_done) break;
-            if (!packets_.push(*std::move(packet))) return;
-            continue;
-        }
-        const auto& streams = demuxer_->info().streams;
-        const auto& stream = streams[static_cast<std::size_t>(packet->stream_index)];
-        if (!plan_.with_audio || stream.kind != StreamKind::audio || packet->pts == kNoTimestamp) continue;
-        const double at = static_cast<double>(packet->pts) * packet->time_base.to_double();
-        if (plan_.first_pts && at < seconds(*plan_.first_pts)) continue;
-        if (plan_.end_pts && at >= seconds(*plan_.end_pts)) continue;
-        const auto shift = static_cast<std::int64_t>(seconds(plan_.shift) / packet->time_base.to_double() +
-                                                     (plan_.shift > 0 ? .5 : 0));
-        packet->pts -= shift;
-        if (packet->dts != kNoTimestamp) packet->dts -= shift;
-        const int number = packet->stream_index;
-        if (!out_.push({*std::move(packet), number, false})) return;
+        auto frame = frames->next();
+        if (!frame) break;
+        if (!frames_.push(*std::move(frame))) return;
     }
-    packets_.end();
-}
-
-void TranscodePart::decode() {
-    const auto hand_on = [&](std::vector<Frame> frames) {
-        for (auto& frame : frames) {
-            if (wanted(frame.pts) && !frames_.push(std::move(frame))) return false;
-        }
-        return true;
-    };
-    std::int64_t number = 0;
-    while (auto packet = packets_.pop()) {
-        auto frames = decoding_->decode(*packet, number++);
-        note_damage();
-        if (!hand_on(std::move(frames))) return;
-    }
-    if (packets_.abandoned()) return;
-    auto rest = decoding_->flush();
-    note_damage();
-    if (!ends_early_.empty()) note({.message = "it ends early: " + ends_early_});
-    if (hand_on(std::move(rest))) frames_.end();
+    frames_.end();
 }
 
 void TranscodePart::encode() {
-    const PictureAdapter adapt(plan_.crop, {plan_.encoder.height, plan_.encoder.width}, plan_.encoder.format);
-    std::optional<std::int64_t> last;
+    OutputClock clock(reader_->info(), reader_->stream(), plan_.first_place);
+    std::deque<Frame> waiting;  // for their places
+    const auto encode_next = [&](OutputClock::Place place) {
+        Frame frame = std::move(waiting.front());
+        waiting.pop_front();
+        encode_at(std::move(frame), place);
+    };
     while (auto frame = frames_.pop()) {
-        if (frame->pts != kNoTimestamp) {
-            frame->pts -= plan_.shift;
-            // A damaged stream may repeat a time; no container holds that, and dropping is what players do.
-            if (last && frame->pts <= *last) continue;
-            last = frame->pts;
-        }
-        emit(encoder_->encode(adapt(*frame)));
+        const FrameReader::FrameTime time{frame->pts, frame->duration};
+        waiting.push_back(*std::move(frame));
+        if (const auto place = clock.push(time)) encode_next(*place);
     }
     if (frames_.abandoned()) return;  // the packets that the encoder holds back may take seconds
+    while (const auto place = clock.finish(plan_.end_place)) encode_next(*place);
     emit(encoder_->flush());
     out_.end();
 }
 
+void TranscodePart::encode_at(Frame frame, OutputClock::Place place) {
+    const auto& stream = reader_->stream();
+    const auto& unit = encoder_->stream().time_base;
+    const auto to_units = [&](std::int64_t at) {
+        return av_rescale_q(at - plan_.shift, ff::to_av(stream.time_base), ff::to_av(unit));
+    };
+    // The units of an encoder may be coarser than the source's.
+    const auto pts = last_pts_ == kNoTimestamp ? to_units(place.begin) : std::max(to_units(place.begin), last_pts_ + 1);
+    last_pts_ = pts;
+    durations_[pts] = std::max<std::int64_t>(1, to_units(place.end()) - pts);
+    frame.pts = pts;
+    frame.time_base = unit;
+    emit(encoder_->encode(adapt_(frame)));
+}
+
 void TranscodePart::emit(std::vector<Packet> packets) {
     for (auto& packet : packets) {
-        if (!out_.push({std::move(packet), video_.index, true})) return;
+        // Encoders do not say for how long a picture is shown, and the last one has no picture after it.
+        if (const auto found = durations_.find(packet.pts); found != durations_.end()) {
+            packet.duration = found->second;
+            durations_.erase(found);
+        }
+        if (!out_.push(std::move(packet))) return;
     }
 }
 

@@ -32,6 +32,9 @@ constexpr std::array<std::string_view, 20> kContainers = {"mov,mp4,m4a,3gp,3g2,m
 constexpr std::array<std::string_view, 9> kElementary = {"h264",      "hevc", "obu",   "av1", "m4v",
                                                          "mpegvideo", "vc1",  "mjpeg", "h263"};
 
+// libavformat's AVFMT_TS_DISCONT.
+constexpr std::array<std::string_view, 3> kJumpingClocks = {"mpegts", "mpeg", "ogg"};
+
 // StreamReader opens these, too: audio and pictures.
 constexpr std::array<std::string_view, 31> kAudioAndImages = {
     "aac",         "ac3",      "aiff",     "amr",      "amrnb",    "amrwb",     "ape",      "au",
@@ -67,6 +70,10 @@ std::string allowed_containers() {
 
 bool is_elementary(std::string_view demuxer_name) noexcept {
     return contains(kElementary, demuxer_name);
+}
+
+bool has_jumping_clock(std::string_view demuxer_name) noexcept {
+    return contains(kJumpingClocks, demuxer_name);
 }
 
 std::string_view protocol_of(std::string_view path) noexcept {

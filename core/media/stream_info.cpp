@@ -88,6 +88,23 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
     info.attached_picture = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
 }
 
+std::string tag(const AVDictionary* tags, const char* name) {
+    const auto* found = av_dict_get(tags, name, nullptr, 0);
+    return found == nullptr ? "" : found->value;
+}
+
+void describe_file(const AVFormatContext& format, MediaInfo& info) {
+    const AVDictionaryEntry* entry = nullptr;
+    while ((entry = av_dict_get(format.metadata, "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr)
+        info.metadata[entry->key] = entry->value;
+    for (unsigned i = 0; i < format.nb_chapters; ++i) {
+        const auto& chapter = *format.chapters[i];
+        const double unit = av_q2d(chapter.time_base);
+        info.chapters.push_back({static_cast<double>(chapter.start) * unit, static_cast<double>(chapter.end) * unit,
+                                 tag(chapter.metadata, "title")});
+    }
+}
+
 /// Names that people say for codecs of another name in FFmpeg.
 constexpr std::pair<std::string_view, std::string_view> kCodecSpellings[] = {
     {"h265", "hevc"}, {"h.265", "hevc"}, {"x265", "hevc"},        {"avc", "h264"},        {"h.264", "h264"},
@@ -165,7 +182,9 @@ StreamInfo describe_stream(AVFormatContext& format, const AVStream& stream) {
     info.bit_rate = parameters.bit_rate;
     if (info.kind == StreamKind::video) describe_video(format, stream, info);
     if (info.kind == StreamKind::audio) describe_audio(parameters, info);
-    if (const auto* language = av_dict_get(stream.metadata, "language", nullptr, 0)) info.language = language->value;
+    info.language = tag(stream.metadata, "language");
+    info.title = tag(stream.metadata, "title");
+    info.disposition = stream.disposition;
     info.parameters = copy_parameters(parameters);
     return info;
 }
@@ -183,6 +202,7 @@ MediaInfo describe_media(AVFormatContext& format, const std::string& name, std::
         info.streams.push_back(describe_stream(format, *format.streams[i]));
     info.ffmpeg_video = std::max(-1, av_find_best_stream(&format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0));
     info.ffmpeg_audio = std::max(-1, av_find_best_stream(&format, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0));
+    describe_file(format, info);
     return info;
 }
 

@@ -298,7 +298,7 @@ std::vector<DecodeIssue> IndexedVideo::issues() const {
     auto issues = pool_.issues();
     if (const auto why = feed_.ends_early(); !why.empty()) {
         issues.push_back(
-            {index_ ? index_->num_packets() : -1, kNoTimestamp, info().size_bytes, "it ends early: " + why});
+            {index_ ? index_->num_packets() : -1, kNoTimestamp, info().size_bytes, "it ends early: " + why, -1, true});
     }
     if (issues.empty() && is_without_frames()) {
         issues.push_back({0, kNoTimestamp, -1,

@@ -45,8 +45,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "--container", choices=tuple(_STREAMABLE), help="default: mp4 in a folder, mkv on standard output"
     )
     parser.add_argument(
-        "--codec", default="h264", help="h264 (default), hevc, av1, or the name of a libavcodec encoder"
+        "--codec", default="h264", help="h264 (default), hevc, av1, a libavcodec encoder, or copy (no decoding)"
     )
+    parser.add_argument("--stream", type=int, default=-1, metavar="N", help="number of the video stream")
     parser.add_argument("--crf", type=float, metavar="Q", help="constant quality: lower is better and larger")
     parser.add_argument("--preset", metavar="NAME", help="speed of the encoder: ultrafast ... veryslow; p1 ... p7")
     parser.add_argument(
@@ -121,7 +122,7 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
         result = tricodec.transcode(
             to_source(each.name), sys.stdout.buffer if output == STDIO else output,
             format=_STREAMABLE[options.container or "mkv"] if output == STDIO else "",
-            codec=options.codec, device=options.device, crop=options.crop, crf=options.crf, preset=options.preset,
+            codec=options.codec, device=options.device, stream_index=options.stream, crop=options.crop, crf=options.crf, preset=options.preset,
             size=options.size, start=options.start, end=options.end, audio=not options.no_audio,
             audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
             bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,
@@ -133,9 +134,11 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
         f"{result.num_frames} frames, {result.seconds:.3f} s, {result.num_audio_packets} audio packets, by "
         f"{result.decoder} and {result.encoder}: {shown_target(output)}",
     )
+    if result.left_out:
+        say(options, f"{each.shown}: left out: {result.left_out}")
     warn_of_damage(each.shown, result.num_damaged_packets)
     return {
         "file": each.name, "output": output, "num_frames": result.num_frames, "seconds": result.seconds,
         "num_audio_packets": result.num_audio_packets, "size_bytes": result.size_bytes, "decoder": result.decoder,
-        "encoder": result.encoder, "num_damaged_packets": result.num_damaged_packets,
+        "encoder": result.encoder, "left_out": result.left_out, "num_damaged_packets": result.num_damaged_packets,
     }  # fmt: skip

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,11 +59,20 @@ struct StreamInfo {
     std::string channel_layout;  ///< audio, FFmpeg's name: "mono", "stereo", "5.1"; empty where none is stated
     std::string sample_format;   ///< audio, FFmpeg's name of what its decoder gives: "fltp", "s16"; empty unknown
     std::string language;
+    std::string title;    ///< as the container names the stream
+    int disposition = 0;  ///< libavformat's flags AV_DISPOSITION_: default, forced, ...
 
     std::shared_ptr<const AVCodecParameters> parameters;
 
     /// Duration in seconds, or 0 where the container does not say.
     [[nodiscard]] double duration_seconds() const noexcept;
+};
+
+/// A part of a file that has a name.
+struct Chapter {
+    double start_seconds = 0;
+    double end_seconds = 0;
+    std::string title;
 };
 
 /// What a container says of itself and of its streams.
@@ -78,6 +88,8 @@ struct MediaInfo {
     int ffmpeg_video = -1;
     int ffmpeg_audio = -1;
     std::vector<StreamInfo> streams;
+    std::map<std::string, std::string> metadata;  ///< of the file, by FFmpeg's names: "title", "creation_time", ...
+    std::vector<Chapter> chapters{};
 };
 
 }  // namespace tricodec

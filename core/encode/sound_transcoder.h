@@ -3,44 +3,19 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
+#include "encode/packet_copier.h"
 #include "tricodec/audio/audio_encoder.h"
 #include "tricodec/audio/audio_reader.h"
-#include "tricodec/media/demuxer.h"
 #include "tricodec/media/media_source.h"
 
 namespace tricodec {
-
-/// The part of a source that becomes a file.
-struct SoundRange {
-    std::optional<double> begin_seconds;
-    std::optional<double> end_seconds;
-    double shift_seconds = 0.0;  ///< taken off every time
-};
-
-/// Copies the audio packets of a source, read by a demuxer of its own.
-class SoundCopier {
-public:
-    SoundCopier(const MediaSource& source, const SoundRange& range);
-
-    /// Gives `write` the packets of all audio streams that begin before a time of the source.
-    void copy_until(double seconds, const std::function<void(const Packet&)>& write);
-
-private:
-    [[nodiscard]] std::optional<Packet> next();
-
-    SoundRange range_;
-    std::unique_ptr<Demuxer> demuxer_;
-    std::optional<Packet> held_;
-    bool ended_ = false;
-};
 
 /// Decodes one audio stream of a source and encodes it again, exactly from the begin of the range to its end.
 class SoundTranscoder {
 public:
     /// Throws as AudioReader::open() and AudioEncoder::create().
-    SoundTranscoder(const MediaSource& source, int stream_index, const SoundRange& range, const AudioEncoding& encoding,
+    SoundTranscoder(const MediaSource& source, int stream_index, const CopyRange& range, const AudioEncoding& encoding,
                     const std::string& container);
 
     [[nodiscard]] const StreamInfo& stream() const noexcept { return encoder_->stream(); }
@@ -55,7 +30,7 @@ private:
     /// The next `count` samples. Returns how many there were.
     std::int64_t encode(std::int64_t count, const std::function<void(const Packet&)>& write);
 
-    SoundRange range_;
+    CopyRange range_;
     std::unique_ptr<AudioReader> reader_;
     std::unique_ptr<AudioEncoder> encoder_;
     std::int64_t next_ = 0;

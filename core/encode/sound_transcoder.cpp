@@ -1,55 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "encode/source_sound.h"
+#include "encode/sound_transcoder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "tricodec/base/error.h"
 
 namespace tricodec {
-namespace {
 
-double at(const Packet& packet) {
-    return static_cast<double>(packet.pts) * packet.time_base.to_double();
-}
-
-}  // namespace
-
-SoundCopier::SoundCopier(const MediaSource& source, const SoundRange& range)
-    : range_(range), demuxer_(Demuxer::open(source, {.all_streams = true, .silent_end = true})) {
-    // silent_end: the reader of the video reports it.
-    if (range.begin_seconds) {
-        const double unit = demuxer_->stream().time_base.to_double();
-        demuxer_->seek(static_cast<std::int64_t>(std::llround(*range.begin_seconds / unit)));
-    }
-}
-
-void SoundCopier::copy_until(double seconds, const std::function<void(const Packet&)>& write) {
-    while (!ended_) {
-        if (!held_) held_ = next();
-        if (!held_ || at(*held_) >= seconds) return;
-        const auto shift = static_cast<std::int64_t>(std::llround(range_.shift_seconds / held_->time_base.to_double()));
-        held_->pts -= shift;
-        if (held_->dts != kNoTimestamp) held_->dts -= shift;
-        write(*held_);
-        held_.reset();
-    }
-}
-
-std::optional<Packet> SoundCopier::next() {
-    while (auto packet = demuxer_->read()) {
-        const auto& stream = demuxer_->info().streams[static_cast<std::size_t>(packet->stream_index)];
-        if (stream.kind != StreamKind::audio || packet->pts == kNoTimestamp) continue;
-        if (range_.begin_seconds && at(*packet) < *range_.begin_seconds) continue;
-        if (range_.end_seconds && at(*packet) >= *range_.end_seconds) continue;
-        return packet;
-    }
-    ended_ = true;
-    return std::nullopt;
-}
-
-SoundTranscoder::SoundTranscoder(const MediaSource& source, int stream_index, const SoundRange& range,
+SoundTranscoder::SoundTranscoder(const MediaSource& source, int stream_index, const CopyRange& range,
                                  const AudioEncoding& encoding, const std::string& container)
     : range_(range), reader_(AudioReader::open(source, {.stream_index = stream_index})) {
     next_ = range.begin_seconds ? reader_->sample_at(*range.begin_seconds) : 0;
