@@ -170,6 +170,27 @@ int InputContext::best(AVMediaType type) const noexcept {
     return std::max(-1, av_find_best_stream(context_.get(), type, -1, -1, nullptr, 0));
 }
 
+int InputContext::best_video() const {
+    const auto hidden = [&](auto hides) {
+        std::vector<AVStream*> streams_hidden;
+        for (auto* stream : streams()) {
+            if (stream->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || !hides(*stream)) continue;
+            stream->codecpar->codec_type = AVMEDIA_TYPE_UNKNOWN;
+            streams_hidden.push_back(stream);
+        }
+        const int found = best(AVMEDIA_TYPE_VIDEO);
+        for (auto* stream : streams_hidden) stream->codecpar->codec_type = AVMEDIA_TYPE_VIDEO;
+        return found;
+    };
+    const auto is_cover = [](const AVStream& each) { return (each.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; };
+    const auto is_empty = [&](const AVStream& each) {
+        return is_cover(each) || (each.event_flags & AVSTREAM_EVENT_FLAG_NEW_PACKETS) == 0;
+    };
+    if (const int found = hidden(is_empty); found >= 0) return found;
+    if (const int found = hidden(is_cover); found >= 0) return found;
+    return best(AVMEDIA_TYPE_VIDEO);
+}
+
 std::optional<std::int64_t> InputContext::size_bytes() const {
     return io_ == nullptr ? std::nullopt : io_->size_bytes();
 }
