@@ -325,7 +325,13 @@ class VideoDecoder:
         rate = self.metadata.average_fps_from_header
         if self._num_frames == len(table) or not rate or len(table) == 0:
             return positions
-        return table.shown_at(self._begin + (positions + 1e-6) / rate)
+        seconds = self._begin + (positions + 1e-6) / rate
+        if len(seconds) and not seconds.max() < table.end:
+            raise RuntimeError(
+                f"Requested next frame while there are no more frames left to decode: the header states "
+                f"{self._num_frames} frames, and the last of {len(table)} ends at {table.end} s. Use seek_mode='exact'"
+            )
+        return table.shown_at(seconds)
 
     def _frame(self, position: int) -> Frame:
         if self._table is None and position == 0 and self._convert is not None:  # needs no scan
@@ -370,21 +376,16 @@ class VideoDecoder:
 
 
 def _open(source: Any, stream_index: int | None, device: str, num_threads: int) -> FrameReader:
-    """The reader of a stream; None is the one that FFmpeg picks."""
+    """The reader of a stream; None is the best video stream."""
     workers = num_threads if num_threads > 1 else share_of_cores()
     if stream_index is not None:
         streams = probe(source).streams
         _expect_video(streams, stream_index)
         return FrameReader(source, device=device, stream_index=stream_index, num_workers=workers)
     try:
-        reader = FrameReader(source, device=device, num_workers=workers)
+        return FrameReader(source, device=device, num_workers=workers)
     except UnsupportedError as error:
         raise ValueError(f"The best video stream is unknown and there is no specified stream: {error}") from error
-    best = reader.info._ffmpeg_video
-    if best is None or best == reader.stream.index:
-        return reader
-    reader.close()
-    return FrameReader(source, device=device, stream_index=best, num_workers=workers)
 
 
 def _expect_video(streams: Sequence[StreamInfo], stream_index: int) -> None:
