@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/explanation/architecture.md: what each layer may include or import.
 
-Core: base <- tensor <- media, base <- selection; media <- index, decode, audio, swscale; decode <- encode;
-index and decode <- video <- streams; tensor <- image, tensor <- compress. Some layers use image, audio and decoders by their
+Core: base <- tensor <- media, base <- selection; media <- index, decode, audio, swscale; decode <- encode; index and
+decode <- video <- streams; tensor <- image, tensor <- compress. Some layers use image, audio and encoders by their
 public headers. The front ends (python/bindings, plugin, triton_backend) use the core's public headers or the Python
 package, never one another.
 """

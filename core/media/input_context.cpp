@@ -9,6 +9,7 @@
 #include "media/container_end.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
+#include "media/mp4_boxes.h"
 #include "media/mp4_fragments.h"
 
 namespace tricodec {
@@ -110,6 +111,14 @@ void InputContext::open() {
         unused_ = settings.keys();
         goes_back_ = !seekable() && index_goes_back(*context_);
         return;
+    }
+    // libavformat reads the headers of fragments when it opens a file that can seek, and fails for one that is cut off.
+    if (seekable() && io_ != nullptr && std::string_view(format->name).starts_with("mov,")) {
+        const auto end = io_->lend([](ByteReader& reader) { return mp4::cut_fragment(reader); });
+        if (end && !std::exchange(ends_before_fragment_, true)) {
+            io_->end_at(*end);
+            return open_again();
+        }
     }
     // If a device cannot be opened, its description is wrong, which the caller wrote.
     const bool argument = io_ == nullptr && opened == AVERROR(EINVAL);

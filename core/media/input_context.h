@@ -95,7 +95,8 @@ private:
     std::unique_ptr<AvioReader> io_;  // null where libavformat reads
     ff::FormatContextPtr context_;    // closed before io_
     std::string unused_;
-    bool goes_back_ = false;  // the container needs bytes that were read already
+    bool ends_before_fragment_ = false;  // AvioReader::end_at()
+    bool goes_back_ = false;             // the container needs bytes that were read already
 };
 
 }  // namespace tricodec

@@ -108,6 +108,7 @@ private:
         const int code = context_.receive(*frame_);
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
         expect_decoded(code);
+        if (code < 0) return false;
         ++num_decoded_;
         frame_->pts = frame_->best_effort_timestamp;
         const Unref unref{frame_.get()};
@@ -121,7 +122,9 @@ private:
     bool set_time() {
         if (context_->codec_type == AVMEDIA_TYPE_AUDIO) {
             set_sample_time();
-            return !is_before_start(frame_->pts, sample_);
+            if (is_before_start(frame_->pts, sample_)) return false;
+            arrive();
+            return true;
         }
         const auto time = time_of_next(frame_->pts);
         if (time) frame_->pts = *time;
@@ -142,7 +145,9 @@ private:
     }
 
     void expect_decoded(int code) {
-        if (code >= 0) return;
+        // A seek may lead into the middle of a frame of sound.
+        const bool settles = context_->codec_type == AVMEDIA_TYPE_AUDIO && is_seeking();
+        if (code >= 0 || (settles && code == AVERROR_INVALIDDATA)) return;
         (void)context_.take_lines();  // throws if the decoder refused the size of a picture
         fail(context_.code_of(code), "a packet of stream " + index() + " cannot be decoded: " + ff::error_text(code));
     }

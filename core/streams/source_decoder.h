@@ -46,6 +46,9 @@ protected:
     /// what the codec says. Frames without a time stamp follow one another at the frame rate, as in ffmpeg.
     [[nodiscard]] std::optional<std::int64_t> time_of_next(std::int64_t pts);
     [[nodiscard]] bool is_before_start(std::int64_t pts, AVRational time_base) const noexcept;
+    /// True from a seek to a time until arrive().
+    [[nodiscard]] bool is_seeking() const noexcept { return start_.from_seconds.has_value(); }
+    void arrive() noexcept { start_.from_seconds.reset(); }
     [[nodiscard]] AVRational frame_rate() const noexcept { return frame_rate_; }
     void note_packet() noexcept { has_packets_ = true; }
     void note_frame() noexcept { has_frames_ = true; }

@@ -160,7 +160,8 @@ public:
 
     Status process_packet() override {
         if (ended_) return Status::end;
-        if (const auto seek = std::exchange(sought_, std::nullopt); seek && !is_placed_) go_to(*seek);
+        if (sought_ && !is_placed_) go_to(*sought_);
+        if (is_placed_) sought_.reset();
         const int code = next_packet();
         if (code == AVERROR(EAGAIN)) return Status::again;
         if (code == AVERROR_EOF) {
@@ -200,11 +201,13 @@ private:
     void go_to(const Seek& seek) {
         const ff::CallLog call_log;
         ended_ = from_start_ = false;
-        is_placed_ = true;
         waiting_.clear();
+        // Which streams are read decides where reading begins.
+        is_placed_ = !decoders_.empty() || !source_ || !input_->seekable() || seek.mode == SeekMode::any;
         skipped_ = nullptr;
         start_ = {};
         if (seek.mode == SeekMode::precise) start_.from_seconds = seek.seconds;
+        if (!is_placed_) return;
         std::vector<int> videos;
         for (const auto& [index, decoder] : decoders_) {
             if (type_of(index) == AVMEDIA_TYPE_VIDEO) videos.push_back(index);
@@ -220,6 +223,10 @@ private:
         // Codecs of sound need some packets before the first whole frame.
         const bool ahead = seek.mode == SeekMode::precise;
         if (ahead && !videos.empty()) return go_to_first(videos.front());
+        const auto begin = input_->context().start_time;
+        const bool near_start =
+            begin != AV_NOPTS_VALUE && (seek.seconds - kSoundAhead) * AV_TIME_BASE <= static_cast<double>(begin);
+        if (ahead && near_start && !decoders_.empty()) return go_to_first(decoders_.begin()->first);
         const auto time_us = std::llround(std::max(0.0, seek.seconds - (ahead ? kSoundAhead : 0)) * AV_TIME_BASE);
         // A time before the first key frame goes to the first packet.
         input_->seek(-1, time_us, AVSEEK_FLAG_BACKWARD | (seek.mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0),

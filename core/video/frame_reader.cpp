@@ -114,9 +114,11 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
             read(numbers);
             if (video_.index()->numbers_as(*index) || select(*this) == numbers) return;
         } catch (const Error& error) {
-            // A size may also be another one than the headers of a damaged stream say.
-            const bool by_number = error.code() == ErrorCode::out_of_range || error.code() == ErrorCode::unsupported;
-            if (!by_number || video_.index()->numbers_as(*index)) throw;
+            // The size may be another one than the headers say: it is then asked of the first frame.
+            const bool by_size = error.code() == ErrorCode::unsupported;
+            const bool again = by_size && !std::exchange(sizes_doubted_, true);
+            const bool renumbered = !video_.index()->numbers_as(*index);
+            if (!again && !(renumbered && (by_size || error.code() == ErrorCode::out_of_range))) throw;
         }
     }
 }
@@ -377,7 +379,7 @@ Frame FrameReaderImpl::geometry(std::int64_t index) {
     shape.color = facts.color;
     // The container's headers may be wrong in a damaged stream, and where packets bring other ones.
     const auto known = known_index();
-    const bool doubtful = known && (known->counted() || known->parameters_change());
+    const bool doubtful = sizes_doubted_ || (known && (known->counted() || known->parameters_change()));
     if (shape.width > 0 && shape.height > 0 && !doubtful) return shape;
     try {
         return frame(index);
@@ -420,8 +422,8 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
     const auto largest = on_cpu ? std::max<std::int64_t>(1, video_.index()->num_frames()) : batch_size;
     const auto resolve = [this, selection] { return resolved(selection); };
     if (!on_cpu) return batch_frames(video_, make_frame_iterator(video_, resolve), batch_size, transform);
-    return make_batch_iterator(video_, resolve, std::min(batch_size, largest), transform, [this, transform] {
-        const auto first = geometry(0);
+    return make_batch_iterator(video_, resolve, std::min(batch_size, largest), transform, [this, resolve, transform] {
+        const auto first = geometry(resolve().start);
         return transform.output_shape(first.width, first.height, first.orientation);
     });
 }

@@ -121,6 +121,7 @@ private:
     std::unique_ptr<FollowingRead> following_;        // frames that are asked for in order
     std::unique_ptr<ConvertedAhead> ahead_;           // and converted
     std::shared_ptr<const StreamIndex> ahead_index_;  // that numbers them; null without an index
+    bool sizes_doubted_ = false;  // a read has met a frame of another size than the headers', or may have
     std::int64_t last_given_ = -1;
     std::int64_t num_in_order_ = 0;  // frames asked for in order, up to that one
 };

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from media import ffmpeg
-
 import tricodec
+from media import ffmpeg
 
 _PICTURES = "-f lavfi -i testsrc2=s=96x64:d={}:r={}"
 _RATE = 25

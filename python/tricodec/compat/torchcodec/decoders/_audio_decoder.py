@@ -92,6 +92,10 @@ class AudioDecoder:
             raise RuntimeError(f"Couldn't initialize SwrContext: {error}") from error
         self._expect_no_damage(start_seconds, stop_seconds)
         data = torch.from_numpy(samples.data)
+        if data.shape[1] == 0:
+            raise RuntimeError(
+                f"No audio frames were decoded: no sample plays from {start_seconds} to {stop_seconds} s"
+            )
         begin = max(start_seconds, first)
         if samples.pts_seconds > begin + 1 / rate:  # packets are missing there
             begin = samples.pts_seconds

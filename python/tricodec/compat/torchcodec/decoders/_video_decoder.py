@@ -288,7 +288,7 @@ class VideoDecoder:
             return self._batch_of_rows(np.empty(0, dtype=np.int64))
         if fps is None:
             first = int(self._times.shown_at([start_seconds])[0])
-            return self._batch_of_rows(np.arange(first, max(self._times.first_from(stop_seconds), first)))
+            return self._batch_of_rows(np.arange(first, max(int(self._times.first_from(stop_seconds)), first)))
         count = math.floor((stop_seconds - start_seconds) * fps + 0.5)
         times = start_seconds + np.arange(count) * (1 / fps)
         frames = self._batch_of_rows(self._times.shown_at(times))
@@ -320,18 +320,19 @@ class VideoDecoder:
         return position
 
     def _rows(self, positions: Any) -> Any:
-        """Rows of the table. If the header's number of frames is wrong, the frames that its rate means."""
+        """Rows of the table. If the header states another number of frames, the first ones from its rate's times on."""
         table = self._times
         rate = self.metadata.average_fps_from_header
         if self._num_frames == len(table) or not rate or len(table) == 0:
             return positions
-        seconds = self._begin + (positions + 1e-6) / rate
-        if len(seconds) and not seconds.max() < table.end:
+        tick = float(self._reader.stream.time_base or 1e-6)
+        rows = table.first_from(np.round((self._begin + positions / rate) / tick) * tick - tick / 4)
+        if len(rows) and rows.max() >= len(table):
             raise RuntimeError(
-                f"Requested next frame while there are no more frames left to decode: the header states "
-                f"{self._num_frames} frames, and the last of {len(table)} ends at {table.end} s. Use seek_mode='exact'"
+                "Requested next frame while there are no more frames left to decode: the header states "
+                f"{self._num_frames} frames, and there are {len(table)}; use seek_mode='exact'"
             )
-        return table.shown_at(seconds)
+        return rows
 
     def _frame(self, position: int) -> Frame:
         if self._table is None and position == 0 and self._convert is not None:  # needs no scan
