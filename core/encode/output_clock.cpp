@@ -81,16 +81,4 @@ std::int64_t OutputClock::second_place() {
     return place;
 }
 
-std::vector<OutputClock::Place> OutputClock::places_of(const MediaInfo& media, const StreamInfo& stream,
-                                                     std::span<const FrameReader::FrameTime> times) {
-    OutputClock clock(media, stream);
-    std::vector<Place> places;
-    places.reserve(times.size());
-    for (const auto& time : times) {
-        if (const auto place = clock.push(time)) places.push_back(*place);
-    }
-    while (const auto place = clock.finish()) places.push_back(*place);
-    return places;
-}
-
 }  // namespace tricodec

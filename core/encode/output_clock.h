@@ -4,15 +4,14 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "tricodec/media/stream_info.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec {
 
-/// Gives the frames of a source places on one line of time, in the order in which they are shown.
+/// Gives the frames of an output places on one line of time, as they come: a source that is read once has no index, and
+/// FrameClock needs all times.
 ///
 /// Note [Places of frames]: in most sources each frame states a time after that of the frame before, and its place is
 /// that time. In joined recordings, and after glitches of a clock, it does not. Then the frame follows the one before by
@@ -39,10 +38,6 @@ public:
     /// After the last frame: the next place that push() has not returned; nothing after the last. `end`: where the last
     /// frame ends, if that is known from a frame after it.
     [[nodiscard]] std::optional<Place> finish(std::optional<std::int64_t> end = std::nullopt);
-
-    /// The places of all frames of a video.
-    [[nodiscard]] static std::vector<Place> places_of(const MediaInfo& media, const StreamInfo& stream,
-                                                      std::span<const FrameReader::FrameTime> times);
 
 private:
     /// Where waiting_[1] begins.

@@ -57,7 +57,8 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
                     "'" + source.name() +
                         "' is a bare stream, and its packets have no times to copy; name a codec that encodes (\"h264\")");
     reader->expect_frames();
-    const auto times = reader->pts_seconds();
+    const auto video_times = reader->video_times();
+    const auto times = video_times.clock();
     CopyRange range;
     range.shift_seconds = times.front();
     if (options.start_seconds) {
@@ -84,7 +85,7 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
 
     TranscodeResult result;
     result.decoder = result.encoder = "copy";
-    const double end = std::min(reader->video_times().end_seconds,
+    const double end = std::min(video_times.clock_end(),
                                 options.end_seconds.value_or(std::numeric_limits<double>::infinity()));
     MuxerOptions muxing = options.muxer;
     PacketCopier copier(source, video.index, true);

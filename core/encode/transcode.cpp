@@ -63,46 +63,47 @@ PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, co
     return plan;
 }
 
-/// The frames of a range of time, and their places.
+/// The frames of a range of time.
 struct FramesInRange {
-    std::vector<OutputClock::Place> places;  ///< of all frames of the video
+    VideoTimes times;  ///< of all frames of the video
     std::int64_t first = 0;
     std::int64_t end = 0;
+
+    /// When a frame begins by the playback clock; or when the video ends.
+    [[nodiscard]] double seconds_of(std::int64_t frame) const {
+        const auto clock = times.clock();
+        const auto i = static_cast<std::size_t>(frame);
+        return i < clock.size() ? clock[i] : times.clock_end();
+    }
 };
 
 /// The frames that begin in the range of time that the options name.
 FramesInRange frames_in_range(FrameReader& reader, const TranscodeOptions& options) {
-    const auto& video = reader.stream();
-    FramesInRange result;
     reader.expect_frames();
-    result.places = OutputClock::places_of(reader.info(), video, reader.frame_times());
-    const auto& places = result.places;
-    const double unit = video.time_base.to_double();
+    FramesInRange result{.times = reader.video_times()};
+    const auto clock = result.times.clock();
+    const double unit = reader.stream().time_base.to_double();
     const auto range = "the range from " + number_text(options.start_seconds.value_or(0)) + " s to " +
                        (options.end_seconds ? number_text(*options.end_seconds) + " s" : "the end");
     const auto first_at = [&](const std::optional<double>& seconds, std::int64_t otherwise) {
         if (!seconds) return otherwise;
-        const bool accepted = std::isfinite(*seconds) && (*seconds >= 0 || places.front().begin < 0);
+        const bool accepted = std::isfinite(*seconds) && (*seconds >= 0 || clock.front() < 0);
         TRICODEC_EXPECT(accepted, invalid_argument,
                         "the time " + number_text(*seconds) + " s is not accepted; the video begins at " +
-                            number_text(static_cast<double>(places.front().begin) * unit) + " s");
+                            number_text(clock.front()) + " s");
         // People write times with six digits, or as the nearest double.
         const double slack = std::max(unit / 2, 1e-6);
-        const auto found = std::ranges::lower_bound(places, *seconds - slack, {}, [&](const OutputClock::Place& place) {
-            return static_cast<double>(place.begin) * unit;
-        });
-        return static_cast<std::int64_t>(found - places.begin());
+        return std::ranges::lower_bound(clock, *seconds - slack) - clock.begin();
     };
     if (options.start_seconds && options.end_seconds) {
         TRICODEC_EXPECT(*options.start_seconds < *options.end_seconds, invalid_argument,
                         range + " is empty; end must be after start");
     }
     result.first = first_at(options.start_seconds, 0);
-    result.end = first_at(options.end_seconds, static_cast<std::int64_t>(places.size()));
+    result.end = first_at(options.end_seconds, static_cast<std::int64_t>(clock.size()));
     TRICODEC_EXPECT(result.first < result.end, invalid_argument,
                     "no frame of '" + reader.info().name + "' begins in " + range + "; the frames begin from " +
-                        number_text(static_cast<double>(places.front().begin) * unit) + " s to " +
-                        number_text(static_cast<double>(places.back().begin) * unit) + " s");
+                        number_text(clock.front()) + " s to " + number_text(clock.back()) + " s");
     return result;
 }
 
@@ -124,11 +125,12 @@ std::vector<PartPlan> split(FrameReader& reader, const PartPlan& whole, const Fr
             parts.push_back(std::move(next));
         }
     }
-    const auto place = [&](std::int64_t i) { return frames.places[static_cast<std::size_t>(i)].begin; };
+    const double unit = reader.stream().time_base.to_double();
+    const auto place = [&](std::int64_t i) { return std::llround(frames.seconds_of(i) / unit); };
     for (auto& part : parts) {
         const auto end = part.first_frame + part.num_frames;
         part.first_place = place(part.first_frame);
-        if (end < static_cast<std::int64_t>(frames.places.size())) part.end_place = place(end);
+        if (end < static_cast<std::int64_t>(frames.times.pts_seconds.size())) part.end_place = place(end);
         part.known_index = reader.frame_index();
         if (parts.size() > 1 && part.encoder.num_threads == 0)
             part.encoder.num_threads = std::max(1, available_cores() / num_workers);
@@ -194,15 +196,13 @@ public:
         double end = info_.start_seconds + info_.duration_seconds;
         if (options.start_seconds || options.end_seconds || options.num_workers > 1) {
             const auto frames = frames_in_range(*reader, options);
-            const auto seconds = [&](std::int64_t place) { return static_cast<double>(place) * unit; };
             whole.first_frame = frames.first;
-            const auto& last = frames.places[static_cast<std::size_t>(frames.end - 1)];
-            const auto first = seconds(frames.places[static_cast<std::size_t>(frames.first)].begin);
-            end = seconds(last.end());
+            const auto first = frames.seconds_of(frames.first);
+            end = frames.seconds_of(frames.end);
             if (options.start_seconds) range.begin_seconds = begin = first;
             begin = std::min(begin, first);
             if (options.end_seconds) range.end_seconds = end;
-            range.continuous = is_continuous(*reader, frames);
+            range.continuous = frames.times.rising_seconds.empty();
             plans_ = split(*reader, whole, frames, options.num_workers);
         } else {
             plans_.push_back(whole);
@@ -245,15 +245,6 @@ public:
     }
 
 private:
-    /// True if each frame's place is its time.
-    static bool is_continuous(FrameReader& reader, const FramesInRange& frames) {
-        const auto times = reader.frame_times();
-        for (std::size_t i = 0; i < times.size() && i < frames.places.size(); ++i) {
-            if (times[i].pts != frames.places[i].begin) return false;
-        }
-        return true;
-    }
-
     void open_target(const MediaTarget& target, const std::string& container, const CopyRange& range) {
         MuxerOptions muxing = options_.muxer;
         muxing.format = container;

@@ -85,6 +85,9 @@ void StreamIndex::link() {
         packets_[static_cast<std::size_t>(k)].frame = i;
         frame_starts_.push_back(k);
     }
+    for (std::size_t i = 1; i < frames_.size(); ++i) {
+        frames_[i].num_untimed = frames_[i].pts == kNoTimestamp ? frames_[i - 1].num_untimed + 1 : 0;
+    }
     std::sort(frame_starts_.begin(), frame_starts_.end());
     entries_.push_back({0, 0});
     if (counted_) return;
@@ -165,6 +168,8 @@ std::vector<std::int64_t> StreamIndex::entry_frames() const {
             numbers.push_back(packet(entry.packet).frame);
         }
     }
+    // Decoding begins at a key frame that is not shown: an edit list cuts it off.
+    if (numbers.empty() && num_frames() > 0) numbers.push_back(0);
     std::sort(numbers.begin(), numbers.end());
     return numbers;
 }

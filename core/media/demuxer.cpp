@@ -23,6 +23,11 @@
 namespace tricodec {
 namespace {
 
+bool is_video(const AVStream* stream) {
+    return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+           (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) == 0;
+}
+
 class AvDemuxer final : public Demuxer {
 public:
     AvDemuxer(const MediaSource& source, const DemuxerOptions& options)
@@ -103,7 +108,7 @@ private:
     }
 
     void describe() {
-        if (!options_.thorough && !tell_all_headers()) {
+        if (!options_.thorough && (!tell_all_headers() || has_choice())) {
             // avformat_find_stream_info needs the packets that were read ahead.
             read_ahead_.clear();
             input_.open_again();
@@ -112,6 +117,8 @@ private:
         if (input_.context().max_ts_probe == 0) find_starts();
         // The size of a source that is read in order is not known yet, even if its end was near.
         info_ = describe_media(input_.context(), input_.name(), seekable() ? input_.size_bytes().value_or(-1) : -1);
+        info_.best_video = input_.best_video();
+        info_.best_audio = input_.best(AVMEDIA_TYPE_AUDIO);
     }
 
     /// See Note [Opening without decoding]. False if packets were read ahead in vain.
@@ -131,6 +138,12 @@ private:
         // Otherwise libavformat reads packets, and decodes H.264, only to find the starts; one packet is enough.
         if (told) input_.context().max_ts_probe = 0;
         return !in_vain;
+    }
+
+    /// True if a video stream is to be chosen of several, which libavformat does by what their first packets tell.
+    bool has_choice() const {
+        if (options_.kind != StreamKind::video || options_.stream_index >= 0) return false;
+        return std::ranges::count_if(input_.streams(), is_video) > 1;
     }
 
     /// Reads until every stream that `wants` it has given a packet; next() gives them again.
@@ -180,9 +193,11 @@ private:
                             "', which has " + std::to_string(num_streams) + " streams (0.." +
                             std::to_string(num_streams - 1) + "); -1 is the best " +
                             std::string(to_string(options_.kind)) + " stream");
-        stream_ = options_.stream_index >= 0           ? static_cast<std::size_t>(options_.stream_index)
-                  : options_.kind == StreamKind::audio ? best_audio(name)
-                                                       : best_video(name);
+        const auto kind = std::string(to_string(options_.kind));
+        const int best = options_.kind == StreamKind::audio ? info_.best_audio : info_.best_video;
+        TRICODEC_EXPECT(options_.stream_index >= 0 || best >= 0, unsupported,
+                        "'" + name + "' has no " + kind + " stream; its streams are " + list_of_streams());
+        stream_ = static_cast<std::size_t>(options_.stream_index >= 0 ? options_.stream_index : best);
         const auto& chosen = streams[stream_];
         if (chosen.kind == StreamKind::video) PictureLimits().expect(chosen.width, chosen.height, "the video");
         if (!options_.all_streams) {
@@ -190,26 +205,6 @@ private:
                 each->discard = static_cast<std::size_t>(each->index) == stream_ ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
             }
         }
-    }
-
-    /// The first video track, as `ffmpeg -map 0:v:0` takes it, but not a cover picture while there is anything else.
-    std::size_t best_video(const std::string& name) const {
-        std::optional<std::size_t> cover;
-        for (std::size_t i = 0; i < info_.streams.size(); ++i) {
-            if (info_.streams[i].kind != StreamKind::video) continue;
-            if (!info_.streams[i].attached_picture) return i;
-            if (!cover) cover = i;
-        }
-        TRICODEC_EXPECT(cover.has_value(), unsupported,
-                        "'" + name + "' has no video stream; its streams are " + list_of_streams());
-        return *cover;
-    }
-
-    /// libavformat's choice.
-    std::size_t best_audio(const std::string& name) const {
-        const int best = input_.best(AVMEDIA_TYPE_AUDIO);
-        if (best >= 0) return static_cast<std::size_t>(best);
-        fail(ErrorCode::unsupported, "'" + name + "' has no audio stream; its streams are " + list_of_streams());
     }
 
     std::string list_of_streams() const {

@@ -9,6 +9,7 @@
 #include "media/container_end.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
+#include "media/mp4_boxes.h"
 #include "media/mp4_fragments.h"
 
 namespace tricodec {
@@ -111,6 +112,14 @@ void InputContext::open() {
         goes_back_ = !seekable() && index_goes_back(*context_);
         return;
     }
+    // libavformat reads the headers of fragments when it opens a file that can seek, and fails for one that is cut off.
+    if (seekable() && io_ != nullptr && std::string_view(format->name).starts_with("mov,")) {
+        const auto end = io_->lend([](ByteReader& reader) { return mp4::cut_fragment(reader); });
+        if (end && !std::exchange(ends_before_fragment_, true)) {
+            io_->end_at(*end);
+            return open_again();
+        }
+    }
     // If a device cannot be opened, its description is wrong, which the caller wrote.
     const bool argument = io_ == nullptr && opened == AVERROR(EINVAL);
     const auto kind = argument ? ErrorCode::invalid_argument : code_of(opened);
@@ -168,6 +177,27 @@ std::string InputContext::probe_streams(std::int64_t max_pixels) {
 
 int InputContext::best(AVMediaType type) const noexcept {
     return std::max(-1, av_find_best_stream(context_.get(), type, -1, -1, nullptr, 0));
+}
+
+int InputContext::best_video() const {
+    const auto hidden = [&](auto hides) {
+        std::vector<AVStream*> streams_hidden;
+        for (auto* stream : streams()) {
+            if (stream->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || !hides(*stream)) continue;
+            stream->codecpar->codec_type = AVMEDIA_TYPE_UNKNOWN;
+            streams_hidden.push_back(stream);
+        }
+        const int found = best(AVMEDIA_TYPE_VIDEO);
+        for (auto* stream : streams_hidden) stream->codecpar->codec_type = AVMEDIA_TYPE_VIDEO;
+        return found;
+    };
+    const auto is_cover = [](const AVStream& each) { return (each.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; };
+    const auto is_empty = [&](const AVStream& each) {
+        return is_cover(each) || (each.event_flags & AVSTREAM_EVENT_FLAG_NEW_PACKETS) == 0;
+    };
+    if (const int found = hidden(is_empty); found >= 0) return found;
+    if (const int found = hidden(is_cover); found >= 0) return found;
+    return best(AVMEDIA_TYPE_VIDEO);
 }
 
 std::optional<std::int64_t> InputContext::size_bytes() const {

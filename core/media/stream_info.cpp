@@ -200,8 +200,6 @@ MediaInfo describe_media(AVFormatContext& format, const std::string& name, std::
     info.size_bytes = size_bytes;
     for (unsigned i = 0; i < format.nb_streams; ++i)
         info.streams.push_back(describe_stream(format, *format.streams[i]));
-    info.ffmpeg_video = std::max(-1, av_find_best_stream(&format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0));
-    info.ffmpeg_audio = std::max(-1, av_find_best_stream(&format, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0));
     describe_file(format, info);
     return info;
 }

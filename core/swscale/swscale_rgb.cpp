@@ -260,7 +260,9 @@ void SwscaleRgb::operator()(const Frame& frame, const TensorView& out) const {
     geometry.to_height = first.height;
     geometry.flags = SWS_BICUBIC;
     geometry.matrix = static_cast<int>(frame.color.matrix);
-    geometry.full_range = frame.color.range == ColorRange::full ? 1 : 0;
+    // Gray of any depth is of full range unless it says otherwise.
+    const bool gray = info(frame.format).family == ColorFamily::gray && frame.color.range == ColorRange::unspecified;
+    geometry.full_range = gray || frame.color.range == ColorRange::full ? 1 : 0;
 
     const std::uint8_t* planes[4] = {};
     int strides[4] = {};

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "index/frame_times.h"
 #include "media/decoder_context.h"
 #include "media/mpeg4_times.h"
 #include "media/packet_inspector.h"
@@ -287,8 +288,9 @@ std::optional<Frame> IndexedVideo::decode_first_frame() {
     pool_.release(std::move(cursor), whole);  // the path that handles damage reports it
     if (!whole) return std::nullopt;
     frame->index = 0;
+    if (frame->pts == kNoTimestamp) frame->pts = 0;
     if (known) {
-        frame->pts = index_->frame(0).pts;
+        frame->pts = pts_of_frame(stream(), *index_, 0);
         if (frame->duration == 0) frame->duration = index_->frame(0).duration;
     }
     return frame;

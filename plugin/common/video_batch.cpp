@@ -100,7 +100,8 @@ void VideoBatch::select_frames(VideoSample& sample) {
         for (const std::int64_t frame : sample.indices) {
             sample.pts_seconds.push_back(frame == kNoFrame ? missing : pts.at(static_cast<std::size_t>(frame)));
         }
-        const Frame geometry = reader.geometry();
+        const auto there = std::ranges::find_if(sample.indices, [](auto frame) { return frame != kNoFrame; });
+        const Frame geometry = reader.geometry(there == sample.indices.end() ? 0 : *there);
         sample.width = geometry.width;
         sample.height = geometry.height;
         if (sample.resize) {

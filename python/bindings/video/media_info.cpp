@@ -92,14 +92,8 @@ py::object stream_or_none(int index) {
     return index < 0 ? py::object(py::none()) : py::int_(index);
 }
 
-/// The video that a reader opens when no stream is named: the first track that is no cover picture, else the cover.
 py::object best_video(const MediaInfo& info) {
-    const StreamInfo* best = nullptr;
-    for (const StreamInfo& stream : info.streams) {
-        if (stream.kind != StreamKind::video) continue;
-        if (best == nullptr || (best->attached_picture && !stream.attached_picture)) best = &stream;
-    }
-    return best == nullptr ? py::none() : py::cast(*best);
+    return info.best_video < 0 ? py::none() : py::cast(info.streams[static_cast<std::size_t>(info.best_video)]);
 }
 
 std::string describe(const StreamInfo& stream) {
@@ -227,11 +221,11 @@ void bind_media(py::module_& module) {
             },
             "All streams, a tuple of StreamInfo.")
         .def_property_readonly(
-            "_ffmpeg_video", [](const MediaInfo& self) { return stream_or_none(self.ffmpeg_video); },
-            "Index of the video stream that FFmpeg itself would pick, by bit rate and frames, or None.")
+            "_best_video", [](const MediaInfo& self) { return stream_or_none(self.best_video); },
+            "Index of the video stream that a reader opens by default, or None.")
         .def_property_readonly(
-            "_ffmpeg_audio", [](const MediaInfo& self) { return stream_or_none(self.ffmpeg_audio); },
-            "Index of the audio stream that FFmpeg itself would pick, or None.")
+            "_best_audio", [](const MediaInfo& self) { return stream_or_none(self.best_audio); },
+            "Index of the audio stream that a reader opens by default, or None.")
         .def_property_readonly("video", best_video, "The video stream that a reader opens by default, or None.")
         .def("to_dict", media_dict,
              "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")

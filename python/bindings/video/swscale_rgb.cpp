@@ -69,7 +69,8 @@ py::array PyFrameReader::rgb_frames(const py::object& indices, const SwscaleRgb&
     return to_numpy(call([&](FrameReader& reader) {
         Tensor result;
         reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
-            result = empty_for(convert, reader.geometry(), static_cast<std::int64_t>(numbers.size()));
+            const auto first = reader.geometry(numbers.empty() ? 0 : numbers.front());
+            result = empty_for(convert, first, static_cast<std::int64_t>(numbers.size()));
             reader.each(numbers, [&](std::int64_t slot, const Frame& frame) {
                 const TensorView place = result.view[slot];
                 const Size size = convert.output_size(frame.width, frame.height, frame.orientation);

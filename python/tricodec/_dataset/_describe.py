@@ -140,6 +140,7 @@ def _times(stream: StreamInfo, times: Any) -> dict[str, Any]:
         "time_base_num": base and base.numerator,
         "time_base_den": base and base.denominator,
         "max_drift_seconds": drift,
+        "num_times_back": int((times[1:] <= times[:-1]).sum()),
     }
 
 

@@ -84,9 +84,10 @@ struct MediaInfo {
     std::int64_t bit_rate = 0;     ///< bits per second, 0 unknown
     std::int64_t size_bytes = -1;  ///< -1 unknown
     bool elementary = false;       ///< a bare codec stream without a container
-    /// The streams that libavformat itself would pick, by bit rate and frames; -1 none. Readers take the first one.
-    int ffmpeg_video = -1;
-    int ffmpeg_audio = -1;
+    /// The streams that are read if none is named: libavformat's choice, by default flag, packets and bit rate. Of
+    /// video, cover pictures and streams without packets are left out while there is any other. -1 none.
+    int best_video = -1;
+    int best_audio = -1;
     std::vector<StreamInfo> streams;
     std::map<std::string, std::string> metadata;  ///< of the file, by FFmpeg's names: "title", "creation_time", ...
     std::vector<Chapter> chapters{};
