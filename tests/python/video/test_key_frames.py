@@ -148,8 +148,7 @@ def after_open_key_frame(path: Path, *pictures: Picture) -> Path:
 
 def write_after(stream: H264Stream, pictures: Sequence[Picture]) -> None:
     for number, picture in enumerate(pictures, KEY + 1):
-        lower = picture.lower and dataclasses.replace(picture.lower, frame_num=number, poc=2 * number)
-        stream.skip(dataclasses.replace(picture, frame_num=number, poc=2 * number, lower=lower))
+        stream.skip(dataclasses.replace(picture, frame_num=number, poc=2 * number))
 
 
 def with_open_key_frames(path: Path, *num_active: int) -> Path:
