@@ -162,14 +162,9 @@ def _times(columns: _Columns) -> Iterator[Finding]:
         columns.readable & (drift >= half),
         lambda row: f"up to {drift[row]:.3f} s from an even rate",
     )
-    back = columns.numbers("num_times_back")
-    yield columns.found(
-        "times_go_back",
-        "warning",
-        "times do not rise with the frames: joined files, a clock that was set, or wrong time stamps",
-        columns.readable & (back > 0),
-        lambda row: f"at {back[row]:.0f} frames",
-    )
+    back, meaning = columns.numbers("num_times_back"), "times do not rise with the frames: joined files or wrong times"
+    mask = columns.readable & (back > 0)
+    yield columns.found("times_go_back", "warning", meaning, mask, lambda row: f"at {back[row]:.0f} frames")
     yield columns.found(
         "late_start",
         "warning",

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tricodec._tricodec import Source
 
 _AGAIN = 2
-_SEEK_MODES = ("key", "any", "precise")
 
 
 class StreamReader:
@@ -125,16 +124,13 @@ class StreamReader:
 
         Args:
             timestamp: seconds, at least 0.
-            mode: ``"key"`` is the key frame before; ``"any"`` any frame before, which may be damaged; ``"precise"`` the
-                first frame at `timestamp` or after it.
+            mode: ``"key"`` is the key frame before; ``"any"`` any frame before, as the container finds it, which may be
+                damaged; ``"precise"`` the first frame at `timestamp` or after it, whole and by its number in the index.
 
         Raises:
             StreamArgumentError: the time or the mode is not accepted.
             UnsupportedError: the source cannot seek.
         """
-        if mode not in _SEEK_MODES:
-            message = f"mode must be one of {', '.join(_SEEK_MODES)}, not {mode!r}"
-            raise StreamArgumentError(message)
         with argument_errors():
             self._native.seek(timestamp, mode)
 

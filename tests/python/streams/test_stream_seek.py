@@ -25,7 +25,6 @@ CLIPS = {
     "bare.h264": (25, "-c:v libx264 -g 25 -bf 2"),
     "bare.hevc": (25, _X265),
 }
-Frames = list[tuple[float, bytes]]
 
 
 @pytest.fixture(params=CLIPS)
@@ -36,7 +35,9 @@ def clip(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def _frames(path: Path, seek: float | None = None, mode: str = "precise", **options: float) -> Frames:
+def _frames(
+    path: Path, seek: float | None = None, mode: str = "precise", **options: float
+) -> list[tuple[float, bytes]]:
     reader = tricodec.io.StreamReader(path, arrays="numpy")
     reader.add_basic_video_stream(1, buffer_chunk_size=-1, format="yuv420p", **options)
     if seek is not None:

@@ -119,20 +119,26 @@ class TestTimesOfAnyOrder:
             assert reader.fps == pytest.approx(_RATE, rel=0.02)
             assert len(reader.select(fps=5)) in (59, 60, 61)
             assert reader.select(num_frames=5) == [0, 75, 150, 224, 299]
-            clock = reader.select(fps=_RATE)  # where each picture is shown
             begin = 3.0 if clip.name == "all-equal.ts" else float(reader.pts_seconds[1]) - 0.04
             part = reader.select(start_s=begin + 2, end_s=begin + 3)
             assert part == list(range(part[0], part[-1] + 1))
             assert abs(part[0] - 50) <= 1
             assert abs(part[-1] - 74) <= 2  # libavcodec moves times after a wrong one to those of decoding
-            assert len(clock) in (299, 300, 301)
-
-    def test_a_batch_at_a_rate_has_the_frames_of_the_rules(self, clip: Path) -> None:
-        with tricodec.FrameReader(clip, device="cpu") as reader:
+            assert len(reader.select(fps=_RATE)) in (299, 300, 301)
             numbers = reader.select(fps=5)
             assert np.abs(np.array(numbers) - np.arange(len(numbers)) * 5).max() <= 4
             frames = reader.batch(fps=5)
             assert np.array_equal(frames[20], reader.batch([numbers[20]])[0])
+
+
+def test_doctor_names_videos_with_times_that_go_back(tmp_path: Path) -> None:
+    (tmp_path / "videos").mkdir()
+    _joined(tmp_path / "videos")  # and the part that it is made of
+    tricodec.DatasetIndex.build([tmp_path / "videos"], tmp_path / "index.parquet")
+    index = tricodec.DatasetIndex(tmp_path / "index.parquet")
+    findings = {each.name: each for each in index.examine().findings}
+    assert findings["times_go_back"].details == ["at 1 frames"]
+    assert [index.table["path"][row].as_py() for row in findings["times_go_back"].rows] == ["joined.ts"]
 
 
 def test_a_joined_stream_at_a_rate_is_ffmpegs(tmp_path: Path) -> None:

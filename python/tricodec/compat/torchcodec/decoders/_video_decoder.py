@@ -381,20 +381,14 @@ def _open(source: Any, stream_index: int | None, device: str, num_threads: int) 
     workers = num_threads if num_threads > 1 else share_of_cores()
     if stream_index is not None:
         streams = probe(source).streams
-        _expect_video(streams, stream_index)
+        expect_stream(streams, stream_index)
+        if (kind := streams[stream_index].kind) != "video":
+            raise ValueError(f"The stream at index {stream_index} is not a video stream; it holds {kind}")
         return FrameReader(source, device=device, stream_index=stream_index, num_workers=workers)
     try:
         return FrameReader(source, device=device, num_workers=workers)
     except UnsupportedError as error:
         raise ValueError(f"The best video stream is unknown and there is no specified stream: {error}") from error
-
-
-def _expect_video(streams: Sequence[StreamInfo], stream_index: int) -> None:
-    expect_stream(streams, stream_index)
-    if streams[stream_index].kind != "video":
-        raise ValueError(
-            f"The stream at index {stream_index} is not a video stream; it holds {streams[stream_index].kind}"
-        )
 
 
 def _bounds(key: slice, length: int) -> tuple[int, int, int]:
