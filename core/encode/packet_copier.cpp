@@ -97,13 +97,13 @@ void PacketCopier::open() {
 }
 
 void PacketCopier::go_to_range() {
-    const double begin = *range_.begin_seconds - kEarlierSeconds;
-    if (!demuxer_->seekable() || begin <= demuxer_->info().start_seconds) return;
-    demuxer_->seek(static_cast<std::int64_t>(begin / demuxer_->stream().time_base.to_double()));
     std::set<int> unseen;
     for (const auto& stream : info().streams) {
         if (stream.kind == StreamKind::audio) unseen.insert(stream.index);
     }
+    const double begin = *range_.begin_seconds - kEarlierSeconds;
+    if (unseen.empty() || !demuxer_->seekable() || begin <= demuxer_->info().start_seconds) return;
+    demuxer_->seek(static_cast<std::int64_t>(begin / demuxer_->stream().time_base.to_double()));
     while (!unseen.empty() && ahead_.size() < kPacketsAhead && read_ahead()) {
         const auto& packet = ahead_.back();
         if (packet.pts == kNoTimestamp || !unseen.contains(packet.stream_index)) continue;

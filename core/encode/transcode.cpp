@@ -232,12 +232,10 @@ public:
                 write(*packet);
             }
             note_damage(parts_[number]->reader(), plans_[number]);
+            if (result_.num_frames == 0 && !result_.cancelled) parts_[number]->reader().expect_frames();
             parts_[number].reset();
         }
         if (!result_.cancelled) add_sound_until(std::numeric_limits<double>::infinity());
-        TRICODEC_EXPECT(result_.num_frames > 0 || result_.cancelled, corrupt_data,
-                        "no frame of '" + source_.name() + "' could be decoded" +
-                            (first_damage_.empty() ? "" : ": " + first_damage_));
         result_.seconds = seconds_;
         report(true);  // what it throws leaves the target as it was
         muxer_->finish();
@@ -294,7 +292,6 @@ private:
     void note_damage(const FrameReader& reader, const PartPlan& part) {
         const auto issues = reader.issues();
         if (issues.empty()) return;
-        if (first_damage_.empty()) first_damage_ = issues.front().message;
         const bool elsewhere = issues.back().ends_early && part.end_place;
         result_.num_damaged_packets += reader.num_damaged_packets() - (elsewhere ? 1 : 0);
     }
@@ -337,7 +334,6 @@ private:
     std::optional<PacketCopier> copier_;
     std::deque<SoundTranscoder> sounds_;
     TranscodeResult result_;
-    std::string first_damage_;
     double first_seconds_ = std::numeric_limits<double>::infinity();
     double seconds_ = 0;
     double total_seconds_ = 0;

@@ -115,7 +115,7 @@ public:
     /// The encoder is made with the part, so that its stream is known at once.
     [[nodiscard]] const Encoder& encoder() const noexcept { return *encoder_; }
     /// What was read, and its damage; once pop() has given nothing.
-    [[nodiscard]] const FrameReader& reader() const noexcept { return *reader_; }
+    [[nodiscard]] FrameReader& reader() const noexcept { return *reader_; }
 
 private:
     void read();
