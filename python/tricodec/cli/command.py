@@ -14,7 +14,6 @@ import tricodec
 from tricodec._output_files import permissions_of
 from tricodec.cli import (
     audio,
-    batch,
     bench,
     completion,
     compress,
@@ -48,7 +47,7 @@ def build_parser() -> argparse.ArgumentParser:
     as_json = Parser(add_help=False, parents=[common])
     as_json.add_argument("--json", action="store_true", help="print the result as JSON")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (probe, frames, audio, encode, transcode, compress, batch, index, doctor, demo, info):
+    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, info):
         module.add_parser(commands, as_json)
     bench.add_parser(commands, common)  # its --json names a file
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
