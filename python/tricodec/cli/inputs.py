@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
+from tricodec._folders import SUFFIXES, files_below
 from tricodec._output_files import is_there, permissions_of, refuse_existing
 from tricodec.cli.shared import STDIO, print_facts, say, shown_name
 
@@ -27,7 +28,8 @@ class Input:
     """Its name below the folder that was named, or its own name."""
     twin: str | None = None
     """Another file of the call with the same relative name."""
-
+    error: Exception | None = None
+    """Why it cannot be read: a folder that may not be listed, or a pipe in a folder."""
     place: str = ""
     """Its place among several files, as "3/12 ", for progress bars."""
 
@@ -58,7 +60,7 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
             if len(names) > 1:
                 raise ValueError("- is standard input, which is read alone; name it without other files")
             found.append(Input(name, PurePath("stdin")))
-        elif not tricodec.is_remote_url(name) and Path(name).is_dir():
+        elif not tricodec.is_remote_url(name) and os.path.isdir(name):  # noqa: PTH112  # Path raises without permission
             inside = list(_files(Path(name), accepts or _is_video))
             if not inside:
                 kind = "file" if accepts else "video"
@@ -103,6 +105,8 @@ def run_each(
     is_alone = len(inputs) == 1
     for number, each in enumerate(inputs):
         try:
+            if each.error is not None:
+                raise each.error
             with permissions_of(None if each.name == STDIO else each.name):
                 results.append(work(each))
         except Kept as kept:
@@ -193,15 +197,9 @@ def one_line(error: BaseException) -> str:
 
 
 def _is_video(name: str) -> bool:
-    from tricodec._dataset._locate import SUFFIXES
-
     return PurePath(name).suffix.lower() in SUFFIXES
 
 
 def _files(folder: Path, accepts: Callable[[str], bool]) -> Iterator[Input]:
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(parent) / name
-            if not name.startswith(".") and accepts(name):
-                yield Input(str(path), path.relative_to(folder))
+    for path, error in files_below(str(folder), accepts):
+        yield Input(path, PurePath(path).relative_to(folder), error=error)
