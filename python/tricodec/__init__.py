@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: E402  (the native module comes first, to explain its absence)
+# ruff: noqa: E402  (signals come first, then the native module, to explain its absence)
 """Video and lossless codecs for deep learning: one core behind Python, NVIDIA DALI and Triton.
 
     import tricodec
@@ -15,6 +15,10 @@ off) sets its level. If the program has not configured logging, it also prints m
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from tricodec import _signals
+
+_signals.end_quietly_while_importing()
 
 from tricodec import _interpreter, _logging, errors
 

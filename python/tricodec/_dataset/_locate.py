@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tricodec._dataset._folders import SUFFIXES, files_below
 from tricodec._dataset._lance import LanceValue, list_lance, version_of
 from tricodec._dataset._parts import Member, ParquetValue, TarPart, list_parquet, list_tar
-from tricodec._folders import SUFFIXES, files_below
 from tricodec._remote._listing import list_objects
 from tricodec._remote._source import remote
 from tricodec._remote._stores import is_remote_url

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tricodec
+from tricodec import _signals
 from tricodec._output_files import permissions_of
 from tricodec.cli import (
     audio,
@@ -31,7 +32,6 @@ from tricodec.cli.shared import Parser
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2  # argparse's
-EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -71,9 +71,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments without the program's name; None takes sys.argv's.
 
     Returns:
-        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C; of `bench` 2 for
-        figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
+        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C, 143 after SIGTERM, 129
+        after SIGHUP; of `bench` 2 for figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
     """
+    with _signals.raised():
+        try:
+            return _run(argv)
+        except KeyboardInterrupt as ended:
+            return _signals.exit_of(ended)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _take_any_name()
     if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
@@ -99,9 +107,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `tricodec frames --framemd5 F | head`: the reader has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILURE
-    except KeyboardInterrupt:
-        print("tricodec: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
     except Exception as error:
         if getattr(options, "debug", False):
             raise

@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 import tricodec
-from tricodec._display.progress import Progress
 from tricodec._dataset._locate import place_of
+from tricodec._display.progress import Progress
 from tricodec.cli.shared import report
 
 _LOST = ("failed", "unreadable")

@@ -13,7 +13,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
-from tricodec._folders import SUFFIXES, files_below
 from tricodec._output_files import is_there, permissions_of, refuse_existing
 from tricodec.cli.shared import STDIO, print_facts, say, shown_name
 
@@ -112,9 +111,9 @@ def run_each(
         except Kept as kept:
             results.append({"file": each.name, "output": str(kept), "kept": True})
             say(options, f"kept {kept}")
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as ended:
             if not is_alone:
-                print(f"tricodec: {number} of {len(inputs)} files are done", file=sys.stderr)
+                ended.args = (f"{number} of {len(inputs)} files are done",)
             raise
         except (tricodec.Error, OSError, ValueError, IndexError) as error:
             if is_alone or isinstance(error, (BrokenPipeError, OutputError)) or getattr(options, "debug", False):
@@ -197,9 +196,13 @@ def one_line(error: BaseException) -> str:
 
 
 def _is_video(name: str) -> bool:
+    from tricodec._dataset._folders import SUFFIXES
+
     return PurePath(name).suffix.lower() in SUFFIXES
 
 
 def _files(folder: Path, accepts: Callable[[str], bool]) -> Iterator[Input]:
+    from tricodec._dataset._folders import files_below
+
     for path, error in files_below(str(folder), accepts):
         yield Input(path, PurePath(path).relative_to(folder), error=error)
