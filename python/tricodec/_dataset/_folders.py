@@ -43,4 +43,4 @@ def _error_of(path: str) -> Exception | None:
         return error
     if stat.S_ISREG(mode):
         return None
-    return ValueError(f"'{path}' is a pipe, a socket or a device in a folder; name it itself to read it")
+    return ValueError(f"'{path}' is a pipe, a socket or a device, and not a file")

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 from typing import Any
 
 import tricodec
@@ -39,6 +41,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file."""
+    if options.start is not None and options.end is not None and options.end <= options.start:
+        raise ValueError(f"--end {options.end:g} is not after --start {options.start:g}; name a later end")
     if options.output == STDIO:
         raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
     if options.input != STDIO:
@@ -50,15 +54,22 @@ def run(options: argparse.Namespace) -> int:
     ):
         start = 0 if options.start is None else reader.sample_at(options.start)
         count = -1 if options.end is None else max(0, reader.sample_at(options.end) - start)
-        chunks = (
-            [reader.read(start, 0)] if count == 0 else reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count)
-        )
+        first = None
+        chunks = reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count) if count else iter(())
+        with contextlib.suppress(IndexError):  # --start is past the end
+            first = next(chunks, None)
+        if first is None or len(first) == 0:
+            end = reader.start_seconds + reader.stream.duration_seconds
+            raise ValueError(
+                f"no sound lies in the range of --start and --end; there is sound from {reader.start_seconds:.3f} s to "
+                f"{end:.3f} s"
+            )
         num_samples = 0
         length = count if count >= 0 else round(reader.stream.duration_seconds * reader.sample_rate) - start
 
         def counted() -> Any:
             nonlocal num_samples
-            for chunk in chunks:
+            for chunk in itertools.chain([first], chunks):
                 num_samples += len(chunk)
                 progress.show(num_samples, length)
                 yield chunk.data

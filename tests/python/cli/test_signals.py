@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -41,14 +40,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    def accept() -> None:  # a test run in the background ignores SIGINT
-        for number in SIGNALS:
-            signal.signal(number, signal.SIG_DFL)
-
-    return subprocess.Popen(
-        [sys.executable, "-m", "tricodec", *arguments], cwd=folder, preexec_fn=accept, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    # A test run in the background ignores SIGINT, and its children would.
+    command = ["env", "--default-signal=INT,TERM,HUP", sys.executable, "-m", "tricodec", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
@@ -56,10 +51,10 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 def test_a_signal_ends_a_command_in_one_line_with_nothing_half_written(
     folder: Path, name: str, number: signal.Signals
 ) -> None:
-    before = set(os.listdir(folder))
+    before = set(folder.iterdir())
     command = started(folder, *COMMANDS[name].split())
     end = time.monotonic() + PATIENCE_SECONDS
-    while set(os.listdir(folder)) == before:  # it writes its unfinished file
+    while set(folder.iterdir()) == before:  # it writes its unfinished file
         assert command.poll() is None, command.stderr and command.stderr.read()
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -70,7 +65,7 @@ def test_a_signal_ends_a_command_in_one_line_with_nothing_half_written(
     assert command.returncode == 128 + number
     assert err.splitlines()[-1:] == [LINES[number]]
     assert "Traceback" not in err
-    assert set(os.listdir(folder)) == before
+    assert set(folder.iterdir()) == before
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
