@@ -11,6 +11,7 @@
 #include "base/stage_scope.h"
 #include "base/suggestion.h"
 #include "media/annexb.h"
+#include "media/container_policy.h"
 #include "media/ffmpeg.h"
 #include "media/input_context.h"
 #include "media/listed_packets.h"
@@ -175,11 +176,12 @@ private:
         TRICODEC_EXPECT(!streams.empty(), corrupt_data,
                         "'" + name + "' holds no streams: its headers are damaged, or it was never finished");
         const auto num_streams = static_cast<std::int64_t>(streams.size());
-        TRICODEC_EXPECT(options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
-                        "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name +
-                            "', which has " + std::to_string(num_streams) + " streams (0.." +
-                            std::to_string(num_streams - 1) + "); -1 is the best " +
-                            std::string(to_string(options_.kind)) + " stream");
+        TRICODEC_EXPECT(
+            options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
+            "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name + "', which has " +
+                (num_streams == 1 ? "1 stream (0"
+                                  : std::to_string(num_streams) + " streams (0.." + std::to_string(num_streams - 1)) +
+                "); -1 is the best " + std::string(to_string(options_.kind)) + " stream");
         stream_ = options_.stream_index >= 0           ? static_cast<std::size_t>(options_.stream_index)
                   : options_.kind == StreamKind::audio ? best_audio(name)
                                                        : best_video(name);
@@ -209,7 +211,13 @@ private:
     std::size_t best_audio(const std::string& name) const {
         const int best = input_.best(AVMEDIA_TYPE_AUDIO);
         if (best >= 0) return static_cast<std::size_t>(best);
-        fail(ErrorCode::unsupported, "'" + name + "' has no audio stream; its streams are " + list_of_streams());
+        const bool some =
+            std::ranges::any_of(info_.streams, [](const StreamInfo& each) { return each.kind == StreamKind::audio; });
+        fail(ErrorCode::unsupported, "'" + name + "' has no audio stream" +
+                                         (some ? " with sound: the headers of those that it lists state no rate or "
+                                                 "channels, and no packet does"
+                                               : "") +
+                                         "; its streams are " + list_of_streams());
     }
 
     std::string list_of_streams() const {
@@ -282,6 +290,10 @@ private:
         const auto* stream = input_.streams()[stream_];
         const auto* sample = avformat_index_get_entry(const_cast<AVStream*>(stream), 0);
         const auto size_bytes = input_.size_bytes();
+        const bool hidden = why.empty() && sample == nullptr && stream->nb_frames > 0 && !options_.ignore_edit_list &&
+                            info_.format_name.starts_with("mov,");
+        if (hidden && options_.silent_end) return;
+        if (hidden) fail(ErrorCode::unsupported, all_hidden_text(info_.name, stream->nb_frames));
         const bool elsewhere = why.empty() && sample != nullptr && (!size_bytes || sample->pos < *size_bytes);
         if (elsewhere) {
             why =

@@ -11,7 +11,16 @@ from typing import Any
 import tricodec
 from tricodec._display.progress import Progress
 from tricodec._output_files import refuse_existing
-from tricodec.cli.shared import STDIO, add_force, refuse_own_source, report, shown_name, to_source, warn_of_damage
+from tricodec.cli.shared import (
+    STDIO,
+    add_force,
+    counted,
+    refuse_own_source,
+    report,
+    shown_name,
+    to_source,
+    warn_of_damage,
+)
 from tricodec.encode import write_audio
 
 _CHUNK_SECONDS = 1
@@ -67,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         num_samples = 0
         length = count if count >= 0 else round(reader.stream.duration_seconds * reader.sample_rate) - start
 
-        def counted() -> Any:
+        def chunks_of() -> Any:
             nonlocal num_samples
             for chunk in itertools.chain([first], chunks):
                 num_samples += len(chunk)
@@ -76,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
         # Resampled and mixed where it is encoded: in one step to the encoder's type, as ffmpeg does.
         write_audio(
-            options.output, counted(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
+            options.output, chunks_of(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
             num_channels=options.channels, bit_rate=options.bit_rate,
         )  # fmt: skip
         facts = {
@@ -86,8 +95,8 @@ def run(options: argparse.Namespace) -> int:
         }  # fmt: skip
         report(
             options,
-            f"{num_samples} samples, {num_samples / reader.sample_rate:.3f} s, of {reader.stream.codec_name} at "
-            f"{reader.sample_rate} Hz, {reader.channel_layout}: {options.output}",
+            f"{counted(num_samples, 'sample')}, {num_samples / reader.sample_rate:.3f} s, of "
+            f"{reader.stream.codec_name} at {reader.sample_rate} Hz, {reader.channel_layout}: {options.output}",
             facts,
         )
         warn_of_damage(shown_name(options.input), reader.num_damaged_packets)

@@ -28,7 +28,7 @@ from tricodec.cli import (
     transcode,
 )
 from tricodec.cli.inputs import one_line
-from tricodec.cli.shared import Parser
+from tricodec.cli.shared import Parser, in_options, option_names
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2  # argparse's
@@ -52,6 +52,8 @@ def build_parser() -> argparse.ArgumentParser:
     bench.add_parser(commands, common)  # its --json names a file
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
     completion.add_parser(commands, common)
+    for command in commands.choices.values():
+        command.set_defaults(option_names=option_names(command))
     return parser
 
 
@@ -110,5 +112,5 @@ def _run(argv: Sequence[str] | None) -> int:
     except Exception as error:
         if getattr(options, "debug", False):
             raise
-        print(f"tricodec: error: {one_line(error)}", file=sys.stderr)
+        print(f"tricodec: error: {in_options(one_line(error), getattr(options, 'option_names', {}))}", file=sys.stderr)
         return EXIT_FAILURE

@@ -18,6 +18,7 @@ from tricodec.cli.shared import (
     SIZE,
     STDIO,
     add_force,
+    counted,
     nearest,
     pairs_of,
     parse_size,
@@ -119,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
             message = f"'{options.input}' has no picture to encode"
             raise ValueError(message)
     facts = {"output": options.output, "num_frames": count, "width": width, "height": height, "encoder": encoder.engine}
-    report(options, f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}", facts)
+    report(options, f"{counted(count, 'frame')} of {width}x{height} by {encoder.engine}: {options.output}", facts)
     if reader is not None:
         warn_of_damage(options.input, reader.num_damaged_packets)
     return 0

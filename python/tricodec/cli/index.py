@@ -10,7 +10,7 @@ from typing import Any
 import tricodec
 from tricodec._dataset._locate import place_of
 from tricodec._display.progress import Progress
-from tricodec.cli.shared import report
+from tricodec.cli.shared import counted, report
 
 _LOST = ("failed", "unreadable")
 _SHOWN = 10
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     }  # fmt: skip
     report(
         options,
-        f"{options.output}: {summary.num_videos} videos ({states or 'none'}), {summary.num_read} read, "
+        f"{options.output}: {counted(summary.num_videos, 'video')} ({states or 'none'}), {summary.num_read} read, "
         f"{summary.num_kept} kept",
         facts,
     )

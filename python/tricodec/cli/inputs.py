@@ -14,7 +14,7 @@ from typing import Any
 
 import tricodec
 from tricodec._output_files import is_there, permissions_of, refuse_existing
-from tricodec.cli.shared import STDIO, print_facts, say, shown_name
+from tricodec.cli.shared import STDIO, in_options, print_facts, say, shown_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +119,7 @@ def run_each(
             if is_alone or isinstance(error, (BrokenPipeError, OutputError)) or getattr(options, "debug", False):
                 raise
             num_failed += 1
-            text = one_line(error)
+            text = in_options(one_line(error), getattr(options, "option_names", {}))
             results.append({"file": each.name, "error": text})
             name = "" if f"'{each.name}'" in text else f"{each.shown}: "
             print(f"tricodec: error: {name}{text}", file=sys.stderr)

@@ -115,6 +115,38 @@ def to_source(text: str) -> Any:
     return tricodec.remote(text) if tricodec.is_remote_url(text) else text
 
 
+#: Words of the library, by the option that has another name.
+_OTHER_WORDS = {
+    "container": "format", "workers": "num_workers", "threads": "num_threads", "tolerance": "tolerance_s",
+    "stream": "stream_index", "rate": "sample_rate", "channels": "num_channels", "option": "options",
+}  # fmt: skip
+
+
+def option_names(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """The options of a command by the words that the library has for them."""
+    named = [(action.dest, action.option_strings[-1]) for action in parser._actions if action.option_strings]
+    return {word: option for dest, option in named for word in (dest, _OTHER_WORDS.get(dest, dest))}
+
+
+def in_options(text: str, names: Mapping[str, str]) -> str:
+    """An error of the library with the options of the command line in place of the library's words."""
+    if not names:
+        return text
+    if "--container" not in names.values():
+        text = re.sub(r",? or name the format \(format=[^)]*\)", "", text)
+    words = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    value = r"""(?:'([^']*)'|"([^"]*)"|([\w.]+))?"""
+    text = re.sub(
+        rf"(?<![\w-])({words})={value}",
+        lambda found: " ".join([names[found[1]], *(v for v in found.groups()[1:] if v and v != "True")]),
+        text,
+    )
+    text = re.sub(rf"^({words})(?= (?:is|are|was|must|does|goes|has|['\"]))", lambda found: names[found[1]], text)
+    return re.sub(
+        rf"(?<![\w.'-])({words})(?![\w'(])", lambda found: names[found[1]] if "_" in found[1] else found[0], text
+    )
+
+
 def shown_name(text: str) -> str:
     """How messages call a source."""
     return "standard input" if text == STDIO else text

@@ -17,6 +17,7 @@ from tricodec.cli.shared import (
     SIZE_HELP,
     STDIO,
     add_force,
+    counted,
     full_size,
     pairs_of,
     parse_size,
@@ -45,7 +46,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help=".mp4, .mkv, .webm, .ts, ...; a folder for several inputs; - is standard output",
     )  # fmt: skip
     parser.add_argument(
-        "--container", choices=tuple(_STREAMABLE), help="default: mp4 in a folder, mkv on standard output"
+        "--container",
+        choices=tuple(_STREAMABLE),
+        help="default: by the name of the output; mp4 in a folder, mkv on standard output",
     )
     parser.add_argument(
         "--codec", default="h264", help="h264 (default), hevc, av1, or the name of a libavcodec encoder"
@@ -128,7 +131,7 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
             size = options.size
         result = tricodec.transcode(
             source, sys.stdout.buffer if output == STDIO else output,
-            format=_STREAMABLE[options.container or "mkv"] if output == STDIO else "",
+            format=_STREAMABLE[options.container or "mkv"] if output == STDIO or options.container else "",
             codec=options.codec, device=options.device, crop=options.crop, crf=options.crf, preset=options.preset,
             size=size, start=options.start, end=options.end, audio=not options.no_audio,
             audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
@@ -138,7 +141,8 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
         )  # fmt: skip
     say(
         options,
-        f"{result.num_frames} frames, {result.seconds:.3f} s, {result.num_audio_packets} audio packets, by "
+        f"{counted(result.num_frames, 'frame')}, {result.seconds:.3f} s, "
+        f"{counted(result.num_audio_packets, 'audio packet')}, by "
         f"{result.decoder} and {result.encoder}: {shown_target(output)}",
     )
     warn_of_damage(each.shown, result.num_damaged_packets)

@@ -229,6 +229,34 @@ def test_a_misspelled_option_or_command_gets_the_nearest_one(
     assert error.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("transcode CLIP -o a.xyz", "or name the format (--container mp4)"),
+        ("transcode CLIP -o a.mp4 --workers -1", "--workers is -1"),
+        ("transcode CLIP -o a.mp4 --preset foo", "--preset 'foo' is not one of"),
+        ("transcode CLIP -o a.mp4 --bit-rate -5", "--bit-rate is -5"),
+        ("frames CLIP --start 99", "--start is 99 s"),
+        ("frames CLIP --times 99", "pass --tolerance to take"),
+        ("frames CLIP --stream 9", "--stream 9 is not in"),
+        ("audio SOUND -o a.xyz", "or another one of FFmpeg's"),
+        ("audio SOUND -o a.wav --channels 99", "use --channels 1 or 2"),
+        ("index CLIP -o a.parquet --workers -1", "--workers is -1"),
+    ],
+)
+def test_errors_name_the_options_of_the_command(
+    run: Run, arguments: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {"CLIP": media.generated("h264_bframes.mp4"), "SOUND": media.generated("mp3.mp3")}
+
+    status, _, err = run(*(names.get(word, word) for word in arguments.split()))
+
+    assert status == 1
+    assert text in err
+    assert not re.search(r"\b(format=|num_|bit_rate|tolerance_s|start_s|stream_index)", err)
+
+
 def test_debug_shows_the_error_itself() -> None:
     with pytest.raises(tricodec.MediaNotFoundError):
         main(["probe", "--debug", "no-such-file.mp4"])
