@@ -107,7 +107,7 @@ $(STAMPS)/docs: $(STAMPS)/system tools/make_venv.sh tools/requirements-docs.txt
 docs: $(STAMPS)/docs
 	@.venv-docs/bin/python tools/build_docs.py
 
-# Runs every program of examples/notebooks as a notebook, and leaves docs/notebooks alone; without torch one is skipped.
+# Runs every program of examples/notebooks as a notebook, and keeps no output; without torch one is skipped.
 notebooks: $(BUILT_TESTS)
 	@TRICODEC_REQUIRE_DALI=1 TRICODEC_REQUIRE_TRITON=1 TRICODEC_REQUIRE_ONNX=1 \
 	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/tools/test_notebooks.py

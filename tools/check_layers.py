@@ -65,6 +65,7 @@ PYTHON_ALLOWED = {
         "tricodec._tricodec",
         "tricodec._display",
         "tricodec._output_files",
+        "tricodec._signals",
         "tricodec._dataset",
         "tricodec.cli",
         "tricodec.dali",

@@ -41,7 +41,7 @@ void check_options(const AudioReaderOptions& options) {
                     "num_channels is " + std::to_string(options.num_channels) +
                         "; it must be 1 (mono), 2 (stereo) or another number up to 64, or 0 for the stream's own");
     TRICODEC_EXPECT(options.dtype == DType::float32 || options.dtype == DType::int16, invalid_argument,
-                    "dtype of sound is '" + std::string(to_string(options.dtype)) + "'; use 'float32' or 'int16'");
+                    "dtype '" + std::string(to_string(options.dtype)) + "' of sound is not one of int16, float32");
 }
 
 /// Note [Seeking in sound]: the rates meet every `in` samples of the stream, which are `out` samples of the result.

@@ -138,11 +138,11 @@ std::string_view word(OutputColor color) {
 }
 
 void validate(const TransformOptions& options) {
-    TRICODEC_EXPECT(options.dtype == DType::uint8 || options.dtype == DType::float16 ||
-                        options.dtype == DType::bfloat16 || options.dtype == DType::float32,
-                    invalid_argument,
-                    "dtype \"" + std::string(to_string(options.dtype)) +
-                        "\" is not one of \"uint8\", \"float16\", \"bfloat16\", \"float32\"");
+    TRICODEC_EXPECT(
+        options.dtype == DType::uint8 || options.dtype == DType::float16 || options.dtype == DType::bfloat16 ||
+            options.dtype == DType::float32,
+        invalid_argument,
+        "dtype '" + std::string(to_string(options.dtype)) + "' is not one of uint8, float16, bfloat16, float32");
     if (options.crop) validate_crop(*options.crop);
     if (options.size) validate_size(*options.size);
     if (options.matrix) validate_matrix(*options.matrix, options.color);

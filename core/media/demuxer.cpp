@@ -11,6 +11,7 @@
 #include "base/stage_scope.h"
 #include "base/suggestion.h"
 #include "media/annexb.h"
+#include "media/container_policy.h"
 #include "media/ffmpeg.h"
 #include "media/input_context.h"
 #include "media/listed_packets.h"
@@ -188,16 +189,13 @@ private:
         TRICODEC_EXPECT(!streams.empty(), corrupt_data,
                         "'" + name + "' holds no streams: its headers are damaged, or it was never finished");
         const auto num_streams = static_cast<std::int64_t>(streams.size());
-        TRICODEC_EXPECT(options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
-                        "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name +
-                            "', which has " + std::to_string(num_streams) + " streams (0.." +
-                            std::to_string(num_streams - 1) + "); -1 is the best " +
-                            std::string(to_string(options_.kind)) + " stream");
-        const auto kind = std::string(to_string(options_.kind));
-        const int best = options_.kind == StreamKind::audio ? info_.best_audio : info_.best_video;
-        TRICODEC_EXPECT(options_.stream_index >= 0 || best >= 0, unsupported,
-                        "'" + name + "' has no " + kind + " stream; its streams are " + list_of_streams());
-        stream_ = static_cast<std::size_t>(options_.stream_index >= 0 ? options_.stream_index : best);
+        TRICODEC_EXPECT(
+            options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
+            "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name + "', which has " +
+                (num_streams == 1 ? "1 stream (0"
+                                  : std::to_string(num_streams) + " streams (0.." + std::to_string(num_streams - 1)) +
+                "); -1 is the best " + std::string(to_string(options_.kind)) + " stream");
+        stream_ = static_cast<std::size_t>(options_.stream_index >= 0 ? options_.stream_index : best(name));
         const auto& chosen = streams[stream_];
         if (chosen.kind == StreamKind::video) PictureLimits().expect(chosen.width, chosen.height, "the video");
         if (!options_.all_streams) {
@@ -205,6 +203,19 @@ private:
                 each->discard = static_cast<std::size_t>(each->index) == stream_ ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
             }
         }
+    }
+
+    /// The number of the stream that is read if none is named.
+    int best(const std::string& name) const {
+        const int best = options_.kind == StreamKind::audio ? info_.best_audio : info_.best_video;
+        if (best >= 0) return best;
+        const bool some =
+            std::ranges::any_of(info_.streams, [&](const StreamInfo& each) { return each.kind == options_.kind; });
+        fail(ErrorCode::unsupported, "'" + name + "' has no " + std::string(to_string(options_.kind)) + " stream" +
+                                         (some ? " with content: the headers of those that it lists are incomplete, and "
+                                                 "no packet completes them"
+                                               : "") +
+                                         "; its streams are " + list_of_streams());
     }
 
     std::string list_of_streams() const {
@@ -277,6 +288,10 @@ private:
         const auto* stream = input_.streams()[stream_];
         const auto* sample = avformat_index_get_entry(const_cast<AVStream*>(stream), 0);
         const auto size_bytes = input_.size_bytes();
+        const bool hidden = why.empty() && sample == nullptr && stream->nb_frames > 0 && !options_.ignore_edit_list &&
+                            info_.format_name.starts_with("mov,");
+        if (hidden && options_.silent_end) return;
+        if (hidden) fail(ErrorCode::unsupported, all_hidden_text(info_.name, stream->nb_frames));
         const bool elsewhere = why.empty() && sample != nullptr && (!size_bytes || sample->pos < *size_bytes);
         if (elsewhere) {
             why =

@@ -2,6 +2,7 @@
 #include "media/input_context.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -66,8 +67,17 @@ void InputContext::expect_format() {
     const int probed =
         av_probe_input_buffer2(io_->context(), &options_.format, probe_hint(name_).c_str(), nullptr, 0, 0);
     rethrow();
+    std::array<char, 512> begin{};
+    const auto remedy = [&] {
+        const int size = avio_read(io_->context(), reinterpret_cast<unsigned char*>(begin.data()), int{begin.size()});
+        const std::string_view format = options_.format == nullptr ? "" : options_.format->name;
+        return other_media_remedy(format, {begin.data(), static_cast<std::size_t>(std::max(size, 0))});
+    };
     if (probed < 0) {
         const auto kind = code_of(probed);
+        if (const auto what = remedy(); !what.empty()) {
+            fail(ErrorCode::unsupported, "'" + name_ + "' cannot be opened: " + what);
+        }
         fail(kind, "'" + name_ + "' is not a supported media file: " + ff::damage_text(probed, kind) +
                        (options_.any_media ? "; pass format= if its bytes do not state the format"
                                            : "; accepted are mp4, mov, mkv, webm, avi, ts, ivf and raw H.264, HEVC, "
@@ -75,6 +85,8 @@ void InputContext::expect_format() {
     }
     const std::string format = options_.format->name;
     if (is_allowed_container(format) || (options_.any_media && is_allowed_audio_or_image(format))) return;
+    if (const auto what = remedy(); !what.empty())
+        fail(ErrorCode::refused, "'" + name_ + "' cannot be opened: " + what);
     fail(ErrorCode::refused,
          "'" + name_ + "' has the format '" + format +
              (options_.any_media

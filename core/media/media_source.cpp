@@ -28,6 +28,7 @@ std::string system_text(int code) {
 std::string remedy_of(const std::filesystem::path& path) {
     if (path.string().starts_with("~")) return "; only a shell replaces ~: write the whole path";
     std::error_code failed;
+    if (std::filesystem::is_symlink(path, failed)) return "; it is a link to a file that is not there";
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::current_path(failed);
     std::vector<std::string> names;
     for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "index/frame_times.h"
+#include "media/container_policy.h"
 #include "media/decoder_context.h"
 #include "media/mpeg4_times.h"
 #include "media/packet_inspector.h"
@@ -246,6 +247,7 @@ void IndexedVideo::keep_index() {
 
 void IndexedVideo::expect_frames() {
     if (index()->num_frames() > 0) return;
+    if (is_hidden()) fail(ErrorCode::unsupported, all_hidden_text(info().name, stream().num_frames));
     const auto known = issues();
     fail(ErrorCode::corrupt_data,
          "no frame of '" + info().name + "' can be decoded" + (known.empty() ? "" : ": " + known.front().message));
@@ -310,8 +312,14 @@ std::vector<DecodeIssue> IndexedVideo::issues() const {
     return issues;
 }
 
+bool IndexedVideo::is_hidden() const {
+    return index_ && index_->num_frames() == 0 && stream().num_frames > 0 && feed_.ends_early().empty() &&
+           info().format_name.starts_with("mov,") &&
+           std::ranges::none_of(index_->packets(), &IndexedPacket::shows_frame);
+}
+
 bool IndexedVideo::is_without_frames() const {
-    return index_ && index_->num_frames() == 0;
+    return index_ && index_->num_frames() == 0 && !is_hidden();
 }
 
 std::int64_t IndexedVideo::num_damaged_packets() const {

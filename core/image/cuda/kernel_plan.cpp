@@ -8,7 +8,7 @@
 namespace tricodec::image::gpu {
 namespace {
 
-/// Whether resample_mma is faster than resample_tile (docs/notes/2026-11-gpu.md). Layouts in which it would
+/// Whether resample_mma is faster than resample_tile. Layouts in which it would
 /// store element by element, turned and padded ones, need more taps to gain.
 bool is_faster_by_mma(const Plan& plan) {
     const int taps = plan.filters[1].max_taps;

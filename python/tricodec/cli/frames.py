@@ -19,9 +19,12 @@ from tricodec._output_files import is_there, refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.inputs import Input, Kept, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
+    SIZE,
+    SIZE_HELP,
     STDIO,
     add_force,
     counted,
+    full_size,
     parse_size,
     positive,
     refuse_own_source,
@@ -49,13 +52,12 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "files", metavar="FILE", nargs="+",
         help="a video, a folder of videos, - for standard input, or a URL (s3, gs, az, https, hf)",
     )  # fmt: skip
+    parser.add_argument("--start", dest="start_s", type=float, metavar="SECONDS", help="time to start at")
+    parser.add_argument("--end", dest="end_s", type=float, metavar="SECONDS", help="leave out frames from here on")
     parser.add_argument(
-        "--start",
-        type=int,
-        default=0,
-        metavar="N",
+        "--first", dest="start", type=int, default=0, metavar="N",
         help="number of the first frame; a negative one counts from the end (default 0)",
-    )
+    )  # fmt: skip
     parser.add_argument("--stride", type=positive, default=1, metavar="N", help="every N-th frame (default 1)")
     parser.add_argument("--count", type=positive, metavar="N", help="number of frames (default: to the end)")
     parser.add_argument("--indices", type=_list_of(int), metavar="N,...", help="the numbers of the frames")
@@ -71,10 +73,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fps", type=float, metavar="R", help="frames per second to take")
     parser.add_argument("--num-frames", type=positive, metavar="N", help="number of frames to take, evenly spaced")
-    parser.add_argument("--start-s", type=float, metavar="S", help="time to begin at in seconds, instead of --start")
-    parser.add_argument("--end-s", type=float, metavar="S", help="time to end at in seconds, instead of --count")
     parser.add_argument("--sampling", metavar="RULE", help="a rule of tricodec.sampling: uniform, qwen, smolvlm, ...")
-    parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
+    parser.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
     parser.add_argument("-o", "--output", metavar="PATH", help="where the result goes; - is standard output")
@@ -142,7 +142,8 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
     with tricodec.FrameReader(
         to_source(each.name), device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
     ) as reader:
-        facts = write(reader, each, output, options)
+        size = full_size(options.size, reader.width, reader.height)
+        facts = write(reader, each, output, argparse.Namespace(**{**vars(options), "size": size}))
         number, issues = reader.num_damaged_packets, reader.issues
     warn_of_damage(each.shown, number, issues[0].message if issues else "")
     return {"file": each.name, **facts, "num_damaged_packets": number}

@@ -85,8 +85,8 @@ class Codec:
     Thread safety: safe.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        """Prepare a codec.
+    def __init__(self, *positional: Any, **kwargs: Any) -> None:
+        """Prepare a codec; all arguments are keywords, such as ``algorithm="Zstd"``.
 
         Keyword Args:
             algorithm: "LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS" or "Cascaded", in upper
@@ -128,6 +128,9 @@ class Codec:
             UnsupportedError: if this machine cannot do the algorithm, with the reason.
             DeviceError: if a GPU is demanded and cannot be used.
         """
+        if positional:
+            asked = positional[0] if isinstance(positional[0], str) else "Zstd"
+            raise TypeError(f"Codec() takes keywords alone, not {positional[0]!r}; write Codec(algorithm={asked!r})")
         self._options = parse(kwargs)
         self._gpu = choose_gpu(self._options)
         self._native: _tricodec.Codec | None = make_native(self._options, self._gpu)

@@ -101,8 +101,8 @@ def test_preview_shows_a_contact_sheet(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COLUMNS", "200")
     clip = media.generated("h264_bframes.mp4")
 
-    status, out, _ = run("frames", clip, "--preview", "--size", "18x32")
-    run("frames", clip, "--contact-sheet", tmp_path / "sheet.png", "--size", "18x32")
+    status, out, _ = run("frames", clip, "--preview", "--size", "32x18")
+    run("frames", clip, "--contact-sheet", tmp_path / "sheet.png", "--size", "32x18")
 
     assert status == 0
     with Image.open(tmp_path / "sheet.png") as sheet:
