@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "encode/avcodec/av_encoder.h"
-#include "encode/avcodec/encoder_settings.h"
+#include "encode/picture_adapter.h"
 #include "encode/source_sound.h"
 #include "encode/transcode_part.h"
 #include "media/ffmpeg.h"
@@ -30,16 +29,6 @@ std::unique_ptr<Demuxer> open_all(const MediaSource& source) {
     return Demuxer::open(source, {.all_streams = true, .silent_end = true});  // TranscodePart tells
 }
 
-Size output_size(const StreamInfo& video, const TranscodeOptions& options, PixelFormat format) {
-    Size size{video.height, video.width};
-    if (options.crop) size = {options.crop->height, options.crop->width};
-    if (options.size) return *options.size;
-    // Chroma that is subsampled needs whole pairs: a last odd column or row is left out.
-    const auto& layout = info(format);
-    return {size.height >> layout.log2_chroma_h << layout.log2_chroma_h,
-            size.width >> layout.log2_chroma_w << layout.log2_chroma_w};
-}
-
 /// In the units of the video stream.
 std::optional<std::int64_t> to_pts(const StreamInfo& video, const std::optional<double>& seconds) {
     if (!seconds) return std::nullopt;
@@ -53,26 +42,8 @@ std::optional<std::int64_t> to_pts(const StreamInfo& video, const std::optional<
 
 PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, const std::string& container) {
     PartPlan plan;
-    plan.encoder = options.encoder;
-    auto& encoder = plan.encoder;
-    if (encoder.format == PixelFormat::unknown) {
-        const auto source = video.pixel_format == PixelFormat::unknown ? PixelFormat::yuv420p : video.pixel_format;
-        encoder.format = nearest_format(find_engine(encoder).codec, source);
-    }
-    const Size size = output_size(video, options, encoder.format);
-    encoder.width = size.width;
-    encoder.height = size.height;
-    if (encoder.frame_rate.num <= 0) {
-        encoder.frame_rate = video.average_frame_rate.num > 0 ? video.average_frame_rate : video.real_frame_rate;
-        if (encoder.frame_rate.num <= 0) encoder.frame_rate = {25, 1};
-    }
-    if (!encoder.time_base.known()) encoder.time_base = video.time_base;
-    if (encoder.color == ColorDescription{}) encoder.color = video.color;
-    if (!encoder.sample_aspect_ratio.known() && !options.size) encoder.sample_aspect_ratio = video.sample_aspect_ratio;
-    if (encoder.orientation == Orientation{}) encoder.orientation = video.orientation;
-    encoder.global_header = wants_global_headers(container);
-    plan.crop = options.crop;
-    if (options.size && !plan.crop) plan.crop = Crop{0, 0, video.height, video.width};
+    plan.pictures = settle_pictures(video, options, container);
+    plan.deinterlace = options.deinterlace;
     plan.first_pts = to_pts(video, options.start_seconds);
     plan.end_pts = to_pts(video, options.end_seconds);
     TRICODEC_EXPECT(!plan.first_pts || !plan.end_pts || *plan.first_pts < *plan.end_pts, invalid_argument,
@@ -115,8 +86,8 @@ std::vector<PartPlan> split(const MediaSource& source, const PartPlan& whole, in
     }
     for (auto& part : parts) {
         if (parts.size() > 1) part.with_audio = false;
-        if (part.encoder.num_threads == 0 && parts.size() > 1)
-            part.encoder.num_threads = std::max(1, available_cores() / num_workers);
+        if (part.pictures.encoder.num_threads == 0 && parts.size() > 1)
+            part.pictures.encoder.num_threads = std::max(1, available_cores() / num_workers);
     }
     return parts;
 }

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
-#include "encode/picture_adapter.h"
+#include "encode/deinterlacer.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/decode/decoder.h"
 
@@ -12,8 +13,9 @@ namespace tricodec {
 
 TranscodePart::TranscodePart(std::unique_ptr<Demuxer> demuxer, PartPlan plan)
     : plan_(std::move(plan)), demuxer_(std::move(demuxer)), video_(demuxer_->stream()) {
-    encoder_ = Encoder::create(plan_.encoder);
-    decoding_ = Decoder::create(video_, {.device = plan_.encoder.device, .num_threads = plan_.encoder.num_threads});
+    encoder_ = Encoder::create(plan_.pictures.encoder);
+    decoding_ = Decoder::create(
+        video_, {.device = plan_.pictures.encoder.device, .num_threads = plan_.pictures.encoder.num_threads});
     decoder_name_ = decoding_->engine();
     if (plan_.first_pts) demuxer_->seek(*plan_.first_pts);
     threads_.emplace_back([this] { run(&TranscodePart::demux); });
@@ -124,8 +126,13 @@ void TranscodePart::decode() {
 }
 
 void TranscodePart::encode() {
-    const PictureAdapter adapt(plan_.crop, {plan_.encoder.height, plan_.encoder.width}, plan_.encoder.format);
+    const PictureAdapter adapt(plan_.pictures);
+    std::optional<Deinterlacer> fields;
+    if (plan_.deinterlace) fields.emplace();
     std::optional<std::int64_t> last;
+    const auto encode_all = [&](const std::vector<Frame>& frames) {
+        for (const auto& frame : frames) emit(encoder_->encode(adapt(frame)));
+    };
     while (auto frame = frames_.pop()) {
         if (frame->pts != kNoTimestamp) {
             frame->pts -= plan_.shift;
@@ -133,9 +140,10 @@ void TranscodePart::encode() {
             if (last && frame->pts <= *last) continue;
             last = frame->pts;
         }
-        emit(encoder_->encode(adapt(*frame)));
+        encode_all(fields ? fields->push(*frame) : std::vector{*std::move(frame)});
     }
     if (frames_.abandoned()) return;  // the packets that the encoder holds back may take seconds
+    if (fields) encode_all(fields->flush());
     emit(encoder_->flush());
     out_.end();
 }

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "decode/decoder_records.h"
+#include "encode/picture_adapter.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/encode/encoder.h"
-#include "tricodec/image/transform.h"
 #include "tricodec/media/demuxer.h"
 #include "tricodec/media/media_source.h"
 #include "tricodec/tensor/frame.h"
@@ -89,8 +89,8 @@ private:
 struct PartPlan {
     std::optional<std::int64_t> first_pts;
     std::optional<std::int64_t> end_pts;
-    EncoderOptions encoder;
-    std::optional<Crop> crop;
+    PictureSettings pictures;
+    bool deinterlace = false;
     std::int64_t shift = 0;  ///< taken off every time stamp, in units of the video stream
     bool with_audio = false;
 };

@@ -59,8 +59,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         nargs=4,
         type=int,
         metavar=("TOP", "LEFT", "HEIGHT", "WIDTH"),
-        help="keep this part of the stored picture, in pixels",
+        help="keep this part of the upright picture, in pixels",
     )
+    parser.add_argument("--deinterlace", action="store_true", help="make progressive pictures of interlaced ones")
     parser.add_argument("--start", type=float, metavar="SECONDS", help="time of the first frame (default: the start)")
     parser.add_argument("--end", type=float, metavar="SECONDS", help="leave out frames from here on (default: the end)")
     parser.add_argument("--no-audio", action="store_true", help="leave out audio")
@@ -122,8 +123,8 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
             to_source(each.name), sys.stdout.buffer if output == STDIO else output,
             format=_STREAMABLE[options.container or "mkv"] if output == STDIO else "",
             codec=options.codec, device=options.device, crop=options.crop, crf=options.crf, preset=options.preset,
-            size=options.size, start=options.start, end=options.end, audio=not options.no_audio,
-            audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
+            size=options.size, deinterlace=options.deinterlace, start=options.start, end=options.end,
+            audio=not options.no_audio, audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
             bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,
             num_threads=options.threads, options=pairs_of("--option", options.option), fast_start=options.fast_start,
             fragmented=options.fragmented, progress=progress,

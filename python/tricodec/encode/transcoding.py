@@ -58,6 +58,7 @@ def transcode(
     device: Device = "auto",
     crop: Sequence[int] | None = None,
     size: Sequence[int] | None = None,
+    deinterlace: bool = False,
     start: float | None = None,
     end: float | None = None,
     audio: bool = True,
@@ -84,7 +85,8 @@ def transcode(
     """Decode a video, crop and resize it, encode it and write it to a container. The sound is copied, or encoded again.
 
     Each stage runs on a separate thread. Rotation, colors, pixel shape and time stamps are kept, also the time stamps
-    of a variable frame rate.
+    of a variable frame rate. Where the container has no field for the rotation (mkv, webm, ts, avi), the pictures are
+    turned upright. Transparency is dropped.
 
     Args:
         source: as `probe` takes it.
@@ -93,8 +95,11 @@ def transcode(
             target may be the path of the source.
         codec, device, bit_rate, crf, gop_size, num_b_frames, preset, options, fast_start, fragmented: as
             `encode_video` takes them.
-        crop: (top, left, height, width) in pixels of the stored pictures; None is the whole picture.
-        size: (height, width) of the output in pixels; None is the size of the crop.
+        crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.
+        size: (height, width) of the upright output in pixels; None is the size of the crop, where an encoder that
+            needs even sizes loses an odd last row or column, which one warning says.
+        deinterlace: makes progressive pictures of interlaced ones, as many, by libavfilter's bwdif. Otherwise
+            interlaced video stays interlaced and is marked so, where the encoder can.
         start: time in seconds of the first frame, which has time 0 in the output. It is exact, wherever key frames are.
         end: time in seconds; frames from here on are left out.
         audio: whether the output has the audio streams of the source.
@@ -146,7 +151,7 @@ def transcode(
         raise ValueError(message)
     return TranscodeResult(
         **_tricodec.transcode(
-            source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress, encoding
+            source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress, encoding, deinterlace
         )
     )
 

@@ -28,8 +28,11 @@ struct TranscodeOptions {
     /// are not set; `format` unknown is the source's if the encoder takes it, else the nearest that it takes.
     EncoderOptions encoder = as_source();
     MuxerOptions muxer;
-    std::optional<Crop> crop;  ///< of the pictures as they are stored, before the size
-    std::optional<Size> size;
+    std::optional<Crop> crop;  ///< of the upright pictures, before the size
+    std::optional<Size> size;  ///< of the upright pictures
+    /// Interlaced pictures become progressive ones, as many, by libavfilter's bwdif. Throws Error(unsupported) where
+    /// that library is missing.
+    bool deinterlace = false;
     std::optional<double> start_seconds;  ///< frames from here on, by their times in the source
     std::optional<double> end_seconds;    ///< and before this
     bool audio = true;                    ///< all audio streams, copied packet by packet
