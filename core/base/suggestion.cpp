@@ -46,7 +46,7 @@ std::string nearest_word(std::string_view word, std::span<const std::string> acc
     const std::string* nearest = nullptr;
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     for (const auto& name : accepted) {
-        const auto [shorter, longer] = std::minmax(name.size(), wanted.size());
+        const auto [shorter, longer] = std::minmax({name.size(), wanted.size()});
         if (longer - shorter >= least) continue;
         const std::size_t far = distance(wanted, lower(name));
         if (far < least) {
