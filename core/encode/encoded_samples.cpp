@@ -78,6 +78,11 @@ Frame transformed(const Frame& frame, TransformOptions options, ColorFamily fami
     options.color = family == ColorFamily::rgb    ? OutputColor::rgb
                     : family == ColorFamily::gray ? OutputColor::gray
                                                   : OutputColor::yuv;
+    const bool to_rgb = family == ColorFamily::rgb && info(frame.format).family == ColorFamily::yuv;
+    const auto matrix = frame.color.matrix;
+    TRICODEC_EXPECT(!to_rgb || (matrix != ColorMatrix::bt2020_cl && matrix != ColorMatrix::ictcp), unsupported,
+                    "frames of the color matrix " + std::string(to_string(matrix)) +
+                        " cannot be encoded as RGB, because it is not linear; use an encoder or a pixel_format of YUV");
     options.layout = Layout::chw;
     options.dtype = depth == 8 ? DType::uint8 : DType::float32;
     if (depth > 8) options.scale = 1.0F;  // in units of 8-bit samples

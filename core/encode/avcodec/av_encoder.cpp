@@ -11,6 +11,7 @@
 
 #include "base/stage_scope.h"
 #include "encode/avcodec/encoder_settings.h"
+#include "encode/encoded_samples.h"
 #include "media/av_frame.h"
 #include "media/encoder_choice.h"
 #include "media/encoder_context.h"
@@ -40,6 +41,7 @@ public:
     }
     void set_times(AVPacket& packet) {
         const auto dts = packet.dts == AV_NOPTS_VALUE ? packet.pts : packet.dts;
+        if (packet.pts == AV_NOPTS_VALUE) return;
         packet.pts = time_of(packet.pts);
         packet.dts = time_of(dts);
         packet.duration = 0;
@@ -98,16 +100,6 @@ void expect_whole_chroma(const AVCodec& codec, const EncoderOptions& options) {
                                           " cannot be encoded by " + codec.name + ": the width must be a multiple of " +
                                           std::to_string(columns) + " and the height of " + std::to_string(rows) +
                                           "; crop the frames, or encode yuv444p");
-}
-
-/// A picture of YUV or gray as RGB of 8 bits.
-Frame to_rgb(const Frame& frame, PixelFormat format) {
-    TransformOptions options;
-    options.rotate = false;
-    Frame rgb = alloc_frame(PixelFormat::rgb24, frame.width, frame.height);
-    copy_properties(frame, rgb);
-    Transform{options}(frame, rgb.plane_view(0));
-    return convert_layout(rgb, format);
 }
 
 class AvEncoder final : public Encoder {
@@ -266,7 +258,11 @@ private:
         if (to.family == ColorFamily::yuv && from.family == ColorFamily::rgb) {
             return rgb_to_yuv(rgb_picture(host), options_.format, options_.color);
         }
-        if (to.family == ColorFamily::rgb && from.family != ColorFamily::rgb) return to_rgb(host, options_.format);
+        if (to.family == ColorFamily::rgb && from.family != ColorFamily::rgb) {
+            TransformOptions same;
+            same.rotate = false;
+            return convert_layout(resampled(host, same, PixelFormat::rgb24, {}), options_.format);
+        }
         if (from.family == ColorFamily::gray && to.family == ColorFamily::yuv && from.depth == 8) {
             return rgb_to_yuv(rgb_picture(host), options_.format, options_.color);
         }

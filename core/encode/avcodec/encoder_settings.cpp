@@ -58,6 +58,13 @@ bool has_headers(AVCodecID codec) noexcept {
     return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_AV1;
 }
 
+/// True for codecs that have tools for fields; others refuse the flags. Pairs of rows of 4:2:0 are of both fields.
+bool codes_fields(const AVCodecContext& context) noexcept {
+    constexpr std::array kCodecs{AV_CODEC_ID_H264, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_PRORES,
+                                 AV_CODEC_ID_DNXHD};
+    return context.height % 4 == 0 && std::ranges::find(kCodecs, context.codec->id) != kCodecs.end();
+}
+
 bool is_mpeg(AVCodecID id) noexcept {
     return id == AV_CODEC_ID_MPEG1VIDEO || id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_MPEG4;
 }
@@ -182,7 +189,7 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
     if (!counts_frames(codec) || is_mpeg(codec.id)) context.flags |= AV_CODEC_FLAG_CLOSED_GOP;
     if (options.interlaced) {
         context.field_order = options.bottom_field_first ? AV_FIELD_BB : AV_FIELD_TT;
-        context.flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
+        if (codes_fields(context)) context.flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
     }
 }
 
