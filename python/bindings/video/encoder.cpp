@@ -132,7 +132,8 @@ void bind_encoder(py::module_& module) {
             const auto names = encoder_names();
             return py::tuple(py::cast(names));
         },
-        "libavcodec's encoders of video that encode ordinary 4:2:0 pictures here, a tuple of str. The first call tries "
+        "libavcodec's encoders of video that encode 4:2:0 pictures into Matroska here, a tuple of str. The first call "
+        "tries "
         "each. Others (certain sizes, palettes) still work by name.");
     module.def("unknown_encoder_options", &unknown_encoder_options, py::arg("encoder"), py::arg("options"),
                "The options that an encoder does not know (\"\") or refuses the value of (why).");

@@ -124,9 +124,9 @@ struct EncoderProbe {
 /// Error(invalid_argument) for an unknown encoder or device.
 [[nodiscard]] EncoderProbe probe_encoder(const std::string& name, const std::string& device = "cpu");
 
-/// libavcodec's encoders of video that encode ordinary 4:2:0 pictures on this machine, by name. The first call tries
-/// each, which takes a second or two. Encoders that need certain sizes or a palette are not listed; their names still
-/// work where the pictures fit.
+/// libavcodec's encoders of video that encode 4:2:0 pictures into Matroska on this machine, by name. The first call
+/// tries each, which takes about half a second. Encoders that need certain sizes, a palette or another container are
+/// not listed; their names still work.
 [[nodiscard]] std::vector<std::string> encoder_names();
 
 }  // namespace tricodec
