@@ -128,6 +128,7 @@ public:
                             size_text(options_.width, options_.height) +
                             "; resize it (Transform), or make another encoder");
         const StageScope scope(Stage::encode, 1);
+        ++num_frames_;
         auto picture = make_picture(converted(frame));
         picture->pts = frames_ ? frames_->number_of(next_pts(frame)) : next_pts(frame);
         picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
@@ -305,6 +306,8 @@ private:
         auto packet = context_.receive();
         if (packet == nullptr) return false;
         if (frames_) frames_->set_times(*packet);
+        // libx265 (3.5) takes it from memory that it has not written if the stream has one picture.
+        if (num_frames_ == 1 && packet->dts != AV_NOPTS_VALUE) packet->dts = packet->pts;
         if (filter_) filter_packet(*packet);
         if (wants_headers(*packet)) put_headers(*packet);
         pending_.push_back(to_packet(std::move(packet), time_base_));
@@ -346,6 +349,7 @@ private:
     StreamInfo stream_;
     std::vector<std::byte> headers_;
     std::deque<Packet> pending_;
+    std::int64_t num_frames_ = 0;
     std::int64_t num_packets_ = 0;
     std::optional<std::int64_t> last_pts_;
     std::optional<FrameNumbers> frames_;
