@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "encode/avcodec/av_encoder.h"
-#include "encode/avcodec/encoder_settings.h"
 #include "encode/packet_copier.h"
 #include "encode/sound_transcoder.h"
 #include "encode/stream_copy.h"
@@ -27,39 +25,11 @@ namespace {
 
 constexpr double kPartSeconds = 10.0;  // of a part at least: short ones cost rate control and key frames
 
-Size output_size(const StreamInfo& video, const TranscodeOptions& options, PixelFormat format) {
-    Size size{video.height, video.width};
-    if (options.crop) size = {options.crop->height, options.crop->width};
-    if (options.size) return *options.size;
-    // Chroma that is subsampled needs whole pairs: a last odd column or row is left out.
-    const auto& layout = info(format);
-    return {size.height >> layout.log2_chroma_h << layout.log2_chroma_h,
-            size.width >> layout.log2_chroma_w << layout.log2_chroma_w};
-}
-
 PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, const std::string& container) {
     PartPlan plan;
     plan.stream_index = video.index;
-    plan.encoder = options.encoder;
-    auto& encoder = plan.encoder;
-    if (encoder.format == PixelFormat::unknown) {
-        const auto source = video.pixel_format == PixelFormat::unknown ? PixelFormat::yuv420p : video.pixel_format;
-        encoder.format = nearest_format(find_engine(encoder).codec, source);
-    }
-    const Size size = output_size(video, options, encoder.format);
-    encoder.width = size.width;
-    encoder.height = size.height;
-    if (encoder.frame_rate.num <= 0) {
-        encoder.frame_rate = video.average_frame_rate.num > 0 ? video.average_frame_rate : video.real_frame_rate;
-        if (encoder.frame_rate.num <= 0) encoder.frame_rate = {25, 1};
-    }
-    if (!encoder.time_base.known()) encoder.time_base = video.time_base;
-    if (encoder.color == ColorDescription{}) encoder.color = video.color;
-    if (!encoder.sample_aspect_ratio.known() && !options.size) encoder.sample_aspect_ratio = video.sample_aspect_ratio;
-    if (encoder.orientation == Orientation{}) encoder.orientation = video.orientation;
-    encoder.global_header = wants_global_headers(container);
-    plan.crop = options.crop;
-    if (options.size && !plan.crop) plan.crop = Crop{0, 0, video.height, video.width};
+    plan.pictures = settle_pictures(video, options, container);
+    plan.deinterlace = options.deinterlace;
     return plan;
 }
 
@@ -111,7 +81,7 @@ FramesInRange frames_in_range(FrameReader& reader, const TranscodeOptions& optio
 std::vector<PartPlan> split(FrameReader& reader, const PartPlan& whole, const FramesInRange& frames, int num_workers) {
     std::vector<PartPlan> parts{whole};
     parts.front().num_frames = frames.end - frames.first;
-    const double rate = whole.encoder.frame_rate.to_double();
+    const double rate = whole.pictures.encoder.frame_rate.to_double();
     const auto length = std::max<std::int64_t>(std::llround(kPartSeconds * rate),
                                                (frames.end - frames.first) / (std::int64_t{4} * num_workers));
     if (num_workers > 1) {
@@ -132,8 +102,8 @@ std::vector<PartPlan> split(FrameReader& reader, const PartPlan& whole, const Fr
         part.first_place = place(part.first_frame);
         if (end < static_cast<std::int64_t>(frames.times.pts_seconds.size())) part.end_place = place(end);
         part.known_index = reader.frame_index();
-        if (parts.size() > 1 && part.encoder.num_threads == 0)
-            part.encoder.num_threads = std::max(1, available_cores() / num_workers);
+        if (parts.size() > 1 && part.pictures.encoder.num_threads == 0)
+            part.pictures.encoder.num_threads = std::max(1, available_cores() / num_workers);
     }
     return parts;
 }

@@ -93,8 +93,8 @@ struct PartPlan {
     std::int64_t shift = 0;                         ///< taken off every place, in units of the video stream
     std::shared_ptr<const FrameIndex> known_index;  ///< of a reader of the same source
     int stream_index = -1;
-    EncoderOptions encoder;
-    std::optional<Crop> crop;
+    PictureSettings pictures;
+    bool deinterlace = false;
 };
 
 /// Frames by their numbers, read, adapted and encoded: a chain of stages, each on a thread. The consumer pops the

@@ -13,6 +13,7 @@
 #include "media/annexb.h"
 #include "media/container_policy.h"
 #include "media/ffmpeg.h"
+#include "media/hdr_metadata.h"
 #include "media/input_context.h"
 #include "media/listed_packets.h"
 #include "media/packet.h"
@@ -20,6 +21,7 @@
 #include "media/stream_headers.h"
 #include "media/stream_info.h"
 #include "tricodec/base/log.h"
+#include "tricodec/tensor/hdr.h"
 
 namespace tricodec {
 namespace {
@@ -330,12 +332,38 @@ std::unique_ptr<Demuxer> Demuxer::open(const MediaSource& source, const DemuxerO
     return std::make_unique<AvDemuxer>(source, options);
 }
 
+namespace {
+
+/// Most containers do not say on what display HDR was graded, but the first picture's messages do.
+void find_hdr_metadata(Demuxer& demuxer, MediaInfo& info) {
+    constexpr int kMostPackets = 64;
+    std::vector<StreamInfo*> open;
+    for (auto& stream : info.streams) {
+        if (!is_hdr(stream.color.transfer) || (stream.mastering_display && stream.content_light)) continue;
+        if (stream.codec != CodecId::av1) read_hdr_metadata(extradata_of(stream.parameters.get()), stream);
+        if (!stream.mastering_display || !stream.content_light) open.push_back(&stream);
+    }
+    for (int i = 0; i < kMostPackets && !open.empty(); ++i) {
+        const auto packet = demuxer.read();
+        if (!packet) return;
+        const auto found = std::ranges::find(open, packet->stream_index, &StreamInfo::index);
+        if (found == open.end()) continue;
+        read_hdr_metadata(packet->data, **found);
+        open.erase(found);
+    }
+}
+
+}  // namespace
+
 MediaInfo probe(const MediaSource& source) {
     DemuxerOptions options;
     options.all_streams = true;
     options.thorough = true;
     options.stream_index = 0;  // a file without video is described, not refused
-    return Demuxer::open(source, options)->info();
+    const auto demuxer = Demuxer::open(source, options);
+    MediaInfo info = demuxer->info();
+    find_hdr_metadata(*demuxer, info);
+    return info;
 }
 
 }  // namespace tricodec

@@ -47,11 +47,6 @@ bool is_mov_family(std::string_view format) noexcept {
            format == "psp" || format == "ismv" || format == "f4v";
 }
 
-/// True if a container can hold a codec. Muxers without a table report it when they are opened.
-bool holds(const AVOutputFormat& format, AVCodecID codec) {
-    return avformat_query_codec(&format, codec, FF_COMPLIANCE_NORMAL) != 0;
-}
-
 class AvMuxer final : public Muxer {
 public:
     AvMuxer(const MediaTarget& target, const MuxerOptions& options)

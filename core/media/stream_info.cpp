@@ -13,6 +13,8 @@ extern "C" {
 
 #include "base/suggestion.h"
 #include "media/container_policy.h"
+#include "media/hdr_metadata.h"
+#include "media/pixel_repack.h"
 #include "tricodec/base/text.h"
 
 namespace tricodec {
@@ -76,7 +78,7 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
     const auto pixel_format = static_cast<AVPixelFormat>(parameters.format);
     info.width = parameters.width;
     info.height = parameters.height;
-    info.pixel_format = ff::to_pixel_format(pixel_format);
+    info.pixel_format = decoded_format(pixel_format);
     if (const char* name = av_get_pix_fmt_name(pixel_format)) info.pixel_format_name = name;
     info.average_frame_rate = ff::to_rational(stream.avg_frame_rate);
     info.real_frame_rate = ff::to_rational(stream.r_frame_rate);
@@ -85,6 +87,8 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
     info.color = ff::color_of(parameters);
     info.orientation = ff::to_orientation(ff::display_matrix(stream));
     info.interlaced = parameters.field_order > AV_FIELD_PROGRESSIVE;
+    info.bottom_field_first = parameters.field_order == AV_FIELD_BB || parameters.field_order == AV_FIELD_BT;
+    read_hdr_metadata(stream, info);
     info.attached_picture = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
 }
 

@@ -75,10 +75,10 @@ InputPtr open_url(const std::string& url, const StreamReaderOptions& options) {
     const bool allowed = std::ranges::find(options.protocols, protocol) != options.protocols.end();
     TRICODEC_EXPECT(allowed && !protocol.empty(), refused,
                     "'" + url + "' is not opened: its protocol is not among those that are allowed (" +
-                        (options.protocols.empty() ? "none" : streams::joined(options.protocols)) +
+                        (options.protocols.empty() ? "none" : joined(options.protocols)) +
                         "); pass protocols=[...], with those it is built on (https: https, tls, tcp)");
     if (!options.format.empty()) input.format = find_format(options.format);
-    return describe(std::make_unique<InputContext>(url, streams::joined(options.protocols), std::move(input)));
+    return describe(std::make_unique<InputContext>(url, joined(options.protocols), std::move(input)));
 }
 
 SourceStream describe_source(const AVStream& stream) {

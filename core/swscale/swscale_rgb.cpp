@@ -20,6 +20,7 @@ extern "C" {
 #include "swscale/swscale_library.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
+#include "tricodec/tensor/hdr.h"
 
 namespace tricodec {
 namespace {
@@ -242,6 +243,7 @@ void SwscaleRgb::operator()(const Frame& frame, const TensorView& out) const {
                         " comes out as contiguous " + std::string(to_string(options_.dtype)) + " [" +
                         std::to_string(size.height) + ", " + std::to_string(size.width) + ", 3]");
     const bool deep = options_.dtype != DType::uint8;
+    if (!deep) warn_of_hdr(frame.color);
     const auto rgb = deep ? AV_PIX_FMT_RGB48LE : AV_PIX_FMT_RGB24;
     const std::size_t pixel_bytes = deep ? 6 : 3;
     const bool turned = frame.orientation != Orientation{};

@@ -150,6 +150,7 @@ class PyNvEncoder:
                 encoded = "nv12"  # libx264's own layout: no samples are moved
             keywords = {"color": self._color, **plan.keywords}
             self._live = tricodec.Encoder(self._width, self._height, format=encoded, **keywords)
+            self._live._do_not_warn()
             self._plan = plan
             self._session_rate = settings.fps
             self._buffer = ReceiverBuffer(settings)

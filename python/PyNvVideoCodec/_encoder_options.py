@@ -123,6 +123,13 @@ support_yuv422_encode
 """.split()
 
 
+def _has_encoder(name: str) -> bool:
+    try:
+        return bool(tricodec.encoder_for(name))
+    except (tricodec.UnsupportedError, ValueError):
+        return False
+
+
 def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
     """The abilities of the CPU's encoder of a codec, by NVENC's names; {} for a codec without a CPU encoder.
 
@@ -134,7 +141,7 @@ def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
     """
     _api.note_2()
     name = encode.CPU_ENCODERS.get(str(codec).lower())
-    if name is None or name not in tricodec.encoder_names():
+    if name is None or not _has_encoder(name):
         return {}
     limits = tricodec.get_limits()
     x26x = name != "libsvtav1"

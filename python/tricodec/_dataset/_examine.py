@@ -20,6 +20,7 @@ _COUNTED = ("status", "codec", "container", "size", "fps", "pixel_format", "audi
 #: How many times the usual a random frame costs in a slow video.
 _SLOW = 4.0
 _LARGE_BYTES = 1 << 20
+_HDR = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,6 +204,17 @@ def _sizes(columns: _Columns) -> Iterator[Finding]:
     )
 
 
+def _colors(columns: _Columns) -> Iterator[Finding]:
+    transfer = np.array(columns.values("color_transfer"), object)
+    yield columns.found(
+        "hdr",
+        "warning",
+        "HDR: frames of 8 bits look washed out without tone mapping",
+        columns.readable & np.isin(transfer, list(_HDR)),
+        lambda row: _HDR[transfer[row]],
+    )
+
+
 def _mixtures(columns: _Columns) -> Iterator[Finding]:
     rows = np.flatnonzero(columns.readable)
     for name in ("codec", "size", "fps", "pixel_format"):
@@ -273,4 +285,4 @@ def _mean_frames(gops: list[int] | None) -> float:
     return float((lengths * (lengths + 1)).sum() / 2 / total) if total else 0.0
 
 
-_CHECKS = (_states, _times, _sizes, _mixtures, _duplicates, _gpu, _speed)
+_CHECKS = (_states, _times, _sizes, _colors, _mixtures, _duplicates, _gpu, _speed)

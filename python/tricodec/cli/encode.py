@@ -108,6 +108,7 @@ def run(options: argparse.Namespace) -> int:
     with tricodec.Muxer(options.output) as muxer, Progress("encode") as progress:
         keywords = {**plan.keywords, "device": options.device, "global_header": muxer.wants_global_headers}
         encoder = tricodec.Encoder(width, height, **keywords)
+        encoder._do_not_warn()  # an error that keeps it from its end is reported
         stream = muxer.add_stream(encoder.stream)
         for picture, layout in pictures:
             for packet in encoder.encode(picture, format=layout, pts=count):

@@ -61,6 +61,7 @@ def transcode(
     stream_index: int = -1,
     crop: Sequence[int] | None = None,
     size: Sequence[int] | None = None,
+    deinterlace: bool = False,
     start: float | None = None,
     end: float | None = None,
     audio: bool = True,
@@ -89,6 +90,7 @@ def transcode(
     Each stage runs on a separate thread. Every frame of the range is kept, with its time, also at a variable frame rate.
     Times that jump, as in joined recordings, continue without a gap. The output begins at time 0; the sound stays in
     step. Rotation, colors, pixel shape, metadata, chapters, and the title, language and flags of streams are kept.
+    Where the container has no field for the rotation, the pictures are turned upright. Transparency is dropped.
 
     Args:
         source: as `probe` takes it.
@@ -99,8 +101,11 @@ def transcode(
             `encode_video` takes them. The codec "copy" copies the packets without decoding, from the last key frame at
             or before ``start``; the log says where that is.
         stream_index: number of the video stream; -1 is the stream that `FrameReader` reads.
-        crop: (top, left, height, width) in pixels of the stored pictures; None is the whole picture.
-        size: (height, width) of the output in pixels; None is the size of the crop.
+        crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.
+        size: (height, width) of the upright output in pixels; None is the size of the crop, where an encoder that
+            needs even sizes loses an odd last row or column, which one warning says.
+        deinterlace: makes progressive pictures of interlaced ones, as many, by libavfilter's bwdif. Otherwise
+            interlaced video stays interlaced and is marked so, where the encoder can.
         start: time in seconds; the first frame that begins there or later has time 0 in the output. It is exact,
             wherever key frames are. A negative time is accepted where the video begins before 0.
         end: time in seconds; frames that begin there or later are left out.
@@ -154,7 +159,7 @@ def transcode(
     return TranscodeResult(
         **_tricodec.transcode(
             source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress, encoding,
-            stream_index,
+            deinterlace, stream_index,
         )
     )
 

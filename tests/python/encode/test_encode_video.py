@@ -84,18 +84,6 @@ def test_tensors_of_torch_are_taken() -> None:
     assert tricodec.encode_video(torch.from_numpy(clip(3)), **FAST) == tricodec.encode_video(clip(3), **FAST)
 
 
-@pytest.mark.parametrize("codec", ["mpeg4", "mpeg2video", "mpeg1video"])
-def test_libavcodecs_own_encoders_open_as_they_are(codec: str) -> None:
-    frames = clip(30)
-    frames[15:] = 255 - frames[15:]  # a change of scene
-
-    file = tricodec.encode_video(frames, codec=codec, bit_rate=20_000_000, container="mkv")
-
-    video = tricodec.decode_video(file, device="cpu")
-    assert video.frames.shape == frames.shape
-    assert np.abs(video.frames.astype(int) - frames).mean() < 8
-
-
 def test_the_calling_thread_keeps_its_priority() -> None:
     """For root, SVT-AV1 takes the highest real-time priority."""
     before = os.sched_getscheduler(0), os.sched_getparam(0).sched_priority

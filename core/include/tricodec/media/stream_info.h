@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,22 @@ enum class CodecId : std::uint8_t { unknown, mpeg1, mpeg2, mpeg4, vc1, wmv3, h26
 enum class StreamKind : std::uint8_t { video, audio, subtitle, data, attachment, other };
 [[nodiscard]] std::string_view to_string(StreamKind kind) noexcept;
 
+/// The display that an HDR video was graded on (SMPTE ST 2086): chromaticities x, y and luminance in cd/m2.
+struct MasteringDisplay {
+    std::array<double, 2> red{};
+    std::array<double, 2> green{};
+    std::array<double, 2> blue{};
+    std::array<double, 2> white{};
+    double min_luminance = 0;
+    double max_luminance = 0;
+};
+
+/// The brightest pixel of an HDR video (MaxCLL) and the brightest average of a frame (MaxFALL), in cd/m2.
+struct ContentLight {
+    int max_cll = 0;
+    int max_fall = 0;
+};
+
 /// What the container and the codec's headers say of one stream.
 struct StreamInfo {
     int index = 0;
@@ -43,14 +61,17 @@ struct StreamInfo {
 
     int width = 0;
     int height = 0;
-    PixelFormat pixel_format = PixelFormat::unknown;
-    std::string pixel_format_name;  ///< FFmpeg's, also where `pixel_format` is unknown
+    PixelFormat pixel_format = PixelFormat::unknown;  ///< of the decoded frames: rgb24 for a stream of bgra
+    std::string pixel_format_name;                    ///< FFmpeg's of the stream
     Rational average_frame_rate{};
     Rational real_frame_rate{};  ///< lowest rate that represents every time stamp (r_frame_rate)
     Rational sample_aspect_ratio{};
     ColorDescription color{};
     Orientation orientation{};
     bool interlaced = false;
+    bool bottom_field_first = false;  ///< of an interlaced stream
+    std::optional<MasteringDisplay> mastering_display;
+    std::optional<ContentLight> content_light;
     bool attached_picture = false;  ///< a cover image, not a video
 
     int sample_rate = 0;         ///< audio

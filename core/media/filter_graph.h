@@ -16,7 +16,7 @@ extern "C" {
 #include "media/ffmpeg.h"
 #include "tricodec/base/fork.h"
 
-namespace tricodec::streams {
+namespace tricodec {
 
 #define TRICODEC_EACH_FILTER_FUNCTION(X)     \
     X(avfilter_version)                      \
@@ -126,4 +126,4 @@ private:
 /// "a,b": filters that follow one another, or other words, joined by commas.
 [[nodiscard]] std::string joined(const std::vector<std::string>& words);
 
-}  // namespace tricodec::streams
+}  // namespace tricodec

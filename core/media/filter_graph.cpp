@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "streams/filter_graph.h"
+#include "media/filter_graph.h"
 
 extern "C" {
 #include <libavutil/channel_layout.h>
@@ -16,13 +16,14 @@ extern "C" {
 #include "base/shared_library.h"
 #include "tricodec/base/error.h"
 
-namespace tricodec::streams {
+namespace tricodec {
 namespace {
 
 struct Opened {
     FilterLibrary functions;
-    std::string reason = open_ffmpeg_library("libavfilter", LIBAVFILTER_VERSION_MAJOR, ", which streams are made of,",
-                                             [this](SharedLibrary& library) { find(library); });
+    std::string reason =
+        open_ffmpeg_library("libavfilter", LIBAVFILTER_VERSION_MAJOR, ", which streams and deinterlacing need,",
+                            [this](SharedLibrary& library) { find(library); });
 
     void find(SharedLibrary& library) {
 #define TRICODEC_FIND(name) library.find(functions.name, #name);
@@ -248,4 +249,4 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-}  // namespace tricodec::streams
+}  // namespace tricodec
