@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ways to get the frames of a video, or what a model says of them: with a server, and without one."""
+"""Ways to get the frames of a video: with a server, and without one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import os
 import re
-import secrets
 import shlex
 import shutil
 import subprocess
@@ -22,15 +21,7 @@ import numpy as np
 import tricodec
 from tricodec import bench
 
-from benchmarks.serve.names import (
-    CLIENT_GRPC,
-    CLIENT_SHARED_MEMORY,
-    EMPTY,
-    ENSEMBLE,
-    GRPC,
-    IN_PROCESS,
-    SHARED_MEMORY,
-)
+from benchmarks.serve.names import EMPTY, GRPC, IN_PROCESS, SHARED_MEMORY
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -42,7 +33,6 @@ class Request:
     Attributes:
         name: of the cells.
         options: of `tricodec.decode_video`.
-        analyzed: a model looks at the frames, and the answer is small.
         in_memory: the caller has the bytes of the video, else its path.
         others: what is compared with decoding in the process of the caller.
         device: where they are decoded; they end in host memory.
@@ -50,7 +40,6 @@ class Request:
 
     name: str
     options: dict[str, Any]
-    analyzed: bool = False
     in_memory: bool = False
     others: tuple[str, ...] = (SHARED_MEMORY, GRPC, EMPTY)
     device: str = "cpu"
@@ -71,7 +60,6 @@ REQUESTS = (
         others=(SHARED_MEMORY,),
     ),
     Request("240 tensors of 224x224", {"count": 240, "size": (224, 224)}, others=(SHARED_MEMORY,)),
-    Request("a model over 64 frames of 224x224", {"count": 64, "size": (224, 224)}, analyzed=True),
 )
 
 
@@ -138,78 +126,11 @@ def _in_server(request: Request, source: Path | bytes, url: str, *, shared_memor
         yield lambda: len(client.decode_video(source, **request.options).frames)
 
 
-@contextlib.contextmanager
-def _ensemble(request: Request, source: Path | bytes, url: str) -> Iterator[Count]:
-    """The server decodes, and its ensemble ends in a model."""
-    import tritonclient.grpc as triton
-
-    data = source if isinstance(source, bytes) else source.read_bytes()
-    arrays = {
-        "VIDEO": (np.array([[data]], np.object_), "BYTES"),
-        "COUNT": (np.array([[request.num_frames]]), "INT64"),
-        "SIZE": (np.array([request.options["size"]]), "INT64"),
-    }
-    inputs = [
-        triton.InferInput(name, list(array.shape), kind).set_data_from_numpy(array)
-        for name, (array, kind) in arrays.items()
-    ]
-    with triton.InferenceServerClient(url) as client:
-        yield lambda: _scores(client, "video_scenes", inputs)
-
-
-@contextlib.contextmanager
-def _in_client(request: Request, source: Path | bytes, url: str, *, shared_memory: bool) -> Iterator[Count]:
-    """The client decodes, and sends the frames to the same model."""
-    import tritonclient.grpc as triton
-    import tritonclient.utils.shared_memory as memory
-
-    shape = [1, request.num_frames, *request.options["size"], 3]
-    size = int(np.prod(shape))
-    with triton.InferenceServerClient(url) as client, contextlib.ExitStack() as stack:
-        tensor = triton.InferInput("FRAMES", shape, "UINT8")
-        region = None
-        if shared_memory:
-            name = f"tricodec_benchmark_{secrets.token_hex(8)}"
-            region = memory.create_shared_memory_region(name, f"/{name}", size)
-            stack.callback(memory.destroy_shared_memory_region, region)
-            client.register_system_shared_memory(name, f"/{name}", size)
-            stack.callback(_unregister, client, name)
-            tensor.set_shared_memory(name, size)
-
-        def count() -> int:
-            frames = np.asarray(_decode(request, source)).reshape(shape)
-            if region is None:
-                tensor.set_data_from_numpy(frames)
-            else:
-                memory.set_shared_memory_region(region, [frames])
-            return _scores(client, "frame_histograms", [tensor])
-
-        yield count
-
-
-def _unregister(client: Any, name: str) -> None:
-    """Unregisters a region, unless Triton still holds it for a moment after its last answer."""
-    from tritonclient.utils import InferenceServerException
-
-    with contextlib.suppress(InferenceServerException):
-        client.unregister_system_shared_memory(name)
-
-
-def _scores(client: Any, model: str, inputs: list[Any]) -> int:
-    import tritonclient.grpc as triton
-
-    result = client.infer(model, inputs, outputs=[triton.InferRequestedOutput("CUT_SCORES")])
-    return int(result.as_numpy("CUT_SCORES").shape[1])
-
-
 _OPENED: dict[str, Callable[..., contextlib.AbstractContextManager[Count]]] = {
     IN_PROCESS: _in_process,
     EMPTY: _and_an_empty_model,
     SHARED_MEMORY: functools.partial(_in_server, shared_memory=True),
     GRPC: functools.partial(_in_server, shared_memory=False),
-    ENSEMBLE: _ensemble,
-    CLIENT_SHARED_MEMORY: functools.partial(_in_client, shared_memory=True),
-    CLIENT_GRPC: functools.partial(_in_client, shared_memory=False),
 }
 
 

@@ -7,24 +7,21 @@ from collections.abc import Sequence
 
 from benchmarks.goals import Goal
 from benchmarks.results import Row
-from benchmarks.serve.names import BENCH, IN_PROCESS, SHARED_MEMORY
+from benchmarks.serve.names import BENCH, SHARED_MEMORY
 
 IN_PROCESS_SHARE = 0.95
 
 
 def goals_of(rows: Sequence[Row]) -> list[Goal]:
-    """Through shared memory the speed of decoding in the caller's process; not slower than decoding in the client."""
+    """Through shared memory the speed of decoding in the caller's process."""
     speeds = {(row.input, row.contender, row.setting): row for row in rows if row.task == "speed" and not row.against}
     found = []
     for row in rows:
         if row.task != "speed" or not row.against or row.value is None:
             continue
-        if row.against == IN_PROCESS:
-            # perf_analyzer takes Triton's way, which copies an answer twice.
-            is_ours = (row.contender, row.setting) == (SHARED_MEMORY, BENCH)
-            target = IN_PROCESS_SHARE if is_ours else None
-        else:
-            target = 1.0 if row.against.endswith("gRPC") else None
+        # perf_analyzer takes Triton's way, which copies an answer twice.
+        is_ours = (row.contender, row.setting) == (SHARED_MEMORY, BENCH)
+        target = IN_PROCESS_SHARE if is_ours else None
         ours = speeds[row.input, row.contender, row.setting]
         theirs = next(
             each for (request, name, _), each in speeds.items() if (request, name) == (row.input, row.against)

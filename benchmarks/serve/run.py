@@ -35,13 +35,10 @@ from benchmarks.serve import names
 from benchmarks.serve.goals import goals_of
 from benchmarks.serve.relay import Relay
 
-MODELS = ("video_decode", "video_scenes")
+MODELS = ("video_decode",)
 _SECONDS = 5.0
 """Of a run. Its first requests take longer: workers map the memory of clients, and lock the pages for a GPU."""
-SMOKE = (
-    ways.Request("4 tensors of 32x32", {"count": 4, "size": (32, 32)}),
-    ways.Request("a model over 4 frames", {"count": 4, "size": (32, 32)}, analyzed=True),
-)
+SMOKE = (ways.Request("4 tensors of 32x32", {"count": 4, "size": (32, 32)}),)
 
 Cell = tuple[str, str]
 """A contender, and the tool that measures it."""
@@ -94,9 +91,6 @@ class Cells:
 
 def compared(request: ways.Request, perf_analyzer: str | None) -> tuple[Cell, list[Cell]]:
     """What stands beside what: one cell, and those that are compared with it."""
-    if request.analyzed:
-        others = [(names.CLIENT_GRPC, names.BENCH), (names.CLIENT_SHARED_MEMORY, names.BENCH)]
-        return (names.ENSEMBLE, names.BENCH), others
     cells = [(way, names.BENCH) for way in request.others]
     if perf_analyzer and names.GRPC in request.others:
         cells += [(way, names.PERF_ANALYZER) for way in (names.SHARED_MEMORY, names.GRPC)]
@@ -133,18 +127,9 @@ class Bench:
         speeds = [(cell, self.run(cell, request, cells)) for cell in order]
         for (first, speed), (second, other) in itertools.pairwise(speeds):
             if first == base and second != base:
-                cells.pair(*self._ratio(request, second, other, first, speed))
+                cells.pair(second, other, first, speed)
             elif second == base and first != base:
-                cells.pair(*self._ratio(request, first, speed, second, other))
-
-    @staticmethod
-    def _ratio(
-        request: ways.Request, cell: Cell, speed: float, base: Cell, base_speed: float
-    ) -> tuple[Cell, float, Cell, float]:
-        """Ours over the other: the base is ours where a model looks at the frames."""
-        if request.analyzed:
-            return base, base_speed, cell, speed
-        return cell, speed, base, base_speed
+                cells.pair(first, speed, second, other)
 
     def weigh(self, request: ways.Request, cells: Cells) -> None:
         """Bytes on the wire of one request, on a connection that is open already."""

@@ -27,7 +27,6 @@ FACTS = {
     "load_average": "2.1",
 }
 DECODED = ways.Request("frames", {"count": 4, "size": (32, 32)}, others=(names.SHARED_MEMORY, names.GRPC))
-ANALYZED = ways.Request("scenes", {"count": 4, "size": (32, 32)}, analyzed=True)
 
 
 class Steady(run.Bench):
@@ -69,16 +68,6 @@ def test_a_server_is_compared_with_decoding_in_the_process_beside_it() -> None:
     goals = {goal.name: goal for goal in goals_of(cells.rows())}
     assert goals[f"frames, {names.SHARED_MEMORY} ({names.BENCH})"].target == 0.95
     assert goals[f"frames, {names.GRPC} ({names.BENCH})"].target is None
-
-
-def test_decoding_in_the_server_is_compared_with_clients_that_decode() -> None:
-    cells = run.Cells(ANALYZED)
-    Steady({names.ENSEMBLE: 90, names.CLIENT_GRPC: 60, names.CLIENT_SHARED_MEMORY: 100}).round(ANALYZED, cells, 0)
-
-    assert ratios(cells) == {
-        (names.ENSEMBLE, names.CLIENT_GRPC): pytest.approx(1.5),
-        (names.ENSEMBLE, names.CLIENT_SHARED_MEMORY): pytest.approx(0.9),
-    }
 
 
 def test_a_table_has_a_line_for_each_way_and_its_bytes() -> None:

@@ -8,7 +8,6 @@ worker of the first step has decoded, so it works in the stub itself.
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from tricodec.triton_backend.runtime.inline import answer, thresholds
 from tricodec.triton_backend.runtime.settings import NETWORK_PARAMETERS, parse_settings
 
 
-class NetworkModel(ABC):
-    """A model that looks at frames with the network."""
+class TritonPythonModel:
+    """What Triton calls."""
 
     def initialize(self, args: dict[str, str]) -> None:
         """Loads the network that the configuration of an instance names.
@@ -41,13 +40,6 @@ class NetworkModel(ABC):
     def execute(self, requests: list[Any]) -> list[Any]:
         """Answers each request with its outputs or an error."""
         return [answer(request, self._outputs) for request in requests]
-
-    @abstractmethod
-    def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]: ...
-
-
-class TritonPythonModel(NetworkModel):
-    """What Triton calls."""
 
     def _outputs(self, request: Any) -> dict[str, npt.NDArray[Any]]:
         clips = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()

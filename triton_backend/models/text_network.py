@@ -86,21 +86,6 @@ def labels(shares: npt.NDArray[np.float32], least: npt.NDArray[np.float32]) -> n
     return names[(shares >= least).astype(np.intp)]
 
 
-def segments(pts: npt.NDArray[np.float64], names: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
-    """The labels over time.
-
-    Args:
-        pts: times of frames, [F].
-        names: their labels, [F].
-
-    Returns:
-        The times of the first and the last frame of each run of frames with one label, float64 [S, 2], and the label.
-    """
-    begins = np.flatnonzero(np.concatenate([[True], names[1:] != names[:-1]])) if len(names) else np.empty(0, np.intp)
-    ends = np.concatenate([begins[1:] - 1, [len(names) - 1]]) if len(names) else begins
-    return np.stack([pts[begins], pts[ends]], axis=1), names[begins]
-
-
 def _prepared(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """What the network takes: normalized, [N, 3, H, W], with zeros at the bottom and the right to a multiple of 32."""
     number, height, width, _ = frames.shape

@@ -14,22 +14,12 @@ from tricodec.triton_backend.runtime.ping import answer_ping
 from tricodec.triton_backend.runtime.rows import number, options
 
 
-class CallError(Exception):
-    """A model that was called has answered with an error."""
-
-    def __init__(self, error: Any) -> None:
-        super().__init__(error.message())
-        self.error = error
-
-
 def answer(request: Any, outputs_of: Callable[[Any], Mapping[str, npt.NDArray[Any]]]) -> Any:
     """The response to a request: the outputs that it wants of those that `outputs_of` gives for it, or an error."""
     if (pong := answer_ping(request)) is not None:
         return pong
     try:
         outputs = outputs_of(request)
-    except CallError as error:
-        return pb_utils.InferenceResponse(error=error.error)
     except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
         failure = failure_of(error)
         return pb_utils.InferenceResponse(

@@ -16,7 +16,7 @@ from tricodec._output_files import refuse_existing
 from tricodec.cli import bench_quality
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
 from tricodec.cli.bench_report import print_report, print_settings, write_files
-from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size
+from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size, print_facts, say
 
 EXIT_UNSTABLE = 2
 EXIT_USAGE = 3
@@ -26,7 +26,7 @@ _DTYPES = ("uint8", "float16", "float32")
 _LAYOUTS = ("HWC", "CHW", "CHW2", "HWC8")
 
 
-def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
     parser = commands.add_parser(
         "bench",
@@ -36,14 +36,14 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
 
-    decode = _add(kinds, common, "decode", "a file to frames", open_decode)
-    transform = _add(kinds, common, "transform", "decoded frames to a tensor", open_transform, threads=False)
-    encode = _add(kinds, common, "encode", "frames to a file in memory", open_encode)
-    transcode = _add(kinds, common, "transcode", "a file to a file in memory", open_transcode)
-    compress = _add(kinds, common, "compress", "arrays to compressed arrays, or back", open_compress)
-    pipeline = _add(kinds, common, "pipeline", "a file to a tensor: decode, transform, batch", open_pipeline)
-    serve = _add(kinds, common, "serve", "requests to a Triton server", open_serve, threads=False, device=False)
-    bench_quality.add_parser(kinds, common)
+    decode = _add(kinds, as_json, "decode", "a file to frames", open_decode)
+    transform = _add(kinds, as_json, "transform", "decoded frames to a tensor", open_transform, threads=False)
+    encode = _add(kinds, as_json, "encode", "frames to a file in memory", open_encode)
+    transcode = _add(kinds, as_json, "transcode", "a file to a file in memory", open_transcode)
+    compress = _add(kinds, as_json, "compress", "arrays to compressed arrays, or back", open_compress)
+    pipeline = _add(kinds, as_json, "pipeline", "a file to a tensor: decode, transform, batch", open_pipeline)
+    serve = _add(kinds, as_json, "serve", "requests to a Triton server", open_serve, threads=False, device=False)
+    bench_quality.add_parser(kinds, as_json)
 
     for each in (decode, transform, compress, pipeline):
         each.add_argument("--no-data-transfers", action="store_true", help="leave results on the GPU (trtexec's word)")
@@ -192,12 +192,13 @@ def _encoder_options(options: argparse.Namespace) -> dict[str, str]:
 def run(options: argparse.Namespace) -> int:
     """Measures, prints the report and writes the files; 2 if the figures are not stable."""
     rules, sweep = rules_of(options), sweep_of(options)
-    for name in filter(None, (options.json, options.csv, options.html)):
+    for name in filter(None, (options.csv, options.html)):
         refuse_existing(name, options.force)
     with contextlib.ExitStack() as stack:
         engine = options.open_engine(options, stack)
         environment = bench.environment()
-        print_settings(engine, environment, rules, sweep)
+        if not options.json:
+            print_settings(engine, environment, rules, sweep)
         total = None if options.latency_threshold else len(sweep.cases())
         with Progress("measuring", total) as progress:
             session = bench.Session(engine, rules, lambda _: progress.advance())
@@ -205,7 +206,9 @@ def run(options: argparse.Namespace) -> int:
                 session.search(sweep, options.latency_threshold, options.percentile)
             else:
                 session.sweep(sweep)
-    print_report(engine, session)
+    if not options.json:
+        print_report(engine, session)
     for path in write_files(options, engine, session, environment):
-        print(path)
+        say(options, str(path))
+    print_facts(options, bench.session_json(engine, session, environment))
     return 0 if session.stable else EXIT_UNSTABLE

@@ -34,7 +34,6 @@ def add_parser(kinds: Any, common: argparse.ArgumentParser) -> None:
         "--rd-resolution", metavar="SIZE", help="size of the rate-distortion curves (default: the first)"
     )
     parser.add_argument("--no-sweep", action="store_true", help="leave out presets and qualities")
-    parser.add_argument("--json", action="store_true", help="print the results and the report's files as JSON")
     parser.set_defaults(run=run)
 
 

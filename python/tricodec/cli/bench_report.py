@@ -59,8 +59,6 @@ def write_files(
     Raises:
         ImportError: matplotlib, which the page needs, is not installed.
     """
-    if options.json:
-        yield _write(options.json, json.dumps(bench.session_json(engine, session, environment), indent=1) + "\n")
     if options.csv:
         yield _write(options.csv, bench.session_csv(session))
     if options.html:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tricodec
@@ -49,7 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, info):
         module.add_parser(commands, as_json)
-    bench.add_parser(commands, common)  # its --json names a file
+    bench.add_parser(commands, common, as_json)
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
     completion.add_parser(commands, common)
     for command in commands.choices.values():
@@ -66,6 +67,20 @@ def _take_any_name() -> None:
         sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
 
 
+@contextlib.contextmanager
+def _reader_may_end() -> Iterator[None]:
+    """`tricodec COMMAND | head`: when the reader of its output ends, a command ends too, with status 1 and no word."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(EXIT_FAILURE) from None
+
+
+@_reader_may_end()
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the `tricodec` command.
 
@@ -104,11 +119,9 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         with permissions_of(getattr(options, "input", None)):
             status: int = options.run(options)
-        sys.stdout.flush()
         return status
-    except BrokenPipeError:  # `tricodec frames --framemd5 F | head`: the reader has ended
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAILURE
+    except BrokenPipeError:
+        raise  # for _reader_may_end()
     except Exception as error:
         if getattr(options, "debug", False):
             raise

@@ -19,6 +19,7 @@ from tricodec._output_files import refuse_existing
 from tricodec.serve import log, perf_data
 from tricodec.serve.ports import INTERFACES
 from tricodec.serve.repository import EVERY_MODEL, describe_models, installed_repository, write_repository
+from tricodec.serve.secret import read_headers
 from tricodec.serve.server import Server
 from tricodec.serve.sidecar import Sidecar, parse_address
 
@@ -78,6 +79,10 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
     parser.add_argument(
         "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
     )
+    parser.add_argument(
+        "--stop-timeout", type=float, default=6.0, metavar="SECONDS",
+        help="time for requests in flight after Ctrl-C or SIGTERM (default 6); a second Ctrl-C ends at once",
+    )  # fmt: skip
     parser.add_argument("--no-watch", action="store_true", help="do not start a model or a server again when it dies")
     parser.add_argument(
         "--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors"
@@ -94,8 +99,9 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
         "--perf-data", metavar="FILE", help="write requests for perf_analyzer to FILE and print the command"
     )
     parser.add_argument(
-        "--header", action="append", default=[], metavar="KEY=VALUE",
-        help="with --watch: a header that the server demands (--http-restricted-api); may be repeated",
+        "--header", metavar="@FILE",
+        help="with --watch: a file, with mode 0600, of the headers that the server demands (--http-restricted-api), a "
+        "line KEY=VALUE each",
     )  # fmt: skip
     parser.add_argument(
         "--perf-video", action="append", default=[], metavar="VIDEO",
@@ -125,7 +131,11 @@ def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] 
     options.parameters = _parse_parameters(parser, options.parameter)
     if options.allow_remote:
         options.parameters.setdefault(EVERY_MODEL, {})["allow_remote"] = " ".join(options.allow_remote)
-    options.headers = dict(_pairs(parser, "--header", options.header, "KEY=VALUE"))
+    if options.header and not options.header.startswith("@"):
+        parser.error(
+            "--header: every user of the machine can read the command line; write KEY=VALUE to a file with mode 0600, "
+            "and name it: --header @FILE"
+        )
     options.perf_inputs = dict(_pairs(parser, "--perf-input", options.perf_input, "NAME=VALUES, such as SIZE=224,224"))
     action = _serve
     for given, other in (
@@ -141,6 +151,8 @@ def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] 
         return action(options)
     except KeyboardInterrupt:
         return 0
+    except BrokenPipeError:
+        raise
     except (ImportError, OSError, RuntimeError, ValueError, IndexError) as error:
         first, _, rest = str(error).partition("\n")
         hint = "; --verbose shows Triton's whole log" if rest and not options.verbose else ""
@@ -157,7 +169,8 @@ def _serve(options: argparse.Namespace) -> int:
         execution_environment=options.environment, extra_args=options.arguments,
         ready_timeout_seconds=options.ready_timeout, forward_log=options.verbose, watch=not options.no_watch,
         host=options.host, tls_certificate=options.tls_cert, tls_key=options.tls_key,
-        tls_client_ca=options.tls_client_ca, gpus=options.gpus,
+        tls_client_ca=options.tls_client_ca, gpus=options.gpus, stop_timeout_seconds=options.stop_timeout,
+        report=lambda line: print(line, file=sys.stderr, flush=True),
     )  # fmt: skip
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
@@ -222,7 +235,8 @@ def _watch(options: argparse.Namespace) -> int:
     def report(line: str) -> None:
         print(line, flush=True)
 
-    Sidecar(parse_address(options.watch), options.headers, options.model, report).run()
+    headers = read_headers(options.header[1:]) if options.header else {}
+    Sidecar(parse_address(options.watch), headers, options.model, report).run()
     return 0
 
 

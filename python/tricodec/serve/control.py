@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import secrets
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 _ANSWER_SECONDS = 5.0
 _LOAD_SECONDS = 120.0
-
-
 _HEADER = "tricodec-key"
 
 
@@ -40,21 +36,6 @@ class ControlKey:
             f"--http-restricted-api=model-repository:{_HEADER}={self._key}",
             f"--grpc-restricted-protocol=model-repository:{_HEADER}={self._key}",
         ]
-
-    def hide(self, pid: int) -> None:
-        """Overwrite the key in the command line of a server, which other users can read. The server has its options."""
-        key = self._key.encode()
-        with contextlib.suppress(OSError, ValueError):  # the kernel may forbid it (ptrace_scope)
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5)
-            with Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as memory:
-                memory.seek(start)
-                text = memory.read(end - start)
-                at = text.find(key)
-                while at >= 0:
-                    memory.seek(start + at)
-                    memory.write(b"x" * len(key))
-                    at = text.find(key, at + 1)
 
 
 class ControlError(RuntimeError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -17,9 +19,14 @@ _NO_GPU = re.compile(
     r"CudaDriverHelper has not been|pinned_memory_manager|Failed to initialize NVML|DCGM unable to start"
 )
 _FAILED = re.compile(r"failed to load '([^']+)' version \d+: \w+(?: \w+)?: (.*?)\"?$", re.MULTILINE)
+_LOADED = re.compile(r"successfully loaded '([^']+)'")
+_POLL_FAILED = re.compile(r"Poll failed for model directory '([^']+)': (.*?)\"?$", re.MULTILINE)
+_SYNTAX = re.compile(r"Error parsing text-format inference\.ModelConfig: (\d+:\d+: .*)$", re.MULTILINE)
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 _WRONG_GPU = re.compile(r"unsupported gpu id (\d+)")
 _FOLLOW_SECONDS = 0.2
+SILENT_SECONDS = 5.0
+"""So long a start may take without a line."""
 
 
 def tail(path: Path) -> str:
@@ -38,18 +45,34 @@ def last_error(path: Path) -> str:
     return re.sub(r"^E\d{4} \S+ \d+ \S+ ", "", lines[-1]) if lines else ""
 
 
-def reasons(path: Path) -> list[str]:
-    """Why models did not load: a line for each model, with the remedy where it is known."""
+def loaded(path: Path) -> list[str]:
+    """The models that are loaded, in their order."""
+    return list(dict.fromkeys(_LOADED.findall(_read_end(path))))
+
+
+def reasons(path: Path, repository: Path) -> list[str]:
+    """Why models of a repository did not load: each reason once, with its models, and the remedy where it is known."""
     found: dict[str, str] = {}
     if path.is_file():
-        for model, reason in _FAILED.findall(_read_end(path)):
+        text = _read_end(path)
+        for failure in _POLL_FAILED.finditer(text):
+            syntax = _SYNTAX.findall(text, 0, failure.start())
+            is_syntax = syntax and "text proto" in failure[2]
+            found[failure[1]] = f"{repository / failure[1]}/config.pbtxt:{syntax[-1]}" if is_syntax else failure[2]
+        for model, reason in _FAILED.findall(text):
             missing = _MISSING_MODULE.search(reason)
             remedy = f"; install the package that has {missing[1]} for the models" if missing else ""
             cause = _one_line(reason)
             if (gpu := _WRONG_GPU.search(reason)) is not None:
                 cause = f"Triton has no GPU {gpu[1]}; name one that nvidia-smi lists, or leave out --gpus"
-            found.setdefault(model, f"model {model} did not load: {cause}{remedy}")
-    return list(found.values())
+            found.setdefault(model, f"{cause}{remedy}")
+    models: dict[str, list[str]] = {}
+    for model, reason in found.items():
+        models.setdefault(reason, []).append(model)
+    return [
+        f"model{'s' if len(names) > 1 else ''} {', '.join(sorted(names))} did not load: {reason}"
+        for reason, names in models.items()
+    ]
 
 
 def _one_line(reason: str) -> str:
@@ -63,6 +86,31 @@ def _read_end(path: Path) -> str:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _READ_BYTES))
         return file.read().decode(errors="replace")
+
+
+class Progress:
+    """Reports each model that a server has loaded, and now and then those that it still waits for."""
+
+    def __init__(self, models: Sequence[str], log_file: Path | None, report: Callable[[str], None]) -> None:
+        self.waiting = list(models) if log_file is not None else []
+        self._num_models = len(models)
+        self._log_file = log_file
+        self._report = report
+        self._last = time.monotonic()
+
+    def look(self) -> None:
+        """Reads the log."""
+        news = loaded(self._log_file) if self._log_file is not None and self.waiting else []
+        for model in news:
+            if model in self.waiting:
+                self.waiting.remove(model)
+                self._say(f"loaded {model} ({self._num_models - len(self.waiting)} of {self._num_models})")
+        if self.waiting and time.monotonic() > self._last + SILENT_SECONDS:
+            self._say(f"waiting for {', '.join(self.waiting)}")
+
+    def _say(self, line: str) -> None:
+        self._last = time.monotonic()
+        self._report(line)
 
 
 class Follower:

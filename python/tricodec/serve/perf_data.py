@@ -49,7 +49,7 @@ def write(path: Path, model: str, videos: Sequence[str], inputs: Mapping[str, st
     known = model_inputs(config)
     if known.get("VIDEO", ("", False))[0] != "STRING":
         raise ValueError(f"--perf-data needs a model with media files as its input VIDEO, and {model!r} is none; name "
-                         "video_decode, video_stream, video_transcode, video_scenes or probe with --model")  # fmt: skip
+                         "video_decode, video_stream, video_transcode, video_text or probe with --model")  # fmt: skip
     values = {name: _parse(name, text, known, model) for name, text in inputs.items()}
     files = [_read(video) for video in videos] or [_clip()]
     tensors = {name: {"content": content, "shape": [len(content)]} for name, content in values.items()}

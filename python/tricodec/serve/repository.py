@@ -8,8 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from tricodec.serve.locate import Installation
 
@@ -183,9 +184,34 @@ def _choose(
     unknown = sorted(set(parameters) - set(chosen) - {EVERY_MODEL})
     if unknown:
         raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
+    for name in chosen:
+        _check_syntax(source / name / "config.pbtxt")
     for name, values in _of_each(source, chosen, parameters).items():
         _check_parameters(name, read_config(source / name), values)
     return chosen
+
+
+def parameter_texts(parameters: Any) -> dict[str, dict[str, str]]:
+    """Parameters by model, with their values as Triton has them.
+
+    Raises:
+        TypeError: naming what is no mapping, or a value that is neither a text nor a number.
+    """
+    texts: dict[str, dict[str, str]] = {}
+    for model, values in _items("parameters", parameters):
+        texts[model] = {}
+        for key, value in _items(f"parameters of {model!r}", values):
+            if not isinstance(value, (str, int, float)):
+                raise TypeError(f"parameter {key} of {model} is {value!r}; expected a text, a number, True or False")
+            texts[model][key] = str(value).lower() if isinstance(value, bool) else str(value)
+    return texts
+
+
+def _items(name: str, mapping: Any) -> Iterable[tuple[str, Any]]:
+    if not isinstance(mapping, Mapping):
+        example = 'such as {"video_decode": {"max_queue": 2}}'
+        raise TypeError(f"{name}: expected values by model and parameter, {example}, got {mapping!r}")
+    return mapping.items()
 
 
 def _of_each(
@@ -203,6 +229,18 @@ def _of_each(
         name: {key: value for key, value in common.items() if key in known[name]} | dict(parameters.get(name, {}))
         for name in chosen
     }
+
+
+def _check_syntax(path: Path) -> None:
+    """Raises ValueError for a configuration that Triton could not parse, with the place. Triton knows all fields."""
+    if path.is_file() and importlib.util.find_spec("tritonclient") is not None:
+        from google.protobuf import text_format  # type: ignore[import-untyped]
+        from tritonclient.grpc import model_config_pb2
+
+        try:
+            text_format.Parse(path.read_text(), model_config_pb2.ModelConfig(), allow_unknown_field=True)
+        except text_format.ParseError as error:
+            raise ValueError(f"{path}:{error}") from error
 
 
 def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> None:
@@ -229,15 +267,13 @@ def model_inputs(config: str) -> dict[str, tuple[str, bool]]:
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
-    """`models`, followed by the steps of the ensembles among them, and by what others call (CALLED_MODELS)."""
+    """`models`, followed by the steps of the ensembles among them."""
     chosen = list(dict.fromkeys(models))
     for name in chosen:  # grows in the loop: a step may be an ensemble too
         config = read_config(source / name)
         if re.search(r'^\s*platform\s*:\s*"ensemble"', config, re.MULTILINE):
             steps = re.findall(r'\bmodel_name\s*:\s*"([^"]*)"', config)
             chosen += [step for step in dict.fromkeys(steps) if step not in chosen]
-        called = dict(_PARAMETER.findall(config)).get("CALLED_MODELS", "").split()
-        chosen += [model for model in called if model not in chosen]
     return chosen
 
 

@@ -15,7 +15,7 @@ import sysconfig
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -26,40 +26,28 @@ from tricodec.serve.locate import find_tritonserver
 from tricodec.serve.network import Network
 from tricodec.serve.ports import INTERFACES, choose_ports
 from tricodec.serve.private import PrivateFolder, remove_abandoned
-from tricodec.serve.repository import installed_repository, lacking_models, lay_out_backends, lay_out_models
+from tricodec.serve.repository import (
+    installed_repository,
+    lacking_models,
+    lay_out_backends,
+    lay_out_models,
+    parameter_texts,
+)
+from tricodec.serve.secret import hidden
 from tricodec.serve.watch import StubWatcher, find_stubs
 
 _LOG = logging.getLogger("tricodec.serve")
 _START_ATTEMPTS = 3
 _CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
 _METRICS_SECONDS = 3.0
+_LAUNCHER = Path(__file__).with_name("launcher.py")
 _WITHOUT_STUBS_SECONDS, _AFTER_STUBS_SECONDS = 1.0, 0.2
 """How long a server that is told to end may take without stubs: it had none, or they have ended. It looks for the end
 of its models once a second.
 """
 _LOOK_SECONDS = 1.0
-
-# The first program of the server's process: requests a signal at the parent's end, then runs tritonserver. A child of
-# it kills all processes of a server that the signal does not end: one with a dead stub waits without end.
-_LAUNCHER = """
-import ctypes, os, select, signal, sys, time
-parent, seconds, server = int(sys.argv[1]), float(sys.argv[2]), os.getpid()
-ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-ended = select.poll()
-ended.register(os.pidfd_open(parent), select.POLLIN)
-if os.getppid() != parent:
-    sys.exit("the process that started the server is gone")
-if os.fork() == 0:
-    while os.getppid() == server and not ended.poll(1000):
-        pass
-    deadline = time.monotonic() + seconds
-    while os.getppid() == server and time.monotonic() < deadline:
-        time.sleep(0.1)
-    if os.getppid() == server:
-        os.killpg(0, signal.SIGKILL)
-    os._exit(0)
-os.execv(sys.argv[3], sys.argv[3:])
-"""
+_LEAST_LOADS = 4
+"""Models that Triton loads side by side by default."""
 
 
 class Server:
@@ -94,11 +82,11 @@ class Server:
         http_port: int = 0,
         grpc_port: int = 0,
         metrics_port: int = 0,
-        parameters: Mapping[str, Mapping[str, str]] | None = None,
+        parameters: Mapping[str, Mapping[str, str | float]] | None = None,
         execution_environment: str | os.PathLike[str] | None = None,
         extra_args: Sequence[str] = (),
         ready_timeout_seconds: float = 60.0,
-        stop_timeout_seconds: float = 20.0,
+        stop_timeout_seconds: float = 6.0,
         log_file: str | os.PathLike[str] | None = None,
         forward_log: bool = False,
         watch: bool = True,
@@ -107,6 +95,7 @@ class Server:
         tls_key: str | os.PathLike[str] | None = None,
         tls_client_ca: str | os.PathLike[str] | None = None,
         gpus: Sequence[int] = (),
+        report: Callable[[str], None] | None = None,
     ) -> None:
         """Describe a server; start() or `with` starts it.
 
@@ -116,13 +105,14 @@ class Server:
                 models of its steps.
             tritonserver: the executable or its folder; None searches for it, see `find_tritonserver`.
             http_port, grpc_port, metrics_port: port number; 0 takes a free port.
-            parameters: for each model, values of its parameters: {"video_decode": {"timeout_ms": "5000"}}; "*" is all
+            parameters: for each model, values of its parameters: {"video_decode": {"timeout_ms": 5000}}; "*" is all
                 models that have the parameter.
             execution_environment: a virtual environment for Python models; None creates one with NumPy below 2 and this
                 tricodec.
             extra_args: further arguments for tritonserver.
             ready_timeout_seconds: longest time in seconds that start() waits for all models.
-            stop_timeout_seconds: time in seconds that stop() waits for a clean end before it kills the server.
+            stop_timeout_seconds: time in seconds that stop() waits for requests in flight, and for models that Triton
+                does not let go, before it kills the server.
             log_file: file for the server's output; None is a file in the private folder.
             forward_log: whether the server writes to this process's stderr instead. Errors then have no log tail.
             watch: whether models come back. False leaves loading, listing and unloading as `extra_args` say, and so
@@ -132,11 +122,15 @@ class Server:
                 only, then stays on 127.0.0.1.
             tls_client_ca: PEM file with the authority that must have signed the certificates of clients.
             gpus: numbers of the GPUs on which the models decode and compress; without any they use the CPU.
+            report: takes a line for people about each model that start() has loaded, and about those that it waits for.
 
         Raises:
+            TypeError: `models` or `parameters` is none of these.
             ValueError: of `tls_certificate` and `tls_key` one is missing.
             FileNotFoundError: a file of TLS does not exist.
         """
+        if isinstance(models, str):
+            raise TypeError(f"models is {models!r}; expected a list of names, such as [{models!r}]")
         self._network = Network(host, tls_certificate, tls_key, tls_client_ca)
         self._watch = watch and not any(argument.startswith("--model-control-mode") for argument in extra_args)
         self._watcher: StubWatcher | None = None
@@ -146,7 +140,8 @@ class Server:
         self._wanted = models
         self._tritonserver = tritonserver
         self._fixed_ports = (http_port, grpc_port, metrics_port)
-        self._parameters = parameters or {}
+        self._parameters = parameter_texts(parameters or {})
+        self._report = report or (lambda line: None)
         self._gpus = list(gpus)
         self._environment = Path(execution_environment) if execution_environment is not None else None
         self._extra_args = list(extra_args)
@@ -293,7 +288,13 @@ class Server:
         environment = self._environment or create_environment(private / "environment")
         # The packages of a given environment are not known here; a model reports those that are missing.
         if self._own_repository and self._wanted is None and self._environment is None:
-            self.left_out = lacking_models(self._repository)
+            line = "looking for packages that models need; the first time, operators of DALI are compiled"
+            slow = threading.Timer(log.SILENT_SECONDS, self._report, [line])
+            slow.start()
+            try:
+                self.left_out = lacking_models(self._repository)
+            finally:
+                slow.cancel()
         self.models = lay_out_models(
             self._repository, self._wanted, private / "models", environment, self._parameters, self.left_out,
             gpus=self._gpus,
@@ -307,7 +308,8 @@ class Server:
             f"--backend-config=python,shm-region-prefix-name={self._identity}_",
             f"--id={self._identity}",
             *self._network.arguments,
-            f"--exit-timeout-secs={max(1, int(self._stop_timeout_seconds) - 2)}",
+            f"--exit-timeout-secs={max(1, int(self._stop_timeout_seconds) - 1)}",
+            f"--model-load-thread-count={max(_LEAST_LOADS, min(len(self.models), len(os.sched_getaffinity(0))))}",
             *(["--disable-auto-complete-config"] if self._own_repository else []),
             *(key.arguments if self._watch else []),
             *self._extra_args,
@@ -318,7 +320,7 @@ class Server:
             if attempt > 1:
                 self._ports = choose_ports(self._network.hosts, self._fixed_ports)
             self._launch(arguments, variables, folder.lock)
-            problem = self._wait_until_ready(deadline, key)
+            problem = self._wait_until_ready(deadline)
             if problem is None:
                 self._start_watch(key)
                 return
@@ -332,7 +334,7 @@ class Server:
             if crashed:
                 _LOG.warning("%s; it is started again", problem)
             _end_process(self._process, self._stop_timeout_seconds)
-        reasons = log.reasons(self._log_file) if self._log_file is not None else []
+        reasons = log.reasons(self._log_file, self._repository) if self._log_file is not None else []
         if reasons:
             raise RuntimeError("; ".join(reasons))
         if self._log_file is None:
@@ -350,39 +352,35 @@ class Server:
 
     def _launch(self, arguments: Sequence[str], variables: Mapping[str, str], lock: int) -> None:
         ports = [f"--{name}-port={port}" for name, port in zip(INTERFACES, self._ports, strict=True)]
-        command = [*arguments, *ports]
         # The kernel sends the signal when the starting thread ends, so only the main thread may request it.
-        if threading.current_thread() is threading.main_thread():
-            seconds = str(self._stop_timeout_seconds)
-            command = [sys.executable, "-I", "-c", _LAUNCHER, str(os.getpid()), seconds, *command]
+        parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
+        launcher = [sys.executable, "-I", str(_LAUNCHER), str(parent), str(self._stop_timeout_seconds)]
         with contextlib.ExitStack() as stack:
+            shown, handed_over, descriptors = stack.enter_context(hidden([*arguments, *ports]))
             output = None if self._log_file is None else stack.enter_context(self._log_file.open("ab"))
             # A separate session: Ctrl-C does not reach the server, and one signal ends all of its processes.
             self._process = subprocess.Popen(
-                command,
+                [*launcher, *shown],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT if output is not None else None,
-                env=dict(variables),
+                env={**variables, **handed_over},
                 start_new_session=True,
-                pass_fds=(lock,),
+                pass_fds=(lock, *descriptors),
             )
         self._cleanup.callback(_end_process, self._process, self._stop_timeout_seconds)
 
-    def _wait_until_ready(self, deadline: float, key: ControlKey) -> str | None:
-        """Waits until all models are ready; returns None, or the problem. The key is hidden early."""
+    def _wait_until_ready(self, deadline: float) -> str | None:
+        """Waits until all models are ready; returns None, or the problem."""
         assert self._process is not None
         metrics_deadline = None
-        is_hidden = False
+        progress = log.Progress(self.models, self._log_file, self._report)
         while time.monotonic() < deadline:
+            progress.look()
             status = self._process.poll()
             if status is not None:
                 return f"tritonserver ended with status {status} before it was ready"
-            is_ready = self._is_ready()
-            if not is_hidden and (is_ready or any(find_stubs(self._process.pid))):
-                key.hide(self._process.pid)
-                is_hidden = True
-            if is_ready:
+            if self._is_ready():
                 # Metrics start last, and a server continues without them if their port is taken.
                 if "--allow-metrics=false" in self._extra_args or _get(self.metrics_url, "/metrics") is not None:
                     return None
@@ -390,7 +388,9 @@ class Server:
                 if time.monotonic() > metrics_deadline:
                     return f"tritonserver gives no metrics on port {self._ports[2]}; is it in use?"
             time.sleep(0.05)
-        return f"tritonserver was not ready after {self._ready_timeout_seconds:g} s"
+        waiting = progress.waiting
+        of = f"; it waits for {', '.join(waiting)}" if waiting else ""
+        return f"tritonserver was not ready after {self._ready_timeout_seconds:g} s{of}"
 
     def _is_ready(self) -> bool:
         """Whether our server is ready, and not another one on the same port."""
@@ -433,17 +433,19 @@ def _close_in_owner(cleanup: contextlib.ExitStack, owner: int) -> None:
 
 
 def _end_process(process: subprocess.Popen[bytes], timeout_seconds: float) -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + timeout_seconds
-        no_stubs, patience = 0.0, _AFTER_STUBS_SECONDS if any(find_stubs(process.pid)) else _WITHOUT_STUBS_SECONDS
-        while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-            # A server that had a dead stub waits for it in vain: all models have ended when all stubs have.
-            no_stubs = 0.0 if any(find_stubs(process.pid)) else no_stubs or time.monotonic()
-            if no_stubs and time.monotonic() > no_stubs + patience:
-                break
-    # The rest of the session: a server that did not end, or stubs of a server that crashed.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    try:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            deadline = time.monotonic() + timeout_seconds
+            no_stubs, patience = 0.0, _AFTER_STUBS_SECONDS if any(find_stubs(process.pid)) else _WITHOUT_STUBS_SECONDS
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+                # A server that had a dead stub waits for it in vain: all models have ended when all stubs have.
+                no_stubs = 0.0 if any(find_stubs(process.pid)) else no_stubs or time.monotonic()
+                if no_stubs and time.monotonic() > no_stubs + patience:
+                    break
+    finally:  # also after a second Ctrl-C
+        # The rest of the session: a server that did not end, or stubs of a server that crashed.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()

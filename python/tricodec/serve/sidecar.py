@@ -93,7 +93,7 @@ class Sidecar:
                     "--model-control-mode=explicit --load-model=*"
                 ) from error
             if "restricted" in str(error):
-                raise ControlError(f"{error}; give the header with --header KEY=VALUE") from error
+                raise ControlError(f"{error}; give the header in a file with --header @FILE") from error
 
     def _look(self) -> list[str]:
         """Pings the models, reloads those that are dead; returns those that are watched."""

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +17,11 @@ pytestmark = pytest.mark.needs_gpu
 QUICK = ["--duration", "0.1", "--iterations", "3", "--max-trials", "3", "--stability-percentage", "1e9"]
 
 
-def measured(report: Path, *arguments: str) -> dict[str, Any]:
-    command = ["bench", *arguments, "--device", "cuda", *QUICK, "--json", str(report)]
-    assert main(command) == 0
-    result: dict[str, Any] = json.loads(report.read_text())
+def measured(*arguments: str) -> dict[str, Any]:
+    command = ["bench", *arguments, "--device", "cuda", *QUICK, "--json"]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main(command) == 0
+    result: dict[str, Any] = json.loads(printed.getvalue())
     return result
 
 
@@ -32,33 +34,33 @@ def measured(report: Path, *arguments: str) -> dict[str, Any]:
         ("compress", {"upload", "compress", "download"}),
     ],
 )
-def test_transfers_are_named_and_inside_the_latency(command: str, parts: set[str], tmp_path: Path) -> None:
+def test_transfers_are_named_and_inside_the_latency(command: str, parts: set[str]) -> None:
     clip = str(generated("h264_bframes.mp4"))
-    (with_transfers,) = measured(tmp_path / "a.json", command, clip)["results"]
+    (with_transfers,) = measured(command, clip)["results"]
 
     assert set(with_transfers["parts_ms"]) == parts
     means = [part["mean"] for part in with_transfers["parts_ms"].values()]
     assert all(mean > 0 for mean in means)
     assert sum(means) <= with_transfers["latency_mean_ms"]
 
-    (without,) = measured(tmp_path / "b.json", command, clip, "--no-data-transfers")["results"]
+    (without,) = measured(command, clip, "--no-data-transfers")["results"]
 
     assert set(without["parts_ms"]) == parts - {"upload", "download"}
 
 
 @pytest.mark.needs_kernels
-def test_kernels_are_timed_by_events_within_the_time_of_the_host(tmp_path: Path) -> None:
+def test_kernels_are_timed_by_events_within_the_time_of_the_host() -> None:
     arguments = ["transform", str(generated("h264_bframes.mp4")), "--batch", "32"]
 
-    (result,) = measured(tmp_path / "a.json", *arguments)["results"]
+    (result,) = measured(*arguments)["results"]
 
     stage = result["stages_per_query"]["transform"]
     assert 0 < stage["gpu_seconds"] * 1000 < result["latency_max_ms"]
 
 
 @pytest.mark.needs_dali
-def test_a_dali_pipeline_decodes_on_the_gpu(tmp_path: Path) -> None:
-    result = measured(tmp_path / "a.json", "pipeline", str(generated("h264_bframes.mp4")), "--front-end", "dali")
+def test_a_dali_pipeline_decodes_on_the_gpu() -> None:
+    result = measured("pipeline", str(generated("h264_bframes.mp4")), "--front-end", "dali")
 
     assert result["settings"]["device"].startswith("cuda")
     assert result["results"][0]["frames_per_second"] > 0

@@ -218,5 +218,5 @@ def test_package_is_typed_and_carries_what_the_doors_need() -> None:
         "triton_backend/models/video_decode.py",
     } <= present
     assert {"model_repository/video_decode/config.pbtxt", "model_repository/video_decode/1/model.py"} <= present
-    assert {"model_repository/dali_clip/1/dali.py", "model_repository/video_scenes/1/README.md"} <= present
+    assert {"model_repository/dali_clip/1/dali.py", "model_repository/video_text/1/README.md"} <= present
     assert not [name for name in present if name.startswith("tests/")]

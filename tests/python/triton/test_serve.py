@@ -440,10 +440,10 @@ def test_a_model_that_is_not_there_is_named(
 
 def test_an_ensemble_brings_the_models_of_its_steps(tmp_path: Path) -> None:
     names = lay_out_models(
-        installed_repository(), ["video_scenes", "video_decode"], tmp_path / "models", tmp_path, {"video_decode": {}}
+        installed_repository(), ["video_text", "video_decode"], tmp_path / "models", tmp_path, {"video_decode": {}}
     )
 
-    assert names == ["video_scenes", "video_decode", "frame_histograms"]
+    assert names == ["video_text", "video_decode", "text_detector"]
     assert sorted(path.name for path in (tmp_path / "models").iterdir()) == sorted(names)
 
 
@@ -451,7 +451,7 @@ def test_an_ensemble_brings_the_models_of_its_steps(tmp_path: Path) -> None:
 def test_a_model_that_cannot_run_here_is_left_out_and_the_command_says_why(tmp_path: Path) -> None:
     """The models that are installed are some of them here: another test serves all."""
     (tmp_path / "models").mkdir()
-    for name in ("dali_clip", "probe", "video_scenes", "video_decode", "frame_histograms"):
+    for name in ("dali_clip", "probe", "video_decode"):
         (tmp_path / "models" / name).symlink_to(installed_repository() / name)
     packages = tmp_path / "packages"
     packages.mkdir()
@@ -476,7 +476,7 @@ def test_a_model_that_cannot_run_here_is_left_out_and_the_command_says_why(tmp_p
     assert left_out.startswith("left out: dali_clip: tricodec.dali needs NVIDIA DALI")
     assert "pip install tricodec[dali]" in left_out
     served = serving.removeprefix("serving ").partition(":")[0].split(", ")
-    assert sorted(served) == ["frame_histograms", "probe", "video_decode", "video_scenes"]
+    assert sorted(served) == ["probe", "video_decode"]
 
 
 def test_large_models_of_other_backends_are_linked_and_not_copied(tmp_path: Path) -> None:

@@ -4,18 +4,26 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import shlex
+import signal
 import socket
 import struct
+import subprocess
+import sys
+import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import main
+from patience import slowdown
+from tricodec.serve import Server, main
 from tricodec.serve.repository import installed_repository
+from triton_testing import connect
 
 
 def failure(capsys: Any, *arguments: str) -> str:
@@ -50,8 +58,8 @@ def test_a_port_that_is_taken_is_one_line(capsys: Any) -> None:
         ("--tls-cert server.pem", "a key (--tls-key) is missing"),
         ("--tls-cert /nowhere/a.pem --tls-key /nowhere/a.key", "no file /nowhere/a.pem for TLS (cert)"),
         (
-            "--gpus 99 --model video_decode --http-port 0 --grpc-port 0 --metrics-port 0",
-            "Triton has no GPU 99; name one that nvidia-smi lists, or leave out --gpus",
+            "--gpus 99 --model video_decode --model probe --http-port 0 --grpc-port 0 --metrics-port 0",
+            "models probe, video_decode did not load: Triton has no GPU 99; name one that nvidia-smi lists",
         ),
         ("--tritonserver /nowhere", "no tritonserver at /nowhere (given)"),
         ("--watch https://a", "expected the server's HTTP address"),
@@ -75,24 +83,24 @@ def test_wrong_usage_is_refused(capsys: Any, arguments: str) -> None:
 
 
 def test_the_configuration_that_is_printed_is_the_one_that_is_served(capsys: Any) -> None:
-    assert main(["--print-config", "--model", "video_scenes", "--parameter", "video_decode.workers=3"]) == 0
+    assert main(["--print-config", "--model", "video_text", "--parameter", "video_decode.workers=3"]) == 0
     printed = capsys.readouterr().out
 
-    for name in ("video_scenes", "video_decode", "frame_histograms"):
+    for name in ("video_text", "video_decode", "text_detector"):
         assert f"# {name}/config.pbtxt\n{(installed_repository() / name / 'config.pbtxt').read_text()}" in printed
     assert 'parameters { key: "workers" value { string_value: "3" } }' in printed
 
 
 def test_a_repository_for_any_server_is_whole_and_an_existing_one_stays(capsys: Any, tmp_path: Path) -> None:
     target = tmp_path / "models"
-    options = ["--models-only", str(target), "--model", "video_scenes", "--environment", "/opt/environment"]
+    options = ["--models-only", str(target), "--model", "video_text", "--environment", "/opt/environment"]
 
     assert main(options) == 0
     assert str(target) in capsys.readouterr().out
-    assert sorted(path.name for path in target.iterdir()) == ["frame_histograms", "video_decode", "video_scenes"]
+    assert sorted(path.name for path in target.iterdir()) == ["text_detector", "video_decode", "video_text"]
     assert not any(path.is_symlink() for path in target.rglob("*"))
     assert '"/opt/environment"' in (target / "video_decode" / "config.pbtxt").read_text()
-    assert "EXECUTION_ENV_PATH" not in (target / "video_scenes" / "config.pbtxt").read_text()
+    assert "EXECUTION_ENV_PATH" not in (target / "video_text" / "config.pbtxt").read_text()
     assert "exists already" in failure(capsys, *options)
 
 
@@ -123,13 +131,13 @@ def test_requests_without_a_video_hold_one_that_can_be_decoded(capsys: Any, tmp_
 
 
 def test_gpus_get_an_instance_each_of_the_models_that_can_use_them(capsys: Any) -> None:
-    assert main(["--print-config", "--json", "--gpus", "1,0", "--model", "video_scenes", "--model", "compress"]) == 0
+    assert main(["--print-config", "--json", "--gpus", "1,0", "--model", "video_text", "--model", "compress"]) == 0
     configs = json.loads(capsys.readouterr().out)
 
     for model in ("video_decode", "compress"):
         assert "{ kind: KIND_GPU count: 1 gpus: [ 0, 1 ] }" in configs[model]
         assert "KIND_CPU" not in configs[model]
-    assert "{ kind: KIND_CPU count: 1 }" in configs["frame_histograms"]
+    assert "{ kind: KIND_CPU count: 1 }" in configs["text_detector"]
 
 
 def test_gpus_that_are_no_numbers_are_refused(capsys: Any) -> None:
@@ -137,3 +145,108 @@ def test_gpus_that_are_no_numbers_are_refused(capsys: Any) -> None:
         main(["--print-config", "--gpus", "all"])
 
     assert "'all' is no list of GPUs; expected numbers, such as 0 or 0,1" in capsys.readouterr().err
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A repository with a configuration that has an error in line 3."""
+    (tmp_path / "broken" / "1").mkdir(parents=True)
+    (tmp_path / "broken" / "config.pbtxt").write_text('name: "broken"\nbackend: "python"\ninput [ { name: "A" ]\n')
+    return tmp_path
+
+
+@pytest.mark.needs_triton
+@pytest.mark.parametrize("options", ["", "--print-config", "--models-only written"])
+def test_an_error_in_a_configuration_names_file_and_line(
+    capsys: Any, broken: Path, options: str, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(broken)
+
+    line = failure(capsys, "--model-repository", str(broken), "--model", "broken", *options.split())
+
+    assert f"{broken}/broken/config.pbtxt:3:" in line
+
+
+@pytest.mark.needs_triton
+def test_what_only_triton_finds_in_a_configuration_names_file_and_line_too(capsys: Any, broken: Path) -> None:
+    config = broken / "broken" / "config.pbtxt"
+    config.write_text('name: "broken"\nbackend: "python"\nmax_batch_sise: 4\n')
+
+    line = failure(capsys, "--model-repository", str(broken), "--http-port=0", "--grpc-port=0", "--metrics-port=0")
+
+    assert f"model broken did not load: {config}:3:" in line
+    assert "max_batch_sise" in line
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["serve --print-config", "serve --help", "probe --help", "probe CLIP --json", "info", "frames CLIP --framemd5"],
+)
+def test_a_reader_that_ends_before_the_output_is_no_error(command: str) -> None:
+    arguments = command.replace("CLIP", str(generated("h264_bframes.mp4"))).split()
+    with subprocess.Popen(
+        [sys.executable, "-m", "tricodec.cli", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        (3, "parameters: expected values by model and parameter, such as"),
+        ({"video_decode": 3}, "parameters of 'video_decode': expected values by model and parameter"),
+        ({"video_decode": {"max_queue": [2]}}, r"max_queue of video_decode is \[2\]; expected a text, a number"),
+        ({"video_decode": {"max_queue": None}}, "max_queue of video_decode is None; expected"),
+    ],
+)
+def test_parameters_that_are_none_are_refused(parameters: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        Server(parameters=parameters)
+    with pytest.raises(TypeError, match=r"models is 'probe'; expected a list of names, such as \['probe'\]"):
+        Server(models="probe")
+
+
+@pytest.mark.needs_triton
+def test_parameters_may_be_numbers_and_the_start_says_what_is_loaded(tmp_path: Path) -> None:
+    lines: list[str] = []
+    values = {"max_queue": 2, "workers": 1, "strict_plan": True}
+    parameters = {"video_decode": values}
+    with Server(models=["probe", "video_decode"], parameters=parameters, report=lines.append) as server:
+        configuration = f"http://{server.http_url}/v2/models/video_decode/config"
+        config = json.loads(urllib.request.urlopen(configuration).read())["parameters"]
+
+    assert {name: config[name]["string_value"] for name in values} == {
+        "max_queue": "2", "workers": "1", "strict_plan": "true",
+    }  # fmt: skip
+    assert sorted(line for line in lines if line.startswith("loaded")) in (
+        ["loaded probe (1 of 2)", "loaded video_decode (2 of 2)"],
+        ["loaded probe (2 of 2)", "loaded video_decode (1 of 2)"],
+    )
+
+
+@pytest.mark.needs_triton
+@pytest.mark.parametrize(("signals", "least", "most"), [(1, 2, 9), (2, 0, 3)])
+def test_ctrl_c_waits_for_an_open_stream_for_a_bounded_time_and_twice_for_none(
+    signals: int, least: float, most: float
+) -> None:
+    """Triton waits for a stream that its client does not read as long as its exit timeout says."""
+    command = "serve --model video_stream --stop-timeout 6 --http-port 0 --grpc-port 0 --metrics-port 0 --json"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tricodec.cli", *command.split()], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = json.loads(process.stdout.readline())["grpc"]
+        with connect(address) as client:
+            chunks = client.stream_video(generated("h264_bframes.mp4"), 1, window=1)
+            next(chunks)
+            began = time.monotonic()
+            for _ in range(signals):
+                process.send_signal(signal.SIGINT)
+                time.sleep(0.5)
+            assert process.wait(60) in (0, 1)
+            assert least <= time.monotonic() - began < most * max(1.0, slowdown())
+            with contextlib.suppress(ConnectionError):
+                chunks.close()

@@ -56,7 +56,10 @@ def test_a_sidecar_loads_a_killed_model_again_and_its_pings_are_no_requests(serv
     tls = {"ssl": True, "root_certificates": str(certificate)}
     with connect(server.grpc_url, model="decoder", retries=3, **tls) as client:
         client.decode_video(path, count=1)
-        with sidecar(server, "--header", HEADER) as process:
+        header = certificate.with_name("header")
+        header.touch(0o600)
+        header.write_text(HEADER)
+        with sidecar(server, "--header", f"@{header}") as process:
             try:
                 assert process.stdout is not None
                 assert process.stdout.readline().startswith("watching decoder at ")
@@ -85,7 +88,7 @@ def test_a_sidecar_without_the_header_ends_with_a_line_that_says_so(server: Any)
     assert process.returncode == 1
     assert errors.count("\n") == 1
     assert "restricted" in errors
-    assert "--header KEY=VALUE" in errors
+    assert "--header @FILE" in errors
 
 
 @needs_triton

@@ -1,6 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The model is part of the installed package; see docs/reference/triton.md."""
-
-from tricodec.triton_backend.models.video_text_bls import TritonPythonModel
-
-__all__ = ["TritonPythonModel"]
