@@ -16,11 +16,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tricodec import _interpreter, _logging, _renamed, errors
+from tricodec import _interpreter, _logging, errors
 
 _interpreter.refuse_sub_interpreter()
 _logging.configure()
-_renamed.install()
 
 try:
     from tricodec import _tricodec  # noqa: F401
