@@ -36,8 +36,9 @@ int kept_frames(const StreamInfo& stream) {
         case CodecId::mjpeg:
             return 1;
         case CodecId::vp8:
-        case CodecId::vp9:
             return 4;  // the last, the golden and the alternate frame
+        case CodecId::vp9:
+            return 5;  // these, and the one with the motion that the next frame is predicted from
         case CodecId::av1:
             return 9;
         default:
