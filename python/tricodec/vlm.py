@@ -24,16 +24,17 @@ from typing import Any
 from tricodec import compat
 from tricodec._cores import turn_to_decode
 from tricodec._tricodec import FrameReader, SwscaleRgb, Transform
+from tricodec._words import Chroma
 
 PACKAGES = ("transformers", "qwen_vl_utils", "vllm", "sglang")
 NAME = "tricodec"
 
 
 #: How chroma is upsampled; None is as the packages' own loaders do, by libswscale.
-_chroma: str | None = None
+_chroma: Chroma | None = None
 
 
-def install(*packages: str, chroma: str | None = None) -> None:
+def install(*packages: str, chroma: Chroma | None = None) -> None:
     """Make tricodec the video reader of packages that are installed. A second call changes `chroma` alone.
 
     Args:

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.scenes import NUM_BINS, THRESHOLD, cut_scores, histograms
+from tricodec.scenes import NUM_BINS, cut_scores, histograms
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.inline import answer, thresholds
+
+_THRESHOLD = 0.5
 
 
 class TritonPythonModel:
@@ -33,7 +35,7 @@ class TritonPythonModel:
 
 def _outputs(request: Any) -> dict[str, npt.NDArray[Any]]:
     batch = pb_utils.get_input_tensor_by_name(request, "FRAMES").as_numpy()
-    least = thresholds(request, len(batch), THRESHOLD)
+    least = thresholds(request, len(batch), _THRESHOLD)
     clips = [histograms(frames) for frames in batch]
     scores = np.stack([cut_scores(counts) for counts in clips])
     return {

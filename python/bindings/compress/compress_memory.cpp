@@ -181,15 +181,16 @@ void bind_compress_memory(py::module_& module) {
             name, [kind](const py::object& allocator) { set_allocator(kind, allocator); },
             py::arg("allocator") = py::none(), text);
     };
-    define("set_device_allocator", Kind::device,
-           "Set the allocator of results on GPUs; existing buffers keep their memory.\n\n"
-           "Args:\n"
-           "    allocator: called with (nbytes: int, stream: CudaStream); returns an object with an integer attribute "
-           "``ptr``\n"
-           "        that frees the memory when it is destroyed. With ptr 0 the call is an OutOfMemoryError. None restores\n"
-           "        tricodec's own.\n"
-           "Raises:\n"
-           "    TypeError: if it cannot be called.");
+    define(
+        "set_device_allocator", Kind::device,
+        "Set the allocator of results on GPUs; existing buffers keep their memory.\n\n"
+        "Args:\n"
+        "    allocator: called with (nbytes: int, stream: CudaStream); returns an object with an integer attribute "
+        "``ptr``\n"
+        "        that frees the memory when it is destroyed, with ptr 0 if there is none: an OutOfMemoryError. None\n"
+        "        restores tricodec's own.\n"
+        "Raises:\n"
+        "    TypeError: if it cannot be called.");
     define("set_pinned_allocator", Kind::pinned,
            "Set the allocator of the page-locked host memory for copies of sizes and tables to a GPU and back. See\n"
            "`set_device_allocator`.\n\n"

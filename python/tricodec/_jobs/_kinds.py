@@ -21,7 +21,7 @@ from tricodec._tricodec import DeviceArray, FrameReader, OutputFile, Transform, 
 from tricodec.compress import FILE_SUFFIX, Codec, compress_file
 from tricodec.encode.transcoding import transcode
 from tricodec.encode.video import encoder_keywords
-from tricodec.scenes import THRESHOLD, check_threshold, scene_cuts
+from tricodec.scenes import check_threshold, scene_cuts
 from tricodec.selection import SELECTION_WORDS
 
 Report = Callable[[int], object]
@@ -175,7 +175,7 @@ KINDS: dict[str, Kind] = {
         ".npz", {**_READER, **dict.fromkeys((*SELECTION_WORDS, *TRANSFORM_WORDS))}, _frames, _check_frames
     ),
     "scene_cuts": Kind(
-        ".json", {**_READER, "threshold": THRESHOLD, "size": (72, 128)}, _scene_cuts,
+        ".json", {**_READER, "threshold": 0.25, "size": (72, 128)}, _scene_cuts,
         lambda options: check_threshold(options["threshold"]),
     ),
     "probe": Kind(".json", {}, _probe, lambda _options: None),

@@ -102,8 +102,8 @@ class TestTransformers:
         by_itself = processor(videos=[path], fps=2, do_sample_frames=True, return_metadata=True, return_tensors="pt")
         video = sampling.sample(path, sampling="qwen2_vl", fps=2.0)
         by_us = processor(
-            videos=[rgb(path, video.indices.tolist())], video_metadata=[video.metadata], do_sample_frames=False, return_metadata=True,
-            return_tensors="pt",
+            videos=[rgb(path, video.indices.tolist())], video_metadata=[video.metadata], do_sample_frames=False,
+            return_metadata=True, return_tensors="pt",
         )  # fmt: skip
 
         assert list(by_itself["video_metadata"][0].frames_indices) == video.indices.tolist()

@@ -9,7 +9,6 @@ from typing import Any
 import media
 import numpy as np
 import pytest
-import tricodec
 from torchvision_wheel import load_torchvision
 from tricodec import vlm
 

@@ -17,7 +17,6 @@ namespace tricodec {
 
 /// Video codecs that the library knows by name. `other` is anything else that libavcodec may decode.
 enum class CodecId : std::uint8_t { unknown, mpeg1, mpeg2, mpeg4, vc1, wmv3, h264, mjpeg, hevc, vp8, vp9, av1, other };
-using Codec [[deprecated("use CodecId")]] = CodecId;
 
 /// FFmpeg's names: "h264", "hevc", "mpeg2video", ...
 [[nodiscard]] std::string_view to_string(CodecId codec) noexcept;
