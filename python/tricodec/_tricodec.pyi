@@ -748,6 +748,7 @@ class SwscaleRgb:
         dtype: str = "uint8",
         size: Sequence[int] | None = None,
         steps: Sequence[Sequence[int]] = (),
+        bilinear: bool = False,
     ) -> None: ...
     def __call__(self, frame: Frame) -> Array: ...
     def output_size(self, width: int, height: int, rotation: int = 0) -> tuple[int, int]: ...
@@ -1048,7 +1049,7 @@ class Codec:
     def decode(
         self,
         sources: Sequence[Any],
-        data_type: str = "",
+        data_type: Any = "",
         outs: Any = None,
         sizes: Any = None,
         input_consumed: Event | None = None,

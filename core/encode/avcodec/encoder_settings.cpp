@@ -215,9 +215,28 @@ CodecSettings quality_settings(std::string_view encoder, double crf) {
     return {{encoder.ends_with("_nvenc") ? "cq" : "crf", text.data()}};
 }
 
+namespace {
+
+/// libx264 takes 99 for 51 in silence, and the others refuse such values without saying what they take.
+void expect_quality(const AVCodecContext& context, const std::string& name, const std::string& value, double crf) {
+    if (av_opt_find(context.priv_data, name.c_str(), nullptr, 0, 0) == nullptr) return;  // refused as an unknown option
+    const std::string encoder = context.codec->name;
+    const int most = encoder.starts_with("libx26") || encoder.ends_with("_nvenc") ? 51 : 63;
+    TRICODEC_EXPECT(crf >= 0 && crf <= most, invalid_argument,
+                    "crf is " + value + "; " + encoder + " takes 0 to " + std::to_string(most) +
+                        ": a smaller value gives a better picture and a larger file");
+}
+
+}  // namespace
+
 CodecSettings encoder_settings(const AVCodecContext& context, const EncoderOptions& options) {
     CodecSettings settings = options.options;
-    if (options.crf) settings.merge(quality_settings(context.codec->name, *options.crf));
+    if (options.crf) {
+        auto quality = quality_settings(context.codec->name, *options.crf);
+        const auto& [name, value] = *quality.begin();
+        expect_quality(context, name, value, *options.crf);
+        settings.merge(quality);
+    }
     // Otherwise libx264 forces an I frame, and later frames may refer to frames before it.
     if (av_opt_find(context.priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.try_emplace("forced-idr", "1");
     // libavcodec's own MPEG encoders do not open with closed groups while they look for changes of scene.

@@ -18,9 +18,10 @@
 namespace tricodec::python {
 namespace {
 
-SwscaleRgb make_converter(const std::string& dtype, const py::object& size, const py::sequence& steps) {
+SwscaleRgb make_converter(const std::string& dtype, const py::object& size, const py::sequence& steps, bool bilinear) {
     SwscaleOptions options;
     options.dtype = parse_dtype(dtype);
+    options.bilinear = bilinear;
     if (!size.is_none()) {
         const auto numbers = to_ints(size, 2, "size", "(height, width)");
         options.size = Size{numbers[0], numbers[1]};
@@ -103,11 +104,12 @@ void bind_swscale_rgb(py::module_& module) {
 
 Thread safety: safe.)");
     cls.def(py::init(&make_converter), py::kw_only(), py::arg("dtype") = "uint8", py::arg("size") = py::none(),
-            py::arg("steps") = py::tuple(),
+            py::arg("steps") = py::tuple(), py::arg("bilinear") = false,
             R"(Args:
     dtype: "uint8", "uint16" (all 16 bits) or "float32" (the uint16 picture divided by 65535).
-    size: (height, width) that the conversion scales to, bicubic.
+    size: (height, width) that the conversion scales to.
     steps: what follows on the upright picture: (height, width) resizes, bilinear; (top, left, height, width) crops.
+    bilinear: how the conversion scales and interpolates chroma; else bicubic.
 Raises:
     ValueError: for other values.
     UnsupportedError: without libswscale.)")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -39,6 +40,8 @@ struct FrameReaderOptions {
     /// changed.
     std::shared_ptr<const FrameIndex> known_index{};
     bool block_statistics = false;  ///< as DecoderOptions::block_statistics
+    /// Shared by readers of one source, of which the first that meets damage logs it; null for a reader alone.
+    std::shared_ptr<std::atomic<bool>> damage_is_logged{};
 };
 
 /// Memory that a read takes at its peak, by allocators as MemoryKind has them.
