@@ -28,13 +28,14 @@ import numpy.typing as npt
 from tricodec._dataset._columns import READABLE
 from tricodec._dataset._index import DatasetIndex
 from tricodec._dataset._locate import LOCATED_COLUMNS, located_row
+from tricodec._host_arrays import asnumpy
 from tricodec._jobs._batch import BatchSummary, run_job
 from tricodec._jobs._job import make_job
 from tricodec._jobs._processes import perform_here
 from tricodec._jobs._task import Task, source_of
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
 from tricodec._public import public_names
-from tricodec._tricodec import DeviceArray, FrameReader, Transform
+from tricodec._tricodec import FrameReader, Transform
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -292,7 +293,7 @@ def _decode(item: dict[str, Any], reading: dict[str, Any]) -> Iterator[dict[str,
         count = min(count, max(0, len(reader) - first))
         number = first
         for pictures in reader.batches(reading["batch"], transform, first, 1, count):
-            array = pictures.numpy() if isinstance(pictures, DeviceArray) else np.array(pictures)
+            array = asnumpy(pictures)
             numbers = np.arange(number, number + len(array))
             number += len(array)
             yield {
@@ -310,10 +311,8 @@ class _Embedder:
 
     def __call__(self, columns: dict[str, Any]) -> dict[str, Any]:
         vectors = self._model(columns["frames"])
-        if hasattr(vectors, "detach"):  # a tensor of torch
-            vectors = vectors.detach().cpu()
         kept = {name: values for name, values in columns.items() if self._keeps or name != "frames"}
-        return {**kept, "embedding": np.asarray(vectors)}
+        return {**kept, "embedding": asnumpy(vectors)}
 
 
 def _perform(item: dict[str, Any], retries: int, timeout_s: float) -> dict[str, Any]:

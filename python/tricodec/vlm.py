@@ -21,6 +21,7 @@ from typing import Any
 
 from tricodec import compat
 from tricodec._cores import turn_to_decode
+from tricodec._host_arrays import asnumpy
 from tricodec._tricodec import FrameReader
 from tricodec.sampling import SampledVideo, sample
 
@@ -68,7 +69,7 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
         )
         indices = sample_indices_fn(metadata=metadata, **kwargs)
         metadata.frames_indices = [int(index) for index in indices]
-        frames = _on_host(reader.batch(metadata.frames_indices))
+        frames = asnumpy(reader.batch(metadata.frames_indices))
     return frames, metadata
 
 
@@ -224,7 +225,3 @@ _INSTALLERS: dict[str, Callable[[], None]] = {
 
 def _device_name(device: Any) -> Any:
     return "cpu" if device is None else device
-
-
-def _on_host(frames: Any) -> Any:
-    return frames.numpy() if hasattr(frames, "wait_on") else frames

@@ -62,7 +62,6 @@ def test_show_has_the_frames_their_numbers_and_times(tmp_path: Path) -> None:
     assert np.array_equal(sheet.pixels[4:22, 4 + 36 : 4 + 36 + 32], expected[1])
     assert np.array_equal(pixels_of((tmp_path / "sheet.png").read_bytes()), sheet.pixels)
     assert np.array_equal(pixels_of(sheet._repr_png_()), sheet.pixels)
-    assert "▀" in str(sheet)
 
 
 def test_show_of_a_frame_past_the_end_says_so() -> None:
