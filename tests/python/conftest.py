@@ -111,7 +111,7 @@ def _cpu_seconds() -> float:
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures, which may start processes
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Chooses the device, and skips, or fails where it is required, a test with needs that this machine does not meet."""
+    """Chooses the device. Skips, or fails where it is required, a test that needs what this machine lacks."""
     item.stash[_CPU] = _cpu_seconds()
     if item.get_closest_marker("programs") or item.get_closest_marker("needs_gpu"):
         os.environ.pop("TRICODEC_DEVICE", None)
