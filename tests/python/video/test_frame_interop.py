@@ -400,7 +400,7 @@ def test_torch_shares_planes_and_frames() -> None:
     assert tensor.stride() == plane.strides
     np.testing.assert_array_equal(tensor.numpy(), np.asarray(plane))
     assert whole.data_ptr() == frame.planes[0].data_ptr
-    assert torch.as_tensor(np.array(frame)).shape == (9, 8)
+    assert torch.as_tensor(np.array(frame)).shape == (6, 8, 3)  # the picture
 
 
 def test_arrays_of_one_part_of_tricodec_are_taken_by_the_others() -> None:
