@@ -36,7 +36,7 @@ _interpreter.refuse_no_lock()
 from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
 from tricodec._display import notebook as _notebook
-from tricodec._host_arrays import Bfloat16Array, pinned_empty
+from tricodec._host_arrays import Bfloat16Array, asnumpy, pinned_empty
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
 from tricodec._measure import (
@@ -184,7 +184,7 @@ __all__ = [
     "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker",
     "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError",
     "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo",
-    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
+    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "asnumpy",
     "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
     "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
     "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",

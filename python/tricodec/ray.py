@@ -28,6 +28,7 @@ from tricodec._dataset._columns import READABLE
 from tricodec._dataset._index import DatasetIndex
 from tricodec._dataset._locate import LOCATED_COLUMNS, Located, located_row
 from tricodec._dataset._parts import Member
+from tricodec._host_arrays import asnumpy
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
 from tricodec._public import public_names
 from tricodec._tricodec import DeviceArray, FrameReader, Transform
@@ -296,7 +297,7 @@ def _decode(item: dict[str, Any], reading: dict[str, Any]) -> Iterator[dict[str,
         count = min(count, max(0, len(reader) - first))
         number = first
         for pictures in reader.batches(reading["batch"], transform, first, 1, count):
-            array = pictures.numpy() if isinstance(pictures, DeviceArray) else np.array(pictures)
+            array = asnumpy(pictures)
             numbers = np.arange(number, number + len(array))
             number += len(array)
             yield {
@@ -314,10 +315,8 @@ class _Embedder:
 
     def __call__(self, columns: dict[str, Any]) -> dict[str, Any]:
         vectors = self._model(columns["frames"])
-        if hasattr(vectors, "detach"):  # a tensor of torch
-            vectors = vectors.detach().cpu()
         kept = {name: values for name, values in columns.items() if self._keeps or name != "frames"}
-        return {**kept, "embedding": np.asarray(vectors)}
+        return {**kept, "embedding": asnumpy(vectors)}
 
 
 def _transcode(item: dict[str, Any], options: dict[str, Any], remote_options: dict[str, Any]) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from tricodec._host_arrays import asnumpy
 from tricodec._public import public_names
-from tricodec._tricodec import DeviceArray, FrameReader
+from tricodec._tricodec import FrameReader
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
@@ -88,7 +89,7 @@ def scene_cuts(
     before: npt.NDArray[np.int64] | None = None
     done = 0
     for batch in source.batches(_CHUNK, size=tuple(size), color="rgb"):
-        counts = histograms(_on_host(batch))
+        counts = histograms(asnumpy(batch))
         found = cut_scores(counts if before is None else np.concatenate([before, counts]))
         found = found if before is None else found[1:]
         for number in np.flatnonzero(found >= threshold):
@@ -140,8 +141,3 @@ def cut_scores(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
     # A pixel that changes its bin counts twice: where it was, and where it is.
     scores[1:] = np.abs(np.diff(counts, axis=0)).sum(axis=1) / (2 * counts[1:].sum(axis=1))
     return scores.astype(np.float32)
-
-
-def _on_host(batch: Any) -> npt.NDArray[np.uint8]:
-    """The frames of a batch, copied from a GPU if they are there."""
-    return batch.numpy() if isinstance(batch, DeviceArray) else np.asarray(batch)

@@ -23,6 +23,7 @@ from typing import Any
 
 from tricodec import compat
 from tricodec._cores import turn_to_decode
+from tricodec._host_arrays import asnumpy
 from tricodec._tricodec import FrameReader, SwscaleRgb, Transform
 from tricodec._words import Chroma
 
@@ -80,7 +81,7 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
         indices = sample_indices_fn(metadata=metadata, **kwargs)
         metadata.frames_indices = [int(index) for index in indices]
         frames = _read(reader, metadata.frames_indices)
-    return frames.numpy() if hasattr(frames, "wait_on") else frames, metadata
+    return asnumpy(frames), metadata
 
 
 def read_for_qwen(ele: dict[str, Any]) -> tuple[Any, dict[str, Any], float]:

@@ -25,7 +25,7 @@ struct BufferFields {
 
 std::string not_in_host_memory(const ArrayView& array) {
     return "the array is on " + array.device.to_string() +
-           ", not in host memory; copy it by cpu(), numpy() or to_ndarray(), or use it there (DLPack, "
+           ", not in host memory; copy it by tricodec.asnumpy(), or use it there (DLPack, "
            "__cuda_array_interface__)";
 }
 

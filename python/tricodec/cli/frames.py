@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -89,10 +88,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help=f"small pictures of all frames chosen, or of {_SHEET_FRAMES} across the video, on one PNG; PATH is -o",
     )  # fmt: skip
     output.add_argument(
-        "--preview", action="store_true",
-        help="show the contact sheet in the terminal: by kitty's or sixel graphics, or by half blocks of color",
-    )  # fmt: skip
-    output.add_argument(
         "--md5",
         action="store_true",
         help="one MD5 over all frames: native pixel format and size, exact crop, no rotation (as ffmpeg -f rawvideo "
@@ -123,7 +118,6 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
         (options.framemd5, _framemd5, ".framemd5"),
         (options.raw is not None, _raw, ".raw"),
         (options.contact_sheet is not None, _contact_sheet, ".png"),
-        (options.preview, _preview, ""),
     ):
         if is_asked:
             write, suffix = other, other_suffix
@@ -132,7 +126,7 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
         output = options.output if len(inputs) == 1 else output_of(each, inputs, options.output, stem)
     else:
         output = output_of(each, inputs, options.output, stem.with_name(stem.name + suffix))
-    if output is None and not (options.md5 or options.framemd5 or options.preview):
+    if output is None and not (options.md5 or options.framemd5):
         output = each.relative.stem + suffix
     if output is not None and STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
@@ -268,7 +262,7 @@ def _sheet(reader: tricodec.FrameReader, name: str, options: argparse.Namespace)
         message = f"{name} has no frames to put on a contact sheet"
         raise ValueError(message)
     size = options.size or thumbnail_size(reader[indices[0]])
-    return compose(list(reader.batch(indices, size=size))), len(indices)
+    return compose(reader.batch(indices, size=size)), len(indices)
 
 
 def _contact_sheet(
@@ -282,15 +276,3 @@ def _contact_sheet(
     height, width = sheet.shape[:2]
     say(options, f"wrote {counted(count, 'frame')} on {width}x{height} pixels to {shown_target(str(output))}")
     return {"output": output, "num_frames": count, "width": width, "height": height}
-
-
-def _preview(reader: tricodec.FrameReader, each: Input, _: str | None, options: argparse.Namespace) -> dict[str, Any]:
-    from tricodec._display.terminal import preview
-
-    sheet, count = _sheet(reader, each.shown, options)
-    if not options.json:
-        if os.environ.get("TERM") == "dumb" and "TRICODEC_PREVIEW" not in os.environ and sys.stdout.isatty():
-            raise ValueError("this terminal (TERM=dumb) shows no pictures; write them with --contact-sheet FILE")
-        print(each.shown)
-        sys.stdout.write(preview(sheet))
-    return {"num_frames": count}

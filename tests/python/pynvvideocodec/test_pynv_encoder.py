@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import bitstreams
+import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
+import tricodec
 from pynv_encoding import HEIGHT, WIDTH, Array, encode
 
 
@@ -400,3 +402,13 @@ def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> Non
         plan = build(settings, encoder)
 
         assert _tricodec.unknown_encoder_options(encoder, plan.keywords["options"]) == {}
+
+
+def test_the_samples_of_a_frame_of_tricodec_are_encoded_not_its_picture() -> None:
+    frame = tricodec.FrameReader(media.generated("h264_bframes.mp4"), device="cpu")[3]
+
+    def encoded(picture: object) -> bytes:
+        encoder = nvc.CreateEncoder(320, 180, "NV12", True, codec="h264")
+        return bytes(encoder.Encode(picture)) + bytes(encoder.EndEncode())
+
+    assert encoded(frame.convert("nv12")) == encoded(np.frombuffer(frame.convert("nv12").pack(), np.uint8))
