@@ -31,7 +31,7 @@ from tricodec._dataset._parts import Member
 from tricodec._host_arrays import asnumpy
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
 from tricodec._public import public_names
-from tricodec._tricodec import DeviceArray, FrameReader, Transform
+from tricodec._tricodec import FrameReader, Transform
 from tricodec.encode.transcoding import transcode as transcode_file
 
 if TYPE_CHECKING:

@@ -158,8 +158,20 @@ def transcode(
         raise ValueError(message)
     return TranscodeResult(
         **_tricodec.transcode(
-            source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress, encoding,
-            deinterlace, stream_index,
+            source,
+            target,
+            encoder,
+            muxer,
+            crop,
+            size,
+            start,
+            end,
+            audio,
+            num_workers,
+            progress,
+            encoding,
+            deinterlace,
+            stream_index,
         )
     )
 
