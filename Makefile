@@ -11,7 +11,7 @@ BUILD := build/$(if $(filter own,$(LIBRARIES)),own,dev)
 BUILT := $(STAMPS)/build-$(LIBRARIES)
 BUILT_TESTS := $(STAMPS)/tests-$(LIBRARIES)
 SOURCES := $(shell find core python plugin triton_backend model_repository cmake -type f -not -name '*.pyc' 2>/dev/null) \
-           CMakeLists.txt VERSION pyproject.toml tools/build.sh
+           CMakeLists.txt VERSION pyproject.toml tools/build.sh tools/make_pynv_wheel.py
 TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
 .PHONY: help demo docs notebooks newcomer test test-broad test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
@@ -74,9 +74,10 @@ wheel: $(STAMPS)/libraries
 	@$(PYTHON) tools/make_wheel.py $(if $(ARCH),--arch $(ARCH))
 	@$(PYTHON) tools/try_wheel.py build/wheel/tricodec-*.whl
 
-# A wheel of metadata named PyNvVideoCodec that requires tricodec, in build/wheel.
+# Wheels for the names PyNvVideoCodec (metadata) and nvidia.nvcomp that require tricodec, in build/wheel.
 pynv-wheel: $(STAMPS)/venv
-	@$(PYTHON) tools/make_pynv_wheel.py
+	@$(PYTHON) tools/make_pynv_wheel.py PyNvVideoCodec
+	@$(PYTHON) tools/make_pynv_wheel.py tricodec-nvcomp
 
 demo: build
 	@$(PYTHON) -m tricodec.cli demo --output demo_output
@@ -107,7 +108,7 @@ $(STAMPS)/docs: $(STAMPS)/system tools/make_venv.sh tools/requirements-docs.txt
 docs: $(STAMPS)/docs
 	@.venv-docs/bin/python tools/build_docs.py
 
-# Runs every program of examples/notebooks as a notebook, and leaves docs/notebooks alone; without torch one is skipped.
+# Runs every program of examples/notebooks as a notebook, and keeps no output; without torch one is skipped.
 notebooks: $(BUILT_TESTS)
 	@TRICODEC_REQUIRE_DALI=1 TRICODEC_REQUIRE_TRITON=1 TRICODEC_REQUIRE_ONNX=1 \
 	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/tools/test_notebooks.py

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tools/newcomer.py timed: one row a system and command in results/newcomer.csv, and the table of them."""
+"""What tools/newcomer.py timed: one row a system and command in results/newcomer.csv."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
 
 from benchmarks import results
-from benchmarks.goals import header, line
 
 PATH = results.FOLDER / "newcomer.csv"
 
@@ -38,12 +36,3 @@ class Step:
 def record(step: Step) -> None:
     """Writes a step that ran on this machine, in place of the last one of the same system and command."""
     results.put(PATH, step, lambda each: (each.system, each.command))
-
-
-def table(facts: Mapping[str, str], steps: Iterable[Step]) -> str:
-    """A line a step."""
-    lines = [header(["system", "command", "seconds", "of processors", "date", "beside"])]
-    for step in steps:
-        cells = [step.system, f"`{step.command}`", str(step.seconds), str(step.processor_seconds), step.date]
-        lines.append(line([*cells, step.note or "nothing"]))
-    return "".join([*lines, f"\n{facts['cores']} cores, {facts['cpu']}.\n"])

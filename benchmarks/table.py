@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import clocks_table, exactness, newcomer, readme_table, reliability, results, wheels
+from benchmarks import clocks_table, exactness, readme_table, reliability, results, wheels
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.compress import zarr_stores
@@ -24,7 +24,6 @@ from benchmarks.gpu import dataset as gpu_dataset
 from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
 from benchmarks.gpu import zarr_stores as gpu_zarr_stores
-from benchmarks.jobs import cost as jobs_cost
 from benchmarks.results import Row
 from benchmarks.serve import load as serve_load
 from benchmarks.serve import table as serve_table
@@ -58,14 +57,13 @@ def _compression(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 
 # Document, marker, what belongs there, and of which results.
 BLOCKS: list[tuple[str, str, Render, str]] = [
-    ("docs/notes/benchmarks_cpu.md", "performance", decode_table.summary, "cpu.csv"),
-    ("docs/notes/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
+    ("docs/reference/benchmarks_cpu.md", "performance", decode_table.summary, "cpu.csv"),
+    ("docs/reference/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
     ("docs/howto/train_pytorch.md", "loaders", dataset_clips.table, "dataset_clips.csv"),
     ("docs/howto/remote.md", "remote", remote.table, "remote.csv"),
     ("docs/explanation/one_arithmetic.md", "kernels", decode_table.kernels, "cpu.csv"),
     ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
     ("docs/reference/benchmarks_compress.md", "compression", _compression, "compress.csv"),
-    ("docs/howto/cluster.md", "jobs", jobs_cost.table, "jobs.csv"),
     ("docs/reference/compress.md", "zarr", zarr_stores.table, "zarr.csv"),
     ("docs/reference/compress.md", "zarr on a GPU", gpu_zarr_stores.table, "zarr_gpu.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
@@ -111,9 +109,6 @@ def rendered() -> Iterator[tuple[Path, str]]:
     texts[document] = replaced(texts.get(document) or document.read_text(), "trials", trials)
     document = ROOT / "docs/howto/packaging.md"
     texts[document] = replaced(document.read_text(), "wheels", wheels.table(*results.read(wheels.PATH, wheels.Wheel)))
-    document = ROOT / "docs/notes/2026-11-measurements-tools.md"
-    steps = newcomer.table(*results.read(newcomer.PATH, newcomer.Step))
-    texts[document] = replaced(texts.get(document) or document.read_text(), "newcomer", steps)
     yield from texts.items()
     yield ROOT / _PLOT, plot.draw(results.read(results.FOLDER / "cpu.csv")[1])
 

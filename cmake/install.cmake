@@ -4,25 +4,6 @@ include(CMakePackageConfigHelpers)
 install(TARGETS tricodec EXPORT tricodec-targets
         LIBRARY DESTINATION ${TRICODEC_INSTALL_LIB} ARCHIVE DESTINATION ${TRICODEC_INSTALL_LIB})
 install(DIRECTORY core/include/tricodec DESTINATION ${TRICODEC_INSTALL_INCLUDE} FILES_MATCHING PATTERN "*.h")
-# The headers were side by side until 0.1: their old names forward for one minor version. Three are parts of others since.
-file(GLOB_RECURSE _headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/core/include ${PROJECT_SOURCE_DIR}/core/include/tricodec/*/*.h)
-foreach(_header IN LISTS _headers ITEMS parallel_copy.h:base/thread_pool.h gpu_frames.h:image/transform.h engines.h:video/frame_reader.h)
-  string(REPLACE ":" ";tricodec/" _header ${_header})
-  list(GET _header 0 _name)
-  list(GET _header -1 _header)
-  get_filename_component(_name ${_name} NAME)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/former_headers/tricodec/${_name} @ONLY
-       CONTENT "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n#include \"${_header}\"  // this name goes in 0.2\n")
-endforeach()
-# Some were in video/ until 0.1.
-foreach(_header decode/decoder decode/hardware_caps encode/encode_video encode/encoder encode/transcode selection/frame_padding
-                selection/frame_selection swscale/swscale_rgb)
-  get_filename_component(_name ${_header} NAME)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/former_headers/tricodec/video/${_name}.h @ONLY
-       CONTENT "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n#include \"tricodec/${_header}.h\"  // this name goes in 0.2\n")
-endforeach()
-install(DIRECTORY ${PROJECT_BINARY_DIR}/former_headers/tricodec DESTINATION ${TRICODEC_INSTALL_INCLUDE}
-        FILES_MATCHING PATTERN "*.h")
 install(EXPORT tricodec-targets NAMESPACE tricodec:: DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)
 configure_package_config_file(cmake/tricodec-config.cmake.in ${PROJECT_BINARY_DIR}/tricodec-config.cmake
                               INSTALL_DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)

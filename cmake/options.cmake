@@ -32,29 +32,54 @@ elseif(TRICODEC_SANITIZE)
 endif()
 
 find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
+find_package(PkgConfig QUIET)
+
+# A library that is missing is an error, unless the build is to be minimal.
+option(TRICODEC_MINIMAL "Build without libraries that are missing: slower, and with fewer functions" OFF)
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/packages.txt _packages REGEX "^[a-z]")
+list(TRANSFORM _packages REPLACE " .*" "")
+list(JOIN _packages " " TRICODEC_PACKAGES)
+function(tricodec_missing library loss)
+  if(TRICODEC_MINIMAL AND loss)
+    message(STATUS "${library} not found: ${loss}")
+    return()
+  endif()
+  if(loss)
+    string(CONCAT _without "Or build without it (${loss}): cmake -DTRICODEC_MINIMAL=ON, or pip install . -C "
+           "cmake.define.TRICODEC_MINIMAL=ON")
+  endif()
+  message(FATAL_ERROR "${library} not found. Debian and Ubuntu have all that the build needs by\n"
+                      "  apt-get install ${TRICODEC_PACKAGES}\n${_without}")
+endfunction()
+
 # FFmpeg 5.1 (libavcodec 59.37) to 9.
 set(_suffix ${TRICODEC_FFMPEG_SUFFIX})
-pkg_check_modules(FFMPEG REQUIRED IMPORTED_TARGET
+if(NOT PKG_CONFIG_FOUND)
+  tricodec_missing("pkg-config" "")
+endif()
+pkg_check_modules(FFMPEG QUIET IMPORTED_TARGET
                   libavformat${_suffix}>=59.27 libavcodec${_suffix}>=59.37 libavutil${_suffix}>=57.28
                   libswresample${_suffix}>=4.7)
+if(NOT FFMPEG_FOUND)
+  tricodec_missing("FFmpeg 5.1 or newer (libavformat, libavcodec, libavutil, libswresample)" "")
+endif()
 
 # libavfilter, for the streams of tricodec.io.
 pkg_check_modules(AVFILTER QUIET IMPORTED_TARGET libavfilter${_suffix}>=8.44)
 set(TRICODEC_HAVE_AVFILTER ${AVFILTER_FOUND})
 if(NOT AVFILTER_FOUND)
-  message(STATUS "libavfilter not found: no StreamReader and no StreamWriter")
+  tricodec_missing("libavfilter" "no StreamReader and no StreamWriter")
 endif()
 
 # libswscale, for FFmpeg's RGB (SwscaleRgb).
 pkg_check_modules(SWSCALE QUIET IMPORTED_TARGET libswscale${_suffix}>=6.7)
 set(TRICODEC_HAVE_SWSCALE ${SWSCALE_FOUND})
 if(NOT SWSCALE_FOUND)
-  message(STATUS "libswscale not found: torchcodec's and decord's names cannot give FFmpeg's RGB")
+  tricodec_missing("libswscale" "torchcodec's and decord's names cannot give FFmpeg's RGB")
 endif()
 
 # Highway 1.0.3 or newer, for the SIMD kernels of Transform; some distributions have only its pkg-config file.
-option(TRICODEC_HIGHWAY "Use Highway for SIMD kernels when it is found" ON)
+option(TRICODEC_HIGHWAY "Use Highway for SIMD kernels" ON)
 set(TRICODEC_HAVE_HIGHWAY OFF)
 if(TRICODEC_HIGHWAY)
   pkg_check_modules(HIGHWAY QUIET IMPORTED_TARGET libhwy>=1.0.3)
@@ -69,7 +94,7 @@ if(TRICODEC_HIGHWAY)
     endif()
   endif()
   if(NOT TRICODEC_HAVE_HIGHWAY)
-    message(STATUS "Highway (libhwy-dev) not found: Transform will be scalar and many times slower")
+    tricodec_missing("Highway (libhwy)" "Transform is scalar and many times slower")
   endif()
 endif()
 
@@ -89,13 +114,13 @@ endif()
 
 # NVDEC through the headers of ffnvcodec (Debian: libffmpeg-nvenc-dev, else nv-codec-headers); its libraries are opened at run
 # time. Without the headers there is no GPU engine, and the library says so.
-option(TRICODEC_NVDEC "Build the NVDEC engine when ffnvcodec's headers are found" ON)
+option(TRICODEC_NVDEC "Build the NVDEC engine" ON)
 set(TRICODEC_HAVE_NVDEC OFF)
 if(TRICODEC_NVDEC AND NOT TRICODEC_CUDA STREQUAL "OFF")
   pkg_check_modules(FFNVCODEC QUIET IMPORTED_TARGET ffnvcodec>=11.1)
   if(FFNVCODEC_FOUND)
     set(TRICODEC_HAVE_NVDEC ON)
   else()
-    message(STATUS "ffnvcodec (libffmpeg-nvenc-dev) not found: no GPU engine")
+    tricodec_missing("ffnvcodec (headers of NVDEC)" "no GPU engine")
   endif()
 endif()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/explanation/architecture.md: what each layer may include or import.
 
-Core: base <- tensor <- media, base <- selection; media <- index, decode, audio, swscale, streams; decode <- encode;
-index and decode <- video; tensor <- image, tensor <- compress. Some layers use image, audio and decoders by their
+Core: base <- tensor <- media, base <- selection; media <- index, decode, audio, swscale; decode <- encode; index and
+decode <- video <- streams; tensor <- image, tensor <- compress. Some layers use image, audio and encoders by their
 public headers. The front ends (python/bindings, plugin, triton_backend) use the core's public headers or the Python
 package, never one another.
 """
@@ -31,14 +31,14 @@ PRIVATE_ALLOWED = {
     "image": {"base", "tensor", "image"},
     "compress": {"base", "tensor", "compress"},
     "video": {"base", "tensor", "selection", "media", "index", "decode", "video"},
-    "streams": {"base", "tensor", "media", "streams"},
+    "streams": {"base", "tensor", "selection", "media", "index", "decode", "video", "streams"},
 }
 # What a layer uses by its public headers alone.
 ABOVE = {
-    "encode": {"image", "audio"},
+    "encode": {"image", "audio", "index", "selection", "video"},
     "swscale": {"image"},
     "video": {"image"},
-    "streams": {"image", "decode", "encode"},
+    "streams": {"image", "encode"},
 }
 PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}
 
@@ -65,6 +65,7 @@ PYTHON_ALLOWED = {
         "tricodec._tricodec",
         "tricodec._display",
         "tricodec._output_files",
+        "tricodec._signals",
         "tricodec._dataset",
         "tricodec.cli",
         "tricodec.dali",

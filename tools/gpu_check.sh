@@ -155,6 +155,9 @@ if ((tests)); then
   for shard in 0 1; do begin "cpp$shard" cpp_tests $shard 2; done
   begin python "${pytest[@]}" tests/python/gpu -m "not ($apart)" -n $((jobs < 6 ? jobs : 6))
   join
+  # Documents, commands, examples and data sets, as users run them: "auto" is the GPU. What they lack here is named.
+  TRICODEC_NO_SKIPS=0 part programs "${pytest[@]}" tests/python -m "programs and not slow and not broad" --dist loadfile \
+    -n $((jobs < 6 ? jobs : 6)) || :
   begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
   begin compress "${pytest[@]}" tests/python/compress/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))
   [[ -z $official ]] || TRICODEC_PYNV=$official begin samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) -k 'not notebook' \

@@ -9,17 +9,18 @@ set -euo pipefail
 
 missing=()
 have() { command -v "$1" >/dev/null 2>&1; }
-have g++ || missing+=(g++)
-have pkg-config || missing+=(pkg-config)
-have ffmpeg || missing+=(ffmpeg)
-for library in avformat avcodec avfilter avutil swresample; do
-  if ! have pkg-config || ! pkg-config --exists "lib$library"; then missing+=("lib$library-dev"); fi
-done
-if ! have pkg-config || ! pkg-config --exists libhwy; then missing+=(libhwy-dev); fi
-if ! have pkg-config || ! pkg-config --exists ffnvcodec; then missing+=(libffmpeg-nvenc-dev); fi
-for package in liblz4:liblz4-dev snappy:libsnappy-dev libzstd:libzstd-dev libdeflate:libdeflate-dev libisal:libisal-dev; do
-  if ! have pkg-config || ! pkg-config --exists "${package%%:*}"; then missing+=("${package##*:}"); fi
-done
+there() {  # whether the machine has what cmake/packages.txt says of a package
+  case $1 in
+    command:*) have "${1#*:}" ;;
+    module:*) have pkg-config && pkg-config --exists "${1#*:}" ;;
+    python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
+    header:*) python3 -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], sys.argv[1])))' "${1#*:}" 2>/dev/null ;;
+  esac
+}
+while read -r package check; do
+  there "$check" || missing+=("$package")
+done < <(grep -v '^#' "$(dirname "$0")/../cmake/packages.txt")
 if [ "${1:-}" = test ]; then
   for tool in valgrind lz4 zstd gzip; do have "$tool" || missing+=("$tool"); done  # the tests' oracles
   if ! have pkg-config || ! pkg-config --exists gtest; then missing+=(libgtest-dev); fi
@@ -67,11 +68,6 @@ if [ "${1:-}" = libraries ]; then
     fi
   done
 fi
-have python3 || missing+=(python3)
-python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
-python3 -c 'import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' \
-  2>/dev/null || missing+=(python3-dev)
-
 if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" = 0 ]; then
     sudo=()

@@ -40,7 +40,6 @@ def commands() -> dict[str, list[str]]:
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
         "packaging": [sys.executable, "tools/check_packaging.py"],
         "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
-        "notebooks": [sys.executable, "tools/notebooks.py", "--check"],
         "documented-api": [sys.executable, "tools/document_api.py", "--check"],
     }
 

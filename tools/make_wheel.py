@@ -17,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from build_libraries import ROOT
@@ -29,6 +30,11 @@ BIN = Path(sys.executable).parent
 
 class WheelError(Exception):
     """What prevents a wheel, and what helps."""
+
+
+def step(text: str) -> None:
+    """Prints what begins, as some steps take minutes."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
 def run(*command: str | Path, **environment: str) -> str:
@@ -151,11 +157,16 @@ def main() -> int:
         target = target_of(arguments.arch, SYSTEMS / arguments.arch)
         libraries = ["--prefix", libraries_of(target), "--arch", arguments.arch, "--encoders", arguments.encoders]
         archives = ["--archives", ROOT / "build/libraries/archives"]
-        print(run(sys.executable, "tools/build_libraries.py", *libraries, *archives), end="", flush=True)
+        step("the codec libraries")
+        subprocess.run([sys.executable, "tools/build_libraries.py", *libraries, *archives], cwd=ROOT, check=True)
+        step("compiling tricodec (ten minutes on two cores, seconds with ccache)")
         plain = build(target, work)
-        wheel = add_terms(repair(plain, target, work), plain, target, work, output, arguments.encoders.split(","))
+        step("adding the libraries of the system")
+        repaired = repair(plain, target, work)
+        step("adding the terms of all parts")
+        wheel = add_terms(repaired, plain, target, work, output, arguments.encoders.split(","))
         print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
-    except (WheelError, CrossError) as error:
+    except (WheelError, CrossError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

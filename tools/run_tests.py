@@ -112,7 +112,7 @@ def main() -> int:
         [*(f"C++ ({preset})" for preset in SANITIZERS), MEMCHECK] if slow else [] if broad else ["C++", INSTRUCTIONS]
     )
     reports = {name: ROOT / f"build/ctest{number or ''}.xml" for number, name in enumerate(names)}
-    selections = {PYTHON: "not slow and not broad", SWEEPS: "broad and not slow", SLOW: "slow"}
+    selections = {PYTHON: "not slow and not broad and not needs_gpu", SWEEPS: "broad and not slow", SLOW: "slow"}
     chosen = [SWEEPS, SLOW] if slow else [SWEEPS] if broad else [PYTHON]
     reports |= {name: ROOT / f"build/pytest{list(selections).index(name) or ''}.xml" for name in chosen}
     for report in reports.values():

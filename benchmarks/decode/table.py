@@ -69,7 +69,7 @@ def _memory(figures: Figures) -> str:
 
 
 def summary(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """docs/notes/benchmarks_cpu.md: how many goals are reached, and the peak memory."""
+    """docs/reference/benchmarks_cpu.md: how many goals are reached, and the peak memory."""
     del facts
     return f"{goals.counted(of_rows(rows))}.\n\n{_memory(Figures(rows))}\n"
 
@@ -111,7 +111,7 @@ def _exactness(rows: Sequence[Row]) -> str:
 
 
 def everything(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    """docs/notes/benchmarks_cpu.md: speeds by clip, wrong frames, goals that are missed, versions."""
+    """docs/reference/benchmarks_cpu.md: speeds by clip, wrong frames, goals that are missed, versions."""
     figures = Figures(rows)
     clips = _named(facts, "clip")
     parts = [f"{_source(facts, '../../benchmarks/results/cpu.csv')}. Content of the clips: {facts['content']}.\n"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of README's commands on a bare system, and its table."""
+"""The record of README's commands on a bare system."""
 
 from __future__ import annotations
 
@@ -21,9 +21,3 @@ def test_a_step_takes_the_place_of_the_last_one_of_its_system(tmp_path: Path, mo
     assert [(step.system, step.seconds, step.processor_seconds) for step in steps] == [("b", 5, 4), ("a", 7, 6)]
     assert all(step.date for step in steps)
     assert all(step.commit for step in steps)
-
-
-def test_the_table_has_a_line_for_each_step() -> None:
-    table = newcomer.table({"cores": "2", "cpu": "X"}, [Step("a", "make demo", "", 3, 2, "2026-11-26")])
-
-    assert "| a | `make demo` | 3 | 2 | 2026-11-26 | nothing |\n\n2 cores, X.\n" in table

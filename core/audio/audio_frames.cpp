@@ -154,6 +154,7 @@ std::vector<DecodeIssue> AudioFrames::issues() const {
     if (!ends_early_.empty()) {
         DecodeIssue end;
         end.message = "it ends early: " + ends_early_;
+        end.ends_early = true;
         issues.push_back(std::move(end));
     }
     return issues;

@@ -41,7 +41,7 @@ void check_options(const AudioReaderOptions& options) {
                     "num_channels is " + std::to_string(options.num_channels) +
                         "; it must be 1 (mono), 2 (stereo) or another number up to 64, or 0 for the stream's own");
     TRICODEC_EXPECT(options.dtype == DType::float32 || options.dtype == DType::int16, invalid_argument,
-                    "dtype of sound is '" + std::string(to_string(options.dtype)) + "'; use 'float32' or 'int16'");
+                    "dtype '" + std::string(to_string(options.dtype)) + "' of sound is not one of int16, float32");
 }
 
 /// Note [Seeking in sound]: the rates meet every `in` samples of the stream, which are `out` samples of the result.
@@ -138,7 +138,7 @@ public:
             const auto known = clock_.num_stretches();
             const auto from = start ? sample_at(*start) : 0;
             auto samples = gather(from, end ? sample_at(*end) : kEnd);
-            if (clock_.num_stretches() != known) continue;  // the time stamps jump on the way
+            if (count_from_start() || clock_.num_stretches() != known) continue;  // the time stamps jump on the way
             TRICODEC_EXPECT(!num_samples_ || from <= *num_samples_, out_of_range,
                             "start_s is " + number_text(start.value_or(0)) + " s; the sound of '" + info().name +
                                 "' is from " + number_text(start_seconds()) + " s to " +
@@ -168,7 +168,7 @@ public:
             const auto known = clock_.num_stretches();
             const auto from = clock_.sample_at(start);
             const auto there = gather(from, std::max(from, clock_.sample_at(end)));
-            if (clock_.num_stretches() != known) continue;  // the time stamps jump on the way
+            if (count_from_start() || clock_.num_stretches() != known) continue;  // the time stamps jump on the way
             const auto given = there.data.view.shape[1];
             const auto at = std::clamp<std::int64_t>(clock_.place_of(there.pts_seconds) - samples.start, 0, count);
             const auto fits = std::min(given, count - at);
@@ -239,6 +239,13 @@ private:
         sought_ = at_end_ = false;
     }
 
+    /// True if the time stamps jump after a seek: only a read from the start tells which samples are where.
+    [[nodiscard]] bool count_from_start() {
+        if (!jumps_ || !sought_) return false;
+        restart();
+        return true;
+    }
+
     /// See Note [Seeking in sound]. False if the place is near the start or cannot be sought, which changes nothing. A
     /// seek that leads elsewhere is undone by a restart.
     bool seek_to(std::int64_t sample) {
@@ -269,7 +276,7 @@ private:
     [[nodiscard]] AVRational unit() const noexcept { return ff::to_av(stream_.time_base); }
 
     [[nodiscard]] bool can_seek() const {
-        if (first_pts_ == kNoTimestamp || !frames_.seekable()) return false;
+        if (first_pts_ == kNoTimestamp || !frames_.seekable() || jumps_) return false;
         if (options_.seek == AudioSeek::approximate) return true;
         // Time stamps count samples there, and no packet can be damaged.
         const std::string_view format = info().format_name;
@@ -300,6 +307,11 @@ private:
         if (!sought_ && frame.pts != AV_NOPTS_VALUE && first_pts_ != kNoTimestamp && position_ > noted_) {
             noted_ = position_;
             clock_.note(ratio_.to_out(position_), seconds_of(frame.pts));
+            jumps_ = clock_.num_stretches() > 1;
+        }
+        if (sought_ && frame.pts != AV_NOPTS_VALUE) {
+            const double expected = seconds_of(first_pts_) + static_cast<double>(position_) / stream_rate_;
+            jumps_ = jumps_ || std::abs(seconds_of(frame.pts) - expected) > SampleClock::kJumpSeconds;
         }
         position_ += frame.nb_samples;
         const auto skipped = std::min<std::int64_t>(skip_, frame.nb_samples);
@@ -323,6 +335,7 @@ private:
     std::int64_t skip_ = 0;      // samples to leave out before the conversion begins
     std::int64_t noted_ = 0;     // as far as the clock knows the time stamps
     bool sought_ = false;        // since the start
+    bool jumps_ = false;         // the time stamps, somewhere
     bool at_end_ = false;
     std::optional<std::int64_t> num_samples_;
 };

@@ -12,6 +12,9 @@ namespace tricodec {
 /// Times of samples: stretches at the sample rate, each of which begins where the time stamps of the stream jump.
 class SampleClock {
 public:
+    static constexpr double kJumpSeconds =
+        0.1;  ///< as libswresample's; smaller differences are the container's rounding
+
     SampleClock(double start_seconds, int sample_rate) : stretches_{{0, start_seconds}}, rate_(sample_rate) {}
 
     [[nodiscard]] double start_seconds() const noexcept { return stretches_.front().seconds; }
@@ -44,7 +47,6 @@ public:
 
 private:
     static constexpr double kFarthest = 1e18;
-    static constexpr double kJumpSeconds = 0.1;  // as libswresample's; smaller differences are the container's rounding
     struct Stretch {
         std::int64_t first;
         double seconds;

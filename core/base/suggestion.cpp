@@ -43,9 +43,19 @@ std::size_t distance(std::string_view one, std::string_view other) {
 std::string nearest_word(std::string_view word, std::span<const std::string> accepted) {
     if (word.empty() || word.size() > kLongestWord) return {};
     const std::string wanted = lower(word);
+    constexpr std::size_t kShortest = 4;
     const std::string* nearest = nullptr;
+    for (const auto& name : accepted) {  // "qwen3" is "qwen3_vl", and not "qwen"
+        if (wanted.size() >= kShortest && name.size() > wanted.size() && lower(name).starts_with(wanted) &&
+            (nearest == nullptr || name.size() < nearest->size())) {
+            nearest = &name;
+        }
+    }
+    if (nearest != nullptr && std::ranges::find(accepted, word) == accepted.end()) return *nearest;
+    nearest = nullptr;
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     for (const auto& name : accepted) {
+        if (name == word) continue;  // a link that leads nowhere
         const auto [shorter, longer] = std::minmax(name.size(), wanted.size());
         if (longer - shorter >= least) continue;
         const std::size_t far = distance(wanted, lower(name));

@@ -9,8 +9,8 @@
 
 #include "encode/avcodec/av_encoder.h"
 #include "encode/avcodec/encoder_settings.h"
+#include "encode/encoded_samples.h"
 #include "tricodec/base/error.h"
-#include "tricodec/image/rgb_to_yuv.h"
 #include "tricodec/media/media_target.h"
 #include "tricodec/tensor/raw_frames.h"
 
@@ -49,18 +49,6 @@ std::string bare_stream_of(CodecId codec) {
     return codec == CodecId::av1 ? "obu" : std::string(to_string(codec));
 }
 
-/// Pictures of full chroma for a stream of less of it; the encoder does the rest of what there is to convert.
-Frame adapted(const Frame& frame, const EncoderOptions& options) {
-    const auto& wanted = info(options.format);
-    if (frame.format != PixelFormat::yuv444p || wanted.family != ColorFamily::yuv ||
-        (wanted.log2_chroma_w == 0 && wanted.log2_chroma_h == 0)) {
-        return frame;
-    }
-    Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
-    host.color = options.color;
-    return subsample_chroma(host, options.format);
-}
-
 EncoderOptions settled(const PictureArray& pictures, const EncodeVideoOptions& options,
                        const std::vector<std::int64_t>& units) {
     EncoderOptions encoder = options.encoder;
@@ -68,9 +56,16 @@ EncoderOptions settled(const PictureArray& pictures, const EncodeVideoOptions& o
     encoder.height = pictures.height();
     const EncoderEngine engine = find_engine(encoder);
     if (encoder.format == PixelFormat::unknown) {
-        const auto& raw = pictures.layout().format;
-        encoder.format = raw ? nearest_format(engine.codec, *raw) : PixelFormat::yuv420p;
+        const auto& layout = pictures.layout();
+        const auto own = layout.format.value_or(layout.color == OutputColor::gray  ? PixelFormat::gray
+                                                : layout.color == OutputColor::yuv ? PixelFormat::yuv444p
+                                                                                   : PixelFormat::rgb24);
+        const bool keep = layout.format || is_lossless(engine.codec);
+        encoder.format = nearest_format(engine.codec, keep ? own : PixelFormat::yuv420p);
     }
+    const auto& raw = pictures.layout().format;
+    const bool deep_gray = raw && info(*raw).family == ColorFamily::gray && info(*raw).depth > 8;
+    if (deep_gray && encoder.color.range == ColorRange::unspecified) encoder.color.range = ColorRange::full;
     if (encoder.frame_rate.num == 0) encoder.frame_rate = rate_of(units);
     if (!units.empty()) encoder.time_base = kTimeUnit;
     return encoder;
@@ -119,7 +114,7 @@ std::string accepted(const PictureLayout& layout) {
 }
 
 std::string_view name_of(OutputColor color) noexcept {
-    constexpr std::string_view kNames[] = {"rgb", "bgr", "gray", "yuv"};
+    constexpr std::string_view kNames[] = {"rgb", "bgr", "gray", "yuv", "rgba"};
     return kNames[static_cast<std::size_t>(color)];
 }
 
@@ -205,7 +200,9 @@ std::shared_ptr<std::vector<std::byte>> encode_video(const PictureArray& picture
     const double frame_seconds =
         static_cast<double>(settings.frame_rate.den) / static_cast<double>(settings.frame_rate.num);
     for (std::int64_t i = 0; i < pictures.size(); ++i) {
-        Frame frame = adapted(pictures[i], settings);
+        Frame picture = pictures[i];
+        if (info(picture.format).family == ColorFamily::yuv) picture.color = settings.color;
+        Frame frame = to_encoded_samples(picture, settings.format, settings.color);
         if (!units.empty()) {
             frame.pts = units[static_cast<std::size_t>(i)];
             frame.time_base = kTimeUnit;
@@ -223,6 +220,10 @@ std::shared_ptr<std::vector<std::byte>> encode_video(const PictureArray& picture
 }
 
 PictureArray::PictureArray(Tensor pixels, const PictureLayout& layout) : pixels_(std::move(pixels)), layout_(layout) {
+    TRICODEC_EXPECT(
+        layout_.color != OutputColor::rgba, invalid_argument,
+        "pictures of color 'rgba' cannot be encoded, because transparency is not kept; pass the first three "
+        "channels with color 'rgb'");
     const DType wanted = layout_.format ? sample_dtype(*layout_.format) : DType::uint8;
     const std::string what = layout_.format ? "samples of " + std::string(to_string(*layout_.format))
                                             : std::string(name_of(layout_.color)) + " pictures to encode";

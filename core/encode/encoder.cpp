@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/encode/encoder.h"
 
-#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -113,16 +112,6 @@ char picture_type_of(const Packet& packet) noexcept {
     if (stats == nullptr || size < 5) return '?';  // quality in four bytes, then the type
     const char type = av_get_picture_type_char(static_cast<AVPictureType>(stats[4]));
     return type == 'I' || type == 'P' || type == 'B' ? type : '?';
-}
-
-std::vector<std::string> encoder_names() {
-    std::vector<std::string> names;
-    void* state = nullptr;
-    while (const AVCodec* codec = av_codec_iterate(&state)) {
-        if (av_codec_is_encoder(codec) != 0 && codec->type == AVMEDIA_TYPE_VIDEO) names.emplace_back(codec->name);
-    }
-    std::ranges::sort(names);
-    return names;
 }
 
 }  // namespace tricodec

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "encode/avcodec/av_encoder.h"
+#include "encode/avcodec/encoder_settings.h"
+#include "encode/encoded_samples.h"
 #include "media/encoder_choice.h"
 #include "media/encoder_context.h"
 #include "tricodec/base/error.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/media/muxer.h"
 
 namespace tricodec {
 namespace {
 
 constexpr int kPictureSize = 256;  // above the minimum of hardware encoders
+constexpr int kWidth = 160;        // no size that a codec has a number for
+constexpr int kHeight = 120;
 
 /// In the samples that the encoder prefers. A second of silence fills the frames of every encoder.
 ff::FramePtr blank(EncoderContext& context) {
@@ -73,7 +84,65 @@ std::size_t encode_on_gpu(const AVCodec& codec, Device device) {
     return packets.size() + encoder->flush().size();
 }
 
+/// True if the encoder makes packets of two pictures of 4:2:0 in this size, and the container, if any, takes them.
+bool encodes(const AVCodec& codec, PixelFormat format, int width, int height, const char* container = nullptr) {
+    try {
+        EncoderOptions options;
+        options.width = width;
+        options.height = height;
+        options.format = format;
+        options.frame_rate = {25, 1};
+        options.num_threads = 1;
+        options.global_header = container != nullptr && wants_global_headers(container);
+        const auto encoder = make_av_encoder(codec, options, {}, true);
+        const Frame blank = alloc_frame(PixelFormat::yuv420p, width, height);
+        std::memset(blank.planes[0].data, 0, static_cast<std::size_t>(blank.size_bytes()));
+        const Frame frame = to_encoded_samples(blank, format, {});
+        std::size_t packets = 0;
+        for (int i = 0; i < 2; ++i) packets += encoder->encode(frame).size();
+        packets += encoder->flush().size();
+        if (container == nullptr) return packets > 0;
+        MuxerOptions muxing;
+        muxing.format = container;
+        const auto muxer = Muxer::open(MediaTarget::from_memory(std::make_shared<std::vector<std::byte>>()), muxing);
+        muxer->add_stream(encoder->stream());
+        muxer->start();
+        return packets > 0;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 }  // namespace
+
+bool takes_odd_sizes(const AVCodec& codec, PixelFormat format) {
+    static std::mutex mutex;
+    static std::map<std::pair<std::string, PixelFormat>, bool> known;
+    if ((codec.capabilities & AV_CODEC_CAP_HARDWARE) != 0) return false;
+    const std::lock_guard lock(mutex);
+    const auto [found, fresh] = known.try_emplace({codec.name, format});
+    if (fresh) found->second = encodes(codec, format, kWidth + 1, kHeight + 1);
+    return found->second;
+}
+
+std::vector<std::string> encoder_names() {
+    static std::mutex mutex;
+    static std::vector<std::string> names;
+    const std::lock_guard lock(mutex);
+    if (!names.empty()) return names;
+    std::vector<std::string> found;
+    void* state = nullptr;
+    while (const AVCodec* codec = av_codec_iterate(&state)) {
+        if (av_codec_is_encoder(codec) == 0 || codec->type != AVMEDIA_TYPE_VIDEO) continue;
+        const bool hardware = (codec->capabilities & AV_CODEC_CAP_HARDWARE) != 0;
+        const bool works =
+            hardware ? probe_encoder(*codec, Device{}).works
+                     : encodes(*codec, nearest_format(*codec, PixelFormat::yuv420p), kWidth, kHeight, "matroska");
+        if (works) found.emplace_back(codec->name);
+    }
+    std::ranges::sort(found);
+    return names = std::move(found);
+}
 
 EncoderProbe probe_encoder(const AVCodec& codec, Device device) {
     try {

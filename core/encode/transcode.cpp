@@ -4,20 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <queue>
 #include <utility>
 #include <vector>
 
-#include "encode/avcodec/av_encoder.h"
-#include "encode/avcodec/encoder_settings.h"
-#include "encode/source_sound.h"
+#include "encode/packet_copier.h"
+#include "encode/sound_transcoder.h"
+#include "encode/stream_copy.h"
 #include "encode/transcode_part.h"
-#include "media/ffmpeg.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
-#include "tricodec/base/log.h"
 #include "tricodec/base/text.h"
 #include "tricodec/base/thread_pool.h"
 
@@ -26,97 +25,85 @@ namespace {
 
 constexpr double kPartSeconds = 10.0;  // of a part at least: short ones cost rate control and key frames
 
-std::unique_ptr<Demuxer> open_all(const MediaSource& source) {
-    return Demuxer::open(source, {.all_streams = true, .silent_end = true});  // TranscodePart tells
-}
-
-Size output_size(const StreamInfo& video, const TranscodeOptions& options, PixelFormat format) {
-    Size size{video.height, video.width};
-    if (options.crop) size = {options.crop->height, options.crop->width};
-    if (options.size) return *options.size;
-    // Chroma that is subsampled needs whole pairs: a last odd column or row is left out.
-    const auto& layout = info(format);
-    return {size.height >> layout.log2_chroma_h << layout.log2_chroma_h,
-            size.width >> layout.log2_chroma_w << layout.log2_chroma_w};
-}
-
-/// In the units of the video stream.
-std::optional<std::int64_t> to_pts(const StreamInfo& video, const std::optional<double>& seconds) {
-    if (!seconds) return std::nullopt;
-    TRICODEC_EXPECT(std::isfinite(*seconds) && *seconds >= 0, invalid_argument,
-                    "the time " + number_text(*seconds) + " s is not accepted; use a finite number of at least 0");
-    const double pts = std::ceil(*seconds / video.time_base.to_double() - 1e-6);
-    TRICODEC_EXPECT(pts <= static_cast<double>(ff::kFarthest), invalid_argument,
-                    "the time " + number_text(*seconds) + " s is beyond any time stamp of the source");
-    return static_cast<std::int64_t>(pts);
-}
-
 PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, const std::string& container) {
     PartPlan plan;
-    plan.encoder = options.encoder;
-    auto& encoder = plan.encoder;
-    if (encoder.format == PixelFormat::unknown) {
-        const auto source = video.pixel_format == PixelFormat::unknown ? PixelFormat::yuv420p : video.pixel_format;
-        encoder.format = nearest_format(find_engine(encoder).codec, source);
-    }
-    const Size size = output_size(video, options, encoder.format);
-    encoder.width = size.width;
-    encoder.height = size.height;
-    if (encoder.frame_rate.num <= 0) {
-        encoder.frame_rate = video.average_frame_rate.num > 0 ? video.average_frame_rate : video.real_frame_rate;
-        if (encoder.frame_rate.num <= 0) encoder.frame_rate = {25, 1};
-    }
-    if (!encoder.time_base.known()) encoder.time_base = video.time_base;
-    if (encoder.color == ColorDescription{}) encoder.color = video.color;
-    if (!encoder.sample_aspect_ratio.known() && !options.size) encoder.sample_aspect_ratio = video.sample_aspect_ratio;
-    if (encoder.orientation == Orientation{}) encoder.orientation = video.orientation;
-    encoder.global_header = wants_global_headers(container);
-    plan.crop = options.crop;
-    if (options.size && !plan.crop) plan.crop = Crop{0, 0, video.height, video.width};
-    plan.first_pts = to_pts(video, options.start_seconds);
-    plan.end_pts = to_pts(video, options.end_seconds);
-    TRICODEC_EXPECT(!plan.first_pts || !plan.end_pts || *plan.first_pts < *plan.end_pts, invalid_argument,
-                    "the range from " + std::to_string(options.start_seconds.value_or(0)) + " s to " +
-                        std::to_string(options.end_seconds.value_or(0)) + " s is empty; end must be after start");
-    plan.shift = plan.first_pts.value_or(0);
-    plan.with_audio = options.audio && !options.audio_encoding;
+    plan.stream_index = video.index;
+    plan.pictures = settle_pictures(video, options, container);
+    plan.deinterlace = options.deinterlace;
     return plan;
 }
 
+/// The frames of a range of time.
+struct FramesInRange {
+    VideoTimes times;  ///< of all frames of the video
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+
+    /// When a frame begins by the playback clock; or when the video ends.
+    [[nodiscard]] double seconds_of(std::int64_t frame) const {
+        const auto clock = times.clock();
+        const auto i = static_cast<std::size_t>(frame);
+        return i < clock.size() ? clock[i] : times.clock_end();
+    }
+};
+
+/// The frames that begin in the range of time that the options name.
+FramesInRange frames_in_range(FrameReader& reader, const TranscodeOptions& options) {
+    reader.expect_frames();
+    FramesInRange result{.times = reader.video_times()};
+    const auto clock = result.times.clock();
+    const double unit = reader.stream().time_base.to_double();
+    const auto range = "the range from " + number_text(options.start_seconds.value_or(0)) + " s to " +
+                       (options.end_seconds ? number_text(*options.end_seconds) + " s" : "the end");
+    const auto first_at = [&](const std::optional<double>& seconds, std::int64_t otherwise) {
+        if (!seconds) return otherwise;
+        const bool accepted = std::isfinite(*seconds) && (*seconds >= 0 || clock.front() < 0);
+        TRICODEC_EXPECT(accepted, invalid_argument,
+                        "the time " + number_text(*seconds) + " s is not accepted; the video begins at " +
+                            number_text(clock.front()) + " s");
+        // People write times with six digits, or as the nearest double.
+        const double slack = std::max(unit / 2, 1e-6);
+        return std::ranges::lower_bound(clock, *seconds - slack) - clock.begin();
+    };
+    if (options.start_seconds && options.end_seconds) {
+        TRICODEC_EXPECT(*options.start_seconds < *options.end_seconds, invalid_argument,
+                        range + " is empty; end must be after start");
+    }
+    result.first = first_at(options.start_seconds, 0);
+    result.end = first_at(options.end_seconds, static_cast<std::int64_t>(clock.size()));
+    TRICODEC_EXPECT(result.first < result.end, invalid_argument,
+                    "no frame of '" + reader.info().name + "' begins in " + range + "; the frames begin from " +
+                        number_text(clock.front()) + " s to " + number_text(clock.back()) + " s");
+    return result;
+}
+
 /// Parts of about the same length that begin at key frames.
-std::vector<PartPlan> split(const MediaSource& source, const PartPlan& whole, int num_workers) {
+std::vector<PartPlan> split(FrameReader& reader, const PartPlan& whole, const FramesInRange& frames, int num_workers) {
     std::vector<PartPlan> parts{whole};
-    if (num_workers <= 1) return parts;
-    TRICODEC_EXPECT(
-        source.reopenable(), unsupported,
-        "'" + source.name() + "' can be opened only once, which num_workers > 1 needs; pass a path or bytes");
-    const auto demuxer = Demuxer::open(source, {.silent_end = true});
-    std::vector<std::int64_t> keys;
-    std::int64_t last = 0;
-    while (const auto packet = demuxer->read()) {
-        check_interrupt();
-        if (packet->pts == kNoTimestamp) return parts;  // a bare stream cannot be sought by time
-        last = std::max(last, packet->pts);
-        if (packet->key) keys.push_back(packet->pts);
+    parts.front().num_frames = frames.end - frames.first;
+    const double rate = whole.pictures.encoder.frame_rate.to_double();
+    const auto length = std::max<std::int64_t>(std::llround(kPartSeconds * rate),
+                                               (frames.end - frames.first) / (std::int64_t{4} * num_workers));
+    if (num_workers > 1) {
+        for (const auto key : reader.key_frames()) {
+            auto& current = parts.back();
+            if (key < current.first_frame + length || key >= frames.end) continue;
+            PartPlan next = current;
+            current.num_frames = key - current.first_frame;
+            next.first_frame = key;
+            next.num_frames = frames.end - key;
+            parts.push_back(std::move(next));
+        }
     }
-    std::ranges::sort(keys);
-    const std::int64_t begin = whole.first_pts.value_or(keys.empty() ? 0 : keys.front());
-    const std::int64_t end = std::min(whole.end_pts.value_or(last + 1), last + 1);
-    const double unit = demuxer->stream().time_base.to_double();
-    const double length = std::max(kPartSeconds, static_cast<double>(end - begin) * unit / (4.0 * num_workers));
-    for (const auto key : keys) {
-        auto& current = parts.back();
-        const std::int64_t from = current.first_pts.value_or(begin);
-        if (key <= from || key >= end || static_cast<double>(key - from) * unit < length) continue;
-        PartPlan next = current;
-        current.end_pts = key;
-        next.first_pts = key;
-        parts.push_back(std::move(next));
-    }
+    const double unit = reader.stream().time_base.to_double();
+    const auto place = [&](std::int64_t i) { return std::llround(frames.seconds_of(i) / unit); };
     for (auto& part : parts) {
-        if (parts.size() > 1) part.with_audio = false;
-        if (part.encoder.num_threads == 0 && parts.size() > 1)
-            part.encoder.num_threads = std::max(1, available_cores() / num_workers);
+        const auto end = part.first_frame + part.num_frames;
+        part.first_place = place(part.first_frame);
+        if (end < static_cast<std::int64_t>(frames.times.pts_seconds.size())) part.end_place = place(end);
+        part.known_index = reader.frame_index();
+        if (parts.size() > 1 && part.pictures.encoder.num_threads == 0)
+            part.pictures.encoder.num_threads = std::max(1, available_cores() / num_workers);
     }
     return parts;
 }
@@ -152,46 +139,53 @@ private:
     std::int64_t last_ = 0;
 };
 
-SoundRange sound_range(const StreamInfo& video, const PartPlan& whole) {
-    const double unit = video.time_base.to_double();
-    const auto seconds = [&](std::int64_t pts) { return static_cast<double>(pts) * unit; };
-    SoundRange range;
-    if (whole.first_pts) range.begin_seconds = seconds(*whole.first_pts);
-    if (whole.end_pts) range.end_seconds = seconds(*whole.end_pts);
-    range.shift_seconds = seconds(whole.shift);
-    return range;
+/// Where a file that begins with this video is moved to time 0, in seconds: its first stream, as ffmpeg does it.
+double start_of(const MediaInfo& media, const StreamInfo& video, bool with_audio) {
+    double first = video.start_pts == kNoTimestamp ? 0.0
+                                                    : static_cast<double>(video.start_pts) * video.time_base.to_double();
+    for (const auto& stream : media.streams) {
+        if (!with_audio || stream.kind != StreamKind::audio || stream.start_pts == kNoTimestamp) continue;
+        first = std::min(first, static_cast<double>(stream.start_pts) * stream.time_base.to_double());
+    }
+    return first;
 }
 
 class Transcoding {
 public:
     Transcoding(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options)
-        : source_(options.start_seconds || options.num_workers > 1 || options.audio_encoding ? source.spooled()
-                                                                                             : source),
-          options_(options) {
-        auto demuxer = open_all(source_);
-        info_ = demuxer->info();
-        video_ = demuxer->stream();
+        : source_(source.spooled()), options_(options) {
+        auto reader = open_for_transcode(source_, options.stream_index, options.encoder);
+        video_ = reader->stream();
+        if (options.audio && !options.audio_encoding) copier_.emplace(source_, video_.index, false);
+        info_ = copier_ ? copier_->info() : reader->info();
         const std::string container = options.muxer.format.empty() ? container_of(target.name()) : options.muxer.format;
-        const PartPlan whole = plan_whole(video_, options, container);
-        plans_ = split(source_, whole, options.num_workers);
-        parts_.push_back(
-            std::make_unique<TranscodePart>(plans_.size() == 1 ? std::move(demuxer) : open_all(source_), plans_[0]));
-        MuxerOptions muxing = options.muxer;
-        muxing.format = container;
-        muxer_ = Muxer::open(target.with_permissions(source_.permissions()), muxing);  // a private video stays private
-        video_stream_ = muxer_->add_stream(parts_[0]->encoder().stream());
-        const auto range = sound_range(video_, whole);
-        if (options.audio && options.audio_encoding) {
-            add_encoded_audio(range, container);
-        } else if (options.audio) {
-            add_audio();
-            if (plans_.size() > 1 && !audio_.empty()) copier_.emplace(source_, range);
+        PartPlan whole = plan_whole(video_, options, container);
+        const double unit = video_.time_base.to_double();
+        CopyRange range;
+        double begin = start_of(info_, video_, options.audio);
+        double end = info_.start_seconds + info_.duration_seconds;
+        if (options.start_seconds || options.end_seconds || options.num_workers > 1) {
+            const auto frames = frames_in_range(*reader, options);
+            whole.first_frame = frames.first;
+            const auto first = frames.seconds_of(frames.first);
+            end = frames.seconds_of(frames.end);
+            if (options.start_seconds) range.begin_seconds = begin = first;
+            begin = std::min(begin, first);
+            if (options.end_seconds) range.end_seconds = end;
+            range.continuous = frames.times.rising_seconds.empty();
+            plans_ = split(*reader, whole, frames, options.num_workers);
+        } else {
+            plans_.push_back(whole);
         }
-        total_seconds_ = expected_seconds(whole);
+        range.shift_seconds = begin;
+        for (auto& plan : plans_) plan.shift = std::llround(begin / unit);
+        total_seconds_ = std::max(0.0, end - begin);
+        parts_.push_back(std::make_unique<TranscodePart>(source_, std::move(reader), plans_[0]));
+        open_target(target, container, range);
     }
 
     TranscodeResult run() {
-        result_.decoder = parts_[0]->decoder();
+        result_.decoder = parts_[0]->reader().engine();
         result_.encoder = parts_[0]->encoder().engine();
         const Rational unit = parts_[0]->encoder().stream().time_base;
         const Rational rate = parts_[0]->encoder().stream().average_frame_rate;
@@ -201,17 +195,17 @@ public:
         std::size_t started = 1;
         for (std::size_t number = 0; number < plans_.size() && !result_.cancelled; ++number) {
             while (started < plans_.size() && started < number + static_cast<std::size_t>(options_.num_workers)) {
-                parts_.push_back(std::make_unique<TranscodePart>(open_all(source_), plans_[started++]));
+                parts_.push_back(std::make_unique<TranscodePart>(source_, nullptr, plans_[started++]));
             }
-            while (auto each = parts_[number]->pop()) {
-                if (each->video && plans_.size() > 1) times.set(each->packet);
-                write(*each);
+            while (auto packet = parts_[number]->pop()) {
+                if (plans_.size() > 1) times.set(*packet);
+                write(*packet);
             }
-            note_damage(*parts_[number]);
+            note_damage(parts_[number]->reader(), plans_[number]);
+            if (result_.num_frames == 0 && !result_.cancelled) parts_[number]->reader().expect_frames();
             parts_[number].reset();
         }
         if (!result_.cancelled) add_sound_until(std::numeric_limits<double>::infinity());
-        if (result_.num_frames == 0 && !result_.cancelled) fail_without_frames();
         result_.seconds = seconds_;
         report(true);  // what it throws leaves the target as it was
         muxer_->finish();
@@ -219,86 +213,73 @@ public:
     }
 
 private:
-    [[noreturn]] void fail_without_frames() const {
-        const auto& [start, end] = std::pair(options_.start_seconds, options_.end_seconds);
-        if ((start || end) && result_.num_damaged_packets == 0) {
-            fail(ErrorCode::invalid_argument, "no frame of '" + source_.name() + "' lies in the range from " +
-                                                  number_text(start.value_or(0)) + " s to " +
-                                                  (end ? number_text(*end) + " s" : "the end") + "; the video has " +
-                                                  number_text(info_.duration_seconds) + " s");
+    void open_target(const MediaTarget& target, const std::string& container, const CopyRange& range) {
+        MuxerOptions muxing = options_.muxer;
+        muxing.format = container;
+        describe_as_source(muxing, info_, range, total_seconds_);
+        muxer_ = Muxer::open(target.with_permissions(source_.permissions()), muxing);  // a private video stays private
+        StreamInfo encoded = parts_[0]->encoder().stream();
+        encoded.language = video_.language;
+        encoded.title = video_.title;
+        encoded.disposition = video_.disposition;
+        video_stream_ = muxer_->add_stream(encoded);
+        if (options_.audio && options_.audio_encoding) {
+            add_encoded_audio(range, container);
+        } else if (options_.audio) {
+            for (const auto& stream : info_.streams) {
+                if (stream.kind == StreamKind::audio) audio_[stream.index] = muxer_->add_stream(stream);
+            }
+            copier_->set_range(range);
         }
-        fail(ErrorCode::corrupt_data, "no frame of '" + source_.name() + "' could be decoded" +
-                                          (first_damage_.empty() ? "" : ": " + first_damage_));
+        result_.left_out = streams_left_out(info_, video_.index, options_.audio);
     }
 
-    void add_audio() {
-        for (const auto& stream : info_.streams) {
-            if (stream.kind == StreamKind::audio) audio_[stream.index] = muxer_->add_stream(stream);
-        }
-    }
-
-    void add_encoded_audio(const SoundRange& range, const std::string& container) {
+    void add_encoded_audio(const CopyRange& range, const std::string& container) {
         for (const auto& stream : info_.streams) {
             if (stream.kind != StreamKind::audio) continue;
-            TRICODEC_EXPECT(
-                source_.reopenable(), unsupported,
-                "'" + source_.name() +
-                    "' can be opened only once, and encoding its sound needs more; pass a path or bytes, or "
-                    "copy the sound");
-            sounds_.emplace_back(source_, stream.index, range, *options_.audio_encoding, container);
-            sounds_.back().set_target_stream(muxer_->add_stream(sounds_.back().stream()));
+            auto& sound = sounds_.emplace_back(source_, stream.index, range, *options_.audio_encoding, container);
+            StreamInfo encoded = sound.stream();
+            encoded.language = stream.language;
+            encoded.title = stream.title;
+            encoded.disposition = stream.disposition;
+            sound.set_target_stream(muxer_->add_stream(encoded));
         }
     }
 
-    double expected_seconds(const PartPlan& whole) const {
-        const double unit = video_.time_base.to_double();
-        const double end = whole.end_pts ? static_cast<double>(*whole.end_pts) * unit : info_.duration_seconds;
-        const double total = info_.duration_seconds > 0 ? std::min(end, info_.duration_seconds) : end;
-        return std::max(0.0, total - static_cast<double>(whole.first_pts.value_or(0)) * unit);
-    }
-
-    void write(const PartPacket& each) {
-        result_.size_bytes += static_cast<std::int64_t>(each.packet.data.size());
-        if (!each.video) {
-            const auto found = audio_.find(each.source_stream);
-            if (found == audio_.end()) return;
-            muxer_->write(each.packet, found->second);
-            ++result_.num_audio_packets;
-            return;
-        }
-        const double unit = each.packet.time_base.to_double();
-        add_sound_until(static_cast<double>(each.packet.pts) * unit +
-                        static_cast<double>(plans_[0].shift) * video_.time_base.to_double());
-        muxer_->write(each.packet, video_stream_);
+    void write(const Packet& packet) {
+        result_.size_bytes += static_cast<std::int64_t>(packet.data.size());
+        const double unit = packet.time_base.to_double();
+        const double shown = static_cast<double>(packet.pts) * unit;
+        add_sound_until(shown + static_cast<double>(plans_[0].shift) * video_.time_base.to_double());
+        muxer_->write(packet, video_stream_);
         ++result_.num_frames;
-        const auto duration = each.packet.duration > 0 ? static_cast<double>(each.packet.duration) * unit : 0.0;
-        seconds_ = std::max(seconds_, static_cast<double>(each.packet.pts) * unit + duration);
+        first_seconds_ = std::min(first_seconds_, shown);
+        seconds_ = std::max(seconds_, shown + static_cast<double>(packet.duration) * unit - first_seconds_);
         report(false);
     }
 
-    void note_damage(const TranscodePart& part) {
-        if (part.num_damaged() > 0 && result_.num_damaged_packets == 0) {
-            first_damage_ = part.first_damage();
-            log(LogLevel::warning, "'" + source_.name() + "' is damaged: " + part.first_damage() +
-                                       "; what of it could be decoded is transcoded");
-        }
-        result_.num_damaged_packets += part.num_damaged();
+    /// Every reader reports the end of a source that was cut short; the part that reaches it counts it.
+    void note_damage(const FrameReader& reader, const PartPlan& part) {
+        const auto issues = reader.issues();
+        if (issues.empty()) return;
+        const bool elsewhere = issues.back().ends_early && part.end_place;
+        result_.num_damaged_packets += reader.num_damaged_packets() - (elsewhere ? 1 : 0);
     }
 
-    /// Writes the sound before a time of the source, if it does not come with the video's packets.
+    /// Writes the sound before a time of the source.
     void add_sound_until(double seconds) {
-        const auto write_to = [&](int stream) {
-            return [this, stream](const Packet& packet) {
-                result_.size_bytes += static_cast<std::int64_t>(packet.data.size());
-                ++result_.num_audio_packets;
-                muxer_->write(packet, stream);
-            };
+        const auto write_to = [&](int stream, const Packet& packet) {
+            result_.size_bytes += static_cast<std::int64_t>(packet.data.size());
+            ++result_.num_audio_packets;
+            muxer_->write(packet, stream);
         };
         if (copier_) {
             copier_->copy_until(seconds,
-                                [&](const Packet& packet) { write_to(audio_.at(packet.stream_index))(packet); });
+                                [&](const Packet& packet) { write_to(audio_.at(packet.stream_index), packet); });
         }
-        for (auto& sound : sounds_) sound.encode_until(seconds, write_to(sound.target_stream()));
+        for (auto& sound : sounds_) {
+            sound.encode_until(seconds, [&](const Packet& packet) { write_to(sound.target_stream(), packet); });
+        }
     }
 
     void report(bool last) {
@@ -320,10 +301,10 @@ private:
     std::unique_ptr<Muxer> muxer_;
     int video_stream_ = 0;
     std::map<int, int> audio_;  // number in the source -> in the target
-    std::optional<SoundCopier> copier_;
+    std::optional<PacketCopier> copier_;
     std::deque<SoundTranscoder> sounds_;
     TranscodeResult result_;
-    std::string first_damage_;
+    double first_seconds_ = std::numeric_limits<double>::infinity();
     double seconds_ = 0;
     double total_seconds_ = 0;
 };
@@ -333,6 +314,13 @@ private:
 TranscodeResult transcode(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options) {
     TRICODEC_EXPECT(options.num_workers >= 1, invalid_argument,
                     "num_workers is " + std::to_string(options.num_workers) + "; it must be 1 or more");
+    std::error_code unknown;  // of a file that does not exist
+    const bool same = !source.path().empty() && !target.path().empty() &&
+                      std::filesystem::equivalent(source.path(), target.path(), unknown);
+    TRICODEC_EXPECT(!same, invalid_argument,
+                    "the target '" + target.name() +
+                        "' is the source itself, which would be replaced by a copy of less quality; name another file");
+    if (options.encoder.codec == "copy") return copy_streams(source, target, options);
     return Transcoding(source, target, options).run();
 }
 

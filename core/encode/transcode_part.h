@@ -8,21 +8,20 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "decode/decoder_records.h"
+#include "encode/output_clock.h"
+#include "encode/picture_adapter.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/encode/encoder.h"
-#include "tricodec/image/transform.h"
-#include "tricodec/media/demuxer.h"
 #include "tricodec/media/media_source.h"
-#include "tricodec/tensor/frame.h"
+#include "tricodec/video/frame_reader.h"
 
 namespace tricodec {
 
@@ -85,93 +84,64 @@ private:
     bool abandoned_ = false;
 };
 
-/// Decoded frames to what one encoder takes: crop, size and format. Thread safety: one thread at a time.
-class PictureAdapter {
-public:
-    /// `format` is what comes out, `size` its size.
-    PictureAdapter(std::optional<Crop> crop, Size size, PixelFormat format);
-
-    /// Without a copy where nothing changes but a column or a row at the right and bottom edge. Frames of other sizes
-    /// than the first are resized too: a stream may change its size. Throws Error(unsupported).
-    [[nodiscard]] Frame operator()(const Frame& frame) const;
-
-private:
-    [[nodiscard]] Frame resampled(const Frame& frame) const;
-    [[nodiscard]] Frame resampled_deep(const Frame& frame) const;
-
-    std::optional<Crop> crop_;
-    Size size_;
-    PixelFormat format_;
-    Transform transform_;
-    Transform deep_;  // to floats, which hold more than 8 bits
-};
-
-/// What one part of a source becomes: the frames with pts in [first_pts, end_pts) of the video stream.
+/// A part of a source, in frames, and what they become.
 struct PartPlan {
-    std::optional<std::int64_t> first_pts;
-    std::optional<std::int64_t> end_pts;
-    EncoderOptions encoder;
-    std::optional<Crop> crop;
-    std::int64_t shift = 0;  ///< taken off every time stamp, in units of the video stream
-    bool with_audio = false;
+    std::int64_t first_frame = 0;
+    std::int64_t num_frames = -1;                   ///< -1: to the end
+    std::optional<std::int64_t> first_place{};      ///< of the first frame (OutputClock); nothing for its own time
+    std::optional<std::int64_t> end_place{};        ///< where the last frame ends, if it is not the source's last
+    std::int64_t shift = 0;                         ///< taken off every place, in units of the video stream
+    std::shared_ptr<const FrameIndex> known_index;  ///< of a reader of the same source
+    int stream_index = -1;
+    PictureSettings pictures;
+    bool deinterlace = false;
 };
 
-/// A packet on its way to the muxer.
-struct PartPacket {
-    Packet packet;
-    int source_stream = 0;  ///< number in the source
-    bool video = false;
-};
-
-/// One chain of stages: demultiplex, decode, adapt and encode, each on a thread. The consumer pops the packets.
-/// Thread safety: one consumer.
+/// Frames by their numbers, read, adapted and encoded: a chain of stages, each on a thread. The consumer pops the
+/// packets. Thread safety: one consumer.
 class TranscodePart {
 public:
-    TranscodePart(std::unique_ptr<Demuxer> demuxer, PartPlan plan);
+    /// `reader` may be null: then the part opens `source` itself.
+    TranscodePart(const MediaSource& source, std::unique_ptr<FrameReader> reader, PartPlan plan);
     /// Stops the stages and waits for them.
     ~TranscodePart();
     TranscodePart(const TranscodePart&) = delete;
     TranscodePart& operator=(const TranscodePart&) = delete;
 
     /// The next packet, or nothing at the end. Throws what a stage threw.
-    [[nodiscard]] std::optional<PartPacket> pop();
+    [[nodiscard]] std::optional<Packet> pop();
     /// The stages come to an end with the frames that they have: what was encoded still comes out.
     void cancel() noexcept { cancelled_ = true; }
     /// The encoder is made with the part, so that its stream is known at once.
     [[nodiscard]] const Encoder& encoder() const noexcept { return *encoder_; }
-    [[nodiscard]] const std::string& decoder() const noexcept { return decoder_name_; }
-    /// Packets in the part that could not be decoded whole, with the first one's message; once pop() has given nothing.
-    [[nodiscard]] std::int64_t num_damaged() const noexcept { return damaged_.num_packets(); }
-    [[nodiscard]] const std::string& first_damage() const noexcept { return first_damage_; }
+    /// What was read, and its damage; once pop() has given nothing.
+    [[nodiscard]] FrameReader& reader() const noexcept { return *reader_; }
 
 private:
-    void demux();
-    void decode();
+    void read();
     void encode();
+    void encode_at(Frame frame, OutputClock::Place place);
     void emit(std::vector<Packet> packets);
     void run(void (TranscodePart::*stage)());
-    [[nodiscard]] bool wanted(std::int64_t pts) const noexcept;
-    void note_damage();
-    void note(DecodeIssue issue);
 
     PartPlan plan_;
-    std::unique_ptr<Demuxer> demuxer_;
-    StreamInfo video_;
+    std::unique_ptr<FrameReader> reader_;
     std::unique_ptr<Encoder> encoder_;
-    std::unique_ptr<class Decoder> decoding_;
-    std::string decoder_name_;
-    StreamIssues damaged_;
-    std::int64_t num_issues_ = 0;  // of the decoder, that note_damage() has seen
-    std::string first_damage_;
-    std::string ends_early_;  // written by demux() before it ends the packets
-    BoundedQueue<Packet> packets_{64};
+    PictureAdapter adapt_;
+    std::int64_t last_pts_ = kNoTimestamp;             // of what the encoder was sent, in its units
+    std::map<std::int64_t, std::int64_t> durations_;  // by that time, of the pictures in the encoder
     BoundedQueue<Frame> frames_{8};
-    BoundedQueue<PartPacket> out_{256};
+    BoundedQueue<Packet> out_{256};
     std::atomic<bool> cancelled_{false};
     std::atomic<bool> ended_{false};
     std::mutex mutex_;
     std::exception_ptr error_;
     std::vector<std::jthread> threads_;  // last: they use all of the above
 };
+
+/// A reader of the frames that a part with these options transcodes.
+[[nodiscard]] std::unique_ptr<FrameReader> open_for_transcode(const MediaSource& source, int stream_index,
+                                                              const EncoderOptions& encoder,
+                                                              std::shared_ptr<const FrameIndex> known_index = nullptr);
 
 }  // namespace tricodec

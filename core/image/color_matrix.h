@@ -38,6 +38,7 @@ struct Normalization {
 };
 
 [[nodiscard]] constexpr int num_channels(OutputColor color) noexcept {
+    if (color == OutputColor::rgba) return 4;
     return color == OutputColor::gray ? 1 : 3;
 }
 

@@ -50,7 +50,7 @@ void validate_matrix(ColorMatrix matrix, OutputColor color) {
         matrix != ColorMatrix::rgb, invalid_argument,
         "matrix \"rgb\" says that samples are RGB already, which their pixel format decides; name the matrix "
         "of a YUV stream, for example \"bt709\", or leave it out");
-    if (color == OutputColor::rgb || color == OutputColor::bgr) {
+    if (color == OutputColor::rgb || color == OutputColor::bgr || color == OutputColor::rgba) {
         if (matrix != ColorMatrix::unspecified) expect_linear(matrix);
     }
 }
@@ -84,7 +84,7 @@ void validate_normalization(const TransformOptions& options) {
                     "scale " + number(scale) + " must be a finite number other than 0");
     // A filter's overshoot and three matrix terms stay below 2^11 in units of 0..255 (docs/reference/transform.md 4.4
     // and 5.2).
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
         const auto at = [i](const std::vector<float>& values, float otherwise) {
             return static_cast<double>(values.empty() ? otherwise : values[i < values.size() ? i : values.size() - 1]);
         };
@@ -133,19 +133,26 @@ std::string_view word(OutputColor color) {
             return "gray";
         case OutputColor::yuv:
             return "yuv";
+        case OutputColor::rgba:
+            return "rgba";
     }
     return "?";
 }
 
 void validate(const TransformOptions& options) {
-    TRICODEC_EXPECT(options.dtype == DType::uint8 || options.dtype == DType::float16 ||
-                        options.dtype == DType::bfloat16 || options.dtype == DType::float32,
-                    invalid_argument,
-                    "dtype \"" + std::string(to_string(options.dtype)) +
-                        "\" is not one of \"uint8\", \"float16\", \"bfloat16\", \"float32\"");
+    TRICODEC_EXPECT(
+        options.dtype == DType::uint8 || options.dtype == DType::float16 || options.dtype == DType::bfloat16 ||
+            options.dtype == DType::float32,
+        invalid_argument,
+        "dtype '" + std::string(to_string(options.dtype)) + "' is not one of uint8, float16, bfloat16, float32");
     if (options.crop) validate_crop(*options.crop);
     if (options.size) validate_size(*options.size);
     if (options.matrix) validate_matrix(*options.matrix, options.color);
+    TRICODEC_EXPECT(
+        options.color != OutputColor::rgba || options.layout == Layout::hwc || options.layout == Layout::chw,
+        invalid_argument,
+        "color \"rgba\" does not go with layout \"" + std::string(to_string(options.layout)) +
+            "\"; use \"HWC\" or \"CHW\"");
     validate_normalization(options);
 }
 

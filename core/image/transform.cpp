@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/image/transform.h"
 
+#include <cstring>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,6 +18,7 @@
 #include "image/target.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
+#include "tricodec/tensor/hdr.h"
 
 namespace tricodec {
 namespace {
@@ -48,15 +52,70 @@ std::shared_ptr<image::gpu::CudaPlan> cuda_plan(CudaPlans& plans, const image::F
     });
 }
 
+/// The options of the first three channels of "rgba", or of the last.
+TransformOptions part_of_rgba(TransformOptions options, bool alpha) {
+    for (auto* values : {&options.mean, &options.std}) {
+        if (values->size() == 4)
+            *values = alpha ? std::vector{(*values)[3]} : std::vector(values->begin(), values->begin() + 3);
+    }
+    options.color = alpha ? OutputColor::gray : OutputColor::rgb;
+    if (alpha) options.matrix.reset();
+    if (alpha) options.range.reset();
+    return options;
+}
+
+/// Channels [first, end) of an output of four.
+TensorView channels_of(TensorView out, Layout layout, int first, int end) {
+    const std::size_t axis = layout == Layout::hwc ? 2 : 0;
+    out.data = static_cast<std::byte*>(out.data) + first * out.strides_bytes[axis];
+    out.shape[axis] = end - first;
+    return out;
+}
+
 }  // namespace
 
 struct Transform::Cache {
     image::PlanCache<const image::PreparedPlan> cpu;
     CudaPlans cuda;
+    std::optional<Transform> rgb;  // of "rgba"
+    std::optional<Transform> alpha;
+    std::mutex mutex;
+    std::vector<Frame> opaque;  // the last one that was needed, on the host and where it is used
+
+    /// The opacity of a frame that has none of its own: one row on the CPU, which is every row.
+    Frame opacity_of(const Frame& frame, StreamView stream) {
+        if (frame.alpha) return *frame.alpha;
+        const bool on_gpu = frame.device.kind == Device::Kind::cuda;
+        const std::lock_guard lock(mutex);
+        if (opaque.empty() || opaque.back().width != frame.width || opaque.back().height != frame.height ||
+            opaque.back().device != frame.device) {
+            Frame whole = alloc_frame(PixelFormat::gray, frame.width, on_gpu ? frame.height : 1);
+            std::memset(whole.planes[0].data, 0xff, static_cast<std::size_t>(whole.size_bytes()));
+            if (!on_gpu) whole.planes[0].stride_bytes = 0;
+            whole.height = frame.height;
+            whole.color.range = ColorRange::full;
+            opaque.assign({whole});
+            if (on_gpu) opaque.push_back(to_device(whole, frame.device, stream));
+        }
+        return opaque.back();
+    }
 };
 
 Transform::Transform(TransformOptions options) : options_(std::move(options)), cache_(std::make_shared<Cache>()) {
     image::validate(options_);
+    if (options_.color != OutputColor::rgba) return;
+    cache_->rgb.emplace(part_of_rgba(options_, false));
+    cache_->alpha.emplace(part_of_rgba(options_, true));
+}
+
+/// Calls `run` with each of the two transforms, its frame and its channels.
+template <class Run>
+void Transform::run_rgba(const Frame& frame, const TensorView& out, StreamView stream, const Run& run) const {
+    expect_output(out, output_shape(frame.width, frame.height, frame.orientation), options_.dtype, frame.device);
+    Frame alpha = cache_->opacity_of(frame, stream);
+    alpha.orientation = frame.orientation;
+    run(*cache_->rgb, frame, channels_of(out, options_.layout, 0, 3));
+    run(*cache_->alpha, alpha, channels_of(out, options_.layout, 3, 4));
 }
 
 int Transform::num_channels() const noexcept {
@@ -94,6 +153,12 @@ void Transform::run_part(const Frame& frame, const TensorView& out, int part, in
                     "transform: the frame is on " + frame.device.to_string() +
                         ", where a picture is not made in parts; transform all of it");
     expect_frame(frame);
+    if (options_.color == OutputColor::rgba) {
+        return run_rgba(frame, out, {}, [&](const Transform& each, const Frame& from, const TensorView& to) {
+            each.run_part(from, to, part, num_parts);
+        });
+    }
+    if (part == 0 && options_.dtype == DType::uint8) warn_of_hdr(frame.color);
     const auto prepared_plan = prepared(frame);
     const image::Plan& plan = prepared_plan->plan();
     expect_output(out, image::shape_of(plan.output, num_channels(), options_.layout), options_.dtype, frame.device);
@@ -111,6 +176,11 @@ Tensor Transform::operator()(const Frame& frame, StreamView stream) const {
 }
 
 FusionReport Transform::explain(const Frame& geometry) const {
+    if (options_.color == OutputColor::rgba) {
+        auto report = cache_->rgb->explain(geometry);
+        report.not_fused.emplace_back("alpha: the opacity is a picture of its own");
+        return report;
+    }
     const auto plan = prepared(geometry);
     if (geometry.device.kind == Device::Kind::cpu) return image::explain(*plan, options_);
     const auto shape = output_shape(geometry.width, geometry.height, geometry.orientation);
@@ -156,6 +226,14 @@ Tensor Transform::operator()(std::span<const Frame> frames, StreamView stream) c
 }
 
 void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const {
+    if (options_.color == OutputColor::rgba) {
+        for (std::size_t i = 0; i < frames.size(); ++i) {
+            run_rgba(frames[i], outs[i], stream, [&](const Transform& each, const Frame& from, const TensorView& to) {
+                each.run_on_gpu({&from, 1}, {&to, 1}, stream);
+            });
+        }
+        return;
+    }
     const StageScope scope(Stage::transform, static_cast<std::int64_t>(frames.size()));
     std::vector<image::gpu::Job> jobs;  // of one geometry, one after the other
     jobs.reserve(frames.size());
@@ -163,6 +241,7 @@ void Transform::run_on_gpu(std::span<const Frame> frames, std::span<const Tensor
     std::vector<std::int64_t> shape;  // of the plan's outputs
     for (std::size_t i = 0; i < frames.size(); ++i) {
         expect_frame(frames[i]);
+        if (options_.dtype == DType::uint8) warn_of_hdr(frames[i].color);
         const image::FrameKey key = image::frame_key(frames[i], options_);
         if (!plan || plan->plan().key != key) {
             if (plan) plan->run(jobs, stream);

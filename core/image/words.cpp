@@ -49,11 +49,12 @@ OutputColor parse_output_color(std::string_view name) {
                         {"rgb24", "rgb"},
                         {"bgr24", "bgr"},
                         {"ycbcr", "yuv"}});
-    return parse_word<OutputColor, 4>("color", name,
+    return parse_word<OutputColor, 5>("color", name,
                                       {{{"rgb", OutputColor::rgb},
                                         {"bgr", OutputColor::bgr},
                                         {"gray", OutputColor::gray},
-                                        {"yuv", OutputColor::yuv}}});
+                                        {"yuv", OutputColor::yuv},
+                                        {"rgba", OutputColor::rgba}}});
 }
 
 Layout parse_layout(std::string_view name) {

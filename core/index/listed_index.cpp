@@ -119,7 +119,7 @@ std::optional<IndexedPacket> ListedPacketReader::complete(const StreamIndex& ind
     const bool same_times = packet.pts == listed.pts && (packet.dts == listed.dts || listed.dts == kNoTimestamp);
     const bool is_same = index.is_packet(k, packet) && same_times;
     const bool starts = !listed.entry || facts.entry;
-    const bool fits = fits_order(k, packet, listed.entry, listed.entry && !facts.closes_group && k > 0);
+    const bool fits = fits_order(k, packet, listed.entry);
     if (!is_same || !starts || !fits || facts.uncertain || facts.shows_frame != listed.shows_frame ||
         facts.changes_parameters) {
         return std::nullopt;
@@ -133,11 +133,11 @@ std::optional<IndexedPacket> ListedPacketReader::complete(const StreamIndex& ind
     return completed;
 }
 
-bool ListedPacketReader::fits_order(std::int64_t k, const Packet& packet, bool is_entry, bool is_open_entry) {
+bool ListedPacketReader::fits_order(std::int64_t k, const Packet& packet, bool is_entry) {
     const bool continues = k == std::exchange(next_, k + 1);
     if (!continues) order_.reset();
     if (!continues && is_entry) order_ = fresh_;
-    return !order_ || (order_->add(packet, is_open_entry) && order_->false_entries().empty());
+    return !order_ || (order_->add(packet));
 }
 
 }  // namespace tricodec

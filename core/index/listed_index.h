@@ -37,7 +37,7 @@ public:
     [[nodiscard]] std::optional<IndexedPacket> complete(const StreamIndex& index, std::int64_t k, const Packet& packet);
 
 private:
-    [[nodiscard]] bool fits_order(std::int64_t k, const Packet& packet, bool is_entry, bool is_open_entry);
+    [[nodiscard]] bool fits_order(std::int64_t k, const Packet& packet, bool is_entry);
 
     PacketInspector inspector_;
     const PictureOrder fresh_;

@@ -85,6 +85,9 @@ void StreamIndex::link() {
         packets_[static_cast<std::size_t>(k)].frame = i;
         frame_starts_.push_back(k);
     }
+    for (std::size_t i = 1; i < frames_.size(); ++i) {
+        frames_[i].num_untimed = frames_[i].pts == kNoTimestamp ? frames_[i - 1].num_untimed + 1 : 0;
+    }
     std::sort(frame_starts_.begin(), frame_starts_.end());
     entries_.push_back({0, 0});
     if (counted_) return;
@@ -165,6 +168,8 @@ std::vector<std::int64_t> StreamIndex::entry_frames() const {
             numbers.push_back(packet(entry.packet).frame);
         }
     }
+    // Decoding begins at a key frame that is not shown: an edit list cuts it off.
+    if (numbers.empty() && num_frames() > 0) numbers.push_back(0);
     std::sort(numbers.begin(), numbers.end());
     return numbers;
 }
@@ -231,7 +236,7 @@ void StreamIndexBuilder::add(const Packet& packet) {
     is_packed_ = is_packed_ || facts.is_packed;
     layers_.push_back(facts.temporal_layer);
     has_parameter_sets_.push_back(facts.has_parameter_sets);
-    const bool in_order = order_.add(packet, facts.entry && !facts.closes_group && num_packets() > 1);
+    const bool in_order = order_.add(packet);
     index_.uncertain_ = index_.uncertain_ || facts.uncertain || !in_order;
     if (facts.shows_frame && packet.pts != kNoTimestamp) {
         const bool follows_all = !reorders_ || (facts.entry && !facts.open_entry);
@@ -250,7 +255,6 @@ StreamIndex StreamIndexBuilder::make() const {
             index.packets_[k].entry = index.packets_[k].entry && has_parameter_sets_[k];
         }
     }
-    for (const auto k : order_.false_entries()) index.packets_[static_cast<std::size_t>(k)].entry = false;
     const int top_layer = layers_.empty() ? 0 : *std::max_element(layers_.begin(), layers_.end());
     for (std::size_t k = 0; k < layers_.size(); ++k) {
         // A picture of a lower layer may be referred to from the layers above it. A picture of a packed stream is

@@ -41,6 +41,8 @@ struct IndexedFrame {
     std::int64_t packet = -1;
     std::int64_t pts = kNoTimestamp;
     std::int64_t duration = 0;
+    /// Frames from the last one with a time stamp to this one, or from the first frame.
+    std::int64_t num_untimed = 0;
 };
 
 /// Which packet gives which frame, and where decoding can start. First predicted from packet headers; replaced by what

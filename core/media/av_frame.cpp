@@ -4,16 +4,33 @@
 #include <memory>
 #include <string>
 
+#include "media/pixel_repack.h"
+
 namespace tricodec {
 namespace {
 
-bool is_interlaced(const AVFrame& frame) noexcept {
+struct Fields {
+    bool interlaced = false;
+    bool top_first = true;
+};
+
 #if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
-    return (frame.flags & AV_FRAME_FLAG_INTERLACED) != 0;
-#else
-    return frame.interlaced_frame != 0;
-#endif
+Fields fields_of(const AVFrame& frame) noexcept {
+    return {(frame.flags & AV_FRAME_FLAG_INTERLACED) != 0, (frame.flags & AV_FRAME_FLAG_TOP_FIELD_FIRST) != 0};
 }
+void set_fields(AVFrame& frame, Fields fields) noexcept {
+    if (fields.interlaced) frame.flags |= AV_FRAME_FLAG_INTERLACED;
+    if (fields.interlaced && fields.top_first) frame.flags |= AV_FRAME_FLAG_TOP_FIELD_FIRST;
+}
+#else
+Fields fields_of(const AVFrame& frame) noexcept {
+    return {frame.interlaced_frame != 0, frame.top_field_first != 0};
+}
+void set_fields(AVFrame& frame, Fields fields) noexcept {
+    frame.interlaced_frame = fields.interlaced ? 1 : 0;
+    frame.top_field_first = fields.interlaced && fields.top_first ? 1 : 0;
+}
+#endif
 
 Orientation orientation_of(const AVFrame& frame, const StreamFacts& facts) noexcept {
     if (facts.orientation != Orientation{}) return facts.orientation;
@@ -38,20 +55,26 @@ void release_frame(void* opaque, std::uint8_t*) {
 
 }  // namespace
 
-Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
+Frame to_frame(ff::FramePtr picture, const StreamFacts& facts) {
+    const std::shared_ptr<const AVFrame> decoded(std::move(picture));
     const auto av_format = static_cast<AVPixelFormat>(decoded->format);
     Frame frame;
-    frame.format = ff::to_pixel_format(av_format);
+    frame.format = decoded_format(av_format);
     if (frame.format == PixelFormat::unknown) {
         const char* name = av_get_pix_fmt_name(av_format);
         fail(ErrorCode::unsupported,
              std::string("the video decodes to pixel format '") + (name == nullptr ? "?" : name) +
                  "', which is not supported; transcode it to yuv420p, yuv422p or yuv444p first");
     }
-    frame.width = decoded->width;
-    frame.height = decoded->height;
-    for (std::size_t plane = 0; plane < info(frame.format).num_planes; ++plane) {
-        frame.planes[plane] = {reinterpret_cast<std::byte*>(decoded->data[plane]), decoded->linesize[plane]};
+    if (ff::to_pixel_format(av_format) == PixelFormat::unknown) {
+        frame = repacked(decoded);
+    } else {
+        frame.width = decoded->width;
+        frame.height = decoded->height;
+        for (std::size_t plane = 0; plane < info(frame.format).num_planes; ++plane) {
+            frame.planes[plane] = {reinterpret_cast<std::byte*>(decoded->data[plane]), decoded->linesize[plane]};
+        }
+        frame.owner = decoded;
     }
     frame.pts = ff::to_timestamp(decoded->best_effort_timestamp);
     frame.duration = ff::duration(*decoded);
@@ -60,11 +83,12 @@ Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts) {
     frame.sample_aspect_ratio = decoded->sample_aspect_ratio.num != 0 ? ff::to_rational(decoded->sample_aspect_ratio)
                                                                       : facts.sample_aspect_ratio;
     frame.orientation = orientation_of(*decoded, facts);
-    frame.interlaced = is_interlaced(*decoded);
+    const Fields fields = fields_of(*decoded);
+    frame.interlaced = fields.interlaced;
+    frame.bottom_field_first = fields.interlaced && !fields.top_first;
     frame.corrupt = (decoded->flags & AV_FRAME_FLAG_CORRUPT) != 0 || decoded->decode_error_flags != 0;
     const char type = av_get_picture_type_char(decoded->pict_type);
     frame.picture_type = type == 'I' || type == 'P' || type == 'B' ? type : '?';
-    frame.owner = std::shared_ptr<const AVFrame>(std::move(decoded));
     return frame;
 }
 
@@ -87,6 +111,7 @@ ff::FramePtr to_av_picture(const Frame& frame) {
         picture->linesize[plane] = static_cast<int>(frame.planes[plane].stride_bytes);
     }
     picture->sample_aspect_ratio = ff::to_av(frame.sample_aspect_ratio);
+    set_fields(*picture, {frame.interlaced, !frame.bottom_field_first});
     return picture;
 }
 

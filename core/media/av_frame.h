@@ -14,8 +14,9 @@ struct StreamFacts {
     ColorDescription color{};
 };
 
-/// Wraps a decoded picture without a copy. Throws Error(unsupported) that names an unknown pixel format.
-[[nodiscard]] Frame to_frame(ff::FramePtr decoded, const StreamFacts& facts);
+/// Wraps a decoded picture, without a copy where PixelFormat has its format (pixel_repack.h). Throws Error(unsupported)
+/// that names a pixel format which cannot be kept.
+[[nodiscard]] Frame to_frame(ff::FramePtr picture, const StreamFacts& facts);
 
 /// A frame in host memory as libavcodec takes it. Nothing is copied: the picture keeps the frame's memory.
 /// Throws Error(unsupported) for a format that this FFmpeg does not have.

@@ -116,6 +116,8 @@ int AvioReader::read(void* self, std::uint8_t* data, int size) {
         // A buffer is filled by small reads at first after a seek: libavformat may only look at a header there.
         if (size <= kReadBytes) size = std::min(size, me.most_bytes_);
         me.most_bytes_ = std::min(2 * me.most_bytes_, kReadBytes);
+        if (me.end_) size = static_cast<int>(std::clamp<std::int64_t>(*me.end_ - me.position_, 0, size));
+        if (size == 0) return AVERROR_EOF;
         const auto count = me.reader_->read({reinterpret_cast<std::byte*>(data), static_cast<std::size_t>(size)});
         if (count == 0) return AVERROR_EOF;
         TRICODEC_EXPECT(
@@ -145,7 +147,7 @@ std::int64_t AvioReader::seek(void* self, std::int64_t offset, int whence) {
     auto& me = *static_cast<AvioReader*>(self);
     if (me.error_) return AVERROR_EXTERNAL;
     try {
-        const auto size = me.size_bytes();
+        const auto size = me.end_ ? me.end_ : me.size_bytes();
         whence &= ~AVSEEK_FORCE;
         if (whence == AVSEEK_SIZE) return size ? *size : AVERROR(ENOSYS);
         if (whence == SEEK_END && !size) return AVERROR(ENOSYS);

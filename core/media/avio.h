@@ -72,6 +72,8 @@ public:
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const;
     /// To be called before a demuxer is opened. Throws what SampleClaims throws.
     void set_format(const AVInputFormat& format);
+    /// From now on libavformat sees the source end at a position.
+    void end_at(std::int64_t position) noexcept { end_ = position; }
     /// To be called when the source is open. `goes_back`: the container needs bytes that were read already.
     void opened(bool goes_back);
     /// Lends the reader to `look`, then restores its position.
@@ -102,8 +104,9 @@ private:
     bool keeps_bytes_ = true;  // the reader can go back to what it gave
     AVIOContext* context_ = nullptr;
     std::int64_t position_ = 0;
-    int most_bytes_ = 64 * 1024;  // of the next read into libavformat's buffer
-    bool past_end_ = false;       // after a damaged header; the reader has no bytes there
+    std::optional<std::int64_t> end_;  // see end_at()
+    int most_bytes_ = 64 * 1024;       // of the next read into libavformat's buffer
+    bool past_end_ = false;            // after a damaged header; the reader has no bytes there
     std::exception_ptr error_;
 };
 

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <utility>
+
+#include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
@@ -31,6 +34,9 @@ constexpr std::array<std::string_view, 20> kContainers = {"mov,mp4,m4a,3gp,3g2,m
 
 constexpr std::array<std::string_view, 9> kElementary = {"h264",      "hevc", "obu",   "av1", "m4v",
                                                          "mpegvideo", "vc1",  "mjpeg", "h263"};
+
+// libavformat's AVFMT_TS_DISCONT.
+constexpr std::array<std::string_view, 3> kJumpingClocks = {"mpegts", "mpeg", "ogg"};
 
 // StreamReader opens these, too: audio and pictures.
 constexpr std::array<std::string_view, 31> kAudioAndImages = {
@@ -65,8 +71,49 @@ std::string allowed_containers() {
     return names;
 }
 
+std::string other_media_remedy(std::string_view demuxer_name, std::string_view begin) {
+    using namespace std::string_view_literals;
+    constexpr std::pair<std::string_view, const char*> kArchives[] = {{"\x1f\x8b"sv, "gzip"},
+                                                                      {"PK\x03\x04"sv, "zip"},
+                                                                      {"\xfd"
+                                                                       "7zXZ"sv,
+                                                                       "xz"},
+                                                                      {"BZh"sv, "bzip2"},
+                                                                      {"\x28\xb5\x2f\xfd"sv, "zstd"},
+                                                                      {"7z\xbc\xaf"sv, "7z"},
+                                                                      {"Rar!"sv, "rar"}};
+    for (const auto& [magic, name] : kArchives) {
+        if (begin.starts_with(magic)) {
+            return std::string("it is compressed (") + name + "); unpack it, and pass the media file in it";
+        }
+    }
+    if (begin.size() > 262 && begin.substr(257, 5) == "ustar") {
+        return "it is a tar archive; tricodec.Dataset and `tricodec index` read the videos in one, or unpack it";
+    }
+    const std::string head = lower(begin.substr(0, 64));
+    if (head.find("<!doctype html") != std::string::npos || head.find("<html") != std::string::npos) {
+        return "it is a web page (HTML), as a failed download gives; download the video itself";
+    }
+    if (demuxer_name == "image2" || demuxer_name.ends_with("_pipe")) {
+        return "it is an image, not a video; Pillow or OpenCV open images";
+    }
+    if (contains(kAudioAndImages, demuxer_name)) {
+        return "it is sound, not a video; tricodec.AudioReader and `tricodec audio` read sound";
+    }
+    return {};
+}
+
+std::string all_hidden_text(const std::string& name, std::int64_t num_frames) {
+    return "the edit list of '" + name + "' hides all of its " + std::to_string(num_frames) +
+           " frames; ignore_edit_list=True shows them";
+}
+
 bool is_elementary(std::string_view demuxer_name) noexcept {
     return contains(kElementary, demuxer_name);
+}
+
+bool has_jumping_clock(std::string_view demuxer_name) noexcept {
+    return contains(kJumpingClocks, demuxer_name);
 }
 
 std::string_view protocol_of(std::string_view path) noexcept {

@@ -76,7 +76,7 @@ void open_codec(AVCodecContext& context, const DecoderSetup& setup, const Pictur
 }  // namespace
 
 /// Note [Kept codecs]: to open a codec with many threads takes longer than the first frames of a small video, most of
-/// it for new pages of memory (docs/notes/2026-11-compat.md). So a decoder of H.264 or HEVC leaves its codec here,
+/// it for new pages of memory. So a decoder of H.264 or HEVC leaves its codec here,
 /// flushed, and the next stream with the same headers takes it. The frames are those of a new codec:
 /// - all headers are in the extradata, and no packet has changed what they say,
 /// - the decoder has met no damage,

@@ -24,12 +24,12 @@ namespace tricodec {
 /// True if a decoder of the codec works on one picture at a time, so that further threads of it gain little.
 ///
 /// libdav1d before 1.5.1 can wait for its own threads forever in a damaged stream, if they decode several pictures at
-/// once (docs/notes/2026-11-versions.md). An FFmpeg that has libdav1d inside may not show its version; tricodec's wheel
+/// once. An FFmpeg that has libdav1d inside may not show its version; tricodec's wheel
 /// has a later one.
 [[nodiscard]] bool decodes_one_picture_at_once(const AVCodec& codec);
 
 /// What libavcodec takes from the system for an open decoder of H.264 or HEVC, beside pictures of ours. Fitted to
-/// measurements (docs/notes/2026-11-profiler.md).
+/// measurements.
 [[nodiscard]] constexpr std::int64_t open_codec_bytes(std::int64_t num_pixels, int num_threads) noexcept {
     return num_threads * ((std::int64_t{1} << 20) + 500'000 + 2 * num_pixels);
 }

@@ -11,7 +11,9 @@
 #include "base/stage_scope.h"
 #include "base/suggestion.h"
 #include "media/annexb.h"
+#include "media/container_policy.h"
 #include "media/ffmpeg.h"
+#include "media/hdr_metadata.h"
 #include "media/input_context.h"
 #include "media/listed_packets.h"
 #include "media/packet.h"
@@ -19,9 +21,15 @@
 #include "media/stream_headers.h"
 #include "media/stream_info.h"
 #include "tricodec/base/log.h"
+#include "tricodec/tensor/hdr.h"
 
 namespace tricodec {
 namespace {
+
+bool is_video(const AVStream* stream) {
+    return stream->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+           (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) == 0;
+}
 
 class AvDemuxer final : public Demuxer {
 public:
@@ -103,7 +111,7 @@ private:
     }
 
     void describe() {
-        if (!options_.thorough && !tell_all_headers()) {
+        if (!options_.thorough && (!tell_all_headers() || has_choice())) {
             // avformat_find_stream_info needs the packets that were read ahead.
             read_ahead_.clear();
             input_.open_again();
@@ -112,6 +120,8 @@ private:
         if (input_.context().max_ts_probe == 0) find_starts();
         // The size of a source that is read in order is not known yet, even if its end was near.
         info_ = describe_media(input_.context(), input_.name(), seekable() ? input_.size_bytes().value_or(-1) : -1);
+        info_.best_video = input_.best_video();
+        info_.best_audio = input_.best(AVMEDIA_TYPE_AUDIO);
     }
 
     /// See Note [Opening without decoding]. False if packets were read ahead in vain.
@@ -131,6 +141,12 @@ private:
         // Otherwise libavformat reads packets, and decodes H.264, only to find the starts; one packet is enough.
         if (told) input_.context().max_ts_probe = 0;
         return !in_vain;
+    }
+
+    /// True if a video stream is to be chosen of several, which libavformat does by what their first packets tell.
+    bool has_choice() const {
+        if (options_.kind != StreamKind::video || options_.stream_index >= 0) return false;
+        return std::ranges::count_if(input_.streams(), is_video) > 1;
     }
 
     /// Reads until every stream that `wants` it has given a packet; next() gives them again.
@@ -175,14 +191,13 @@ private:
         TRICODEC_EXPECT(!streams.empty(), corrupt_data,
                         "'" + name + "' holds no streams: its headers are damaged, or it was never finished");
         const auto num_streams = static_cast<std::int64_t>(streams.size());
-        TRICODEC_EXPECT(options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
-                        "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name +
-                            "', which has " + std::to_string(num_streams) + " streams (0.." +
-                            std::to_string(num_streams - 1) + "); -1 is the best " +
-                            std::string(to_string(options_.kind)) + " stream");
-        stream_ = options_.stream_index >= 0           ? static_cast<std::size_t>(options_.stream_index)
-                  : options_.kind == StreamKind::audio ? best_audio(name)
-                                                       : best_video(name);
+        TRICODEC_EXPECT(
+            options_.stream_index >= -1 && options_.stream_index < num_streams, invalid_argument,
+            "stream_index " + std::to_string(options_.stream_index) + " is not in '" + name + "', which has " +
+                (num_streams == 1 ? "1 stream (0"
+                                  : std::to_string(num_streams) + " streams (0.." + std::to_string(num_streams - 1)) +
+                "); -1 is the best " + std::string(to_string(options_.kind)) + " stream");
+        stream_ = static_cast<std::size_t>(options_.stream_index >= 0 ? options_.stream_index : best(name));
         const auto& chosen = streams[stream_];
         if (chosen.kind == StreamKind::video) PictureLimits().expect(chosen.width, chosen.height, "the video");
         if (!options_.all_streams) {
@@ -192,24 +207,17 @@ private:
         }
     }
 
-    /// The first video track, as `ffmpeg -map 0:v:0` takes it, but not a cover picture while there is anything else.
-    std::size_t best_video(const std::string& name) const {
-        std::optional<std::size_t> cover;
-        for (std::size_t i = 0; i < info_.streams.size(); ++i) {
-            if (info_.streams[i].kind != StreamKind::video) continue;
-            if (!info_.streams[i].attached_picture) return i;
-            if (!cover) cover = i;
-        }
-        TRICODEC_EXPECT(cover.has_value(), unsupported,
-                        "'" + name + "' has no video stream; its streams are " + list_of_streams());
-        return *cover;
-    }
-
-    /// libavformat's choice.
-    std::size_t best_audio(const std::string& name) const {
-        const int best = input_.best(AVMEDIA_TYPE_AUDIO);
-        if (best >= 0) return static_cast<std::size_t>(best);
-        fail(ErrorCode::unsupported, "'" + name + "' has no audio stream; its streams are " + list_of_streams());
+    /// The number of the stream that is read if none is named.
+    int best(const std::string& name) const {
+        const int best = options_.kind == StreamKind::audio ? info_.best_audio : info_.best_video;
+        if (best >= 0) return best;
+        const bool some =
+            std::ranges::any_of(info_.streams, [&](const StreamInfo& each) { return each.kind == options_.kind; });
+        fail(ErrorCode::unsupported, "'" + name + "' has no " + std::string(to_string(options_.kind)) + " stream" +
+                                         (some ? " with content: the headers of those that it lists are incomplete, and "
+                                                 "no packet completes them"
+                                               : "") +
+                                         "; its streams are " + list_of_streams());
     }
 
     std::string list_of_streams() const {
@@ -282,6 +290,10 @@ private:
         const auto* stream = input_.streams()[stream_];
         const auto* sample = avformat_index_get_entry(const_cast<AVStream*>(stream), 0);
         const auto size_bytes = input_.size_bytes();
+        const bool hidden = why.empty() && sample == nullptr && stream->nb_frames > 0 && !options_.ignore_edit_list &&
+                            info_.format_name.starts_with("mov,");
+        if (hidden && options_.silent_end) return;
+        if (hidden) fail(ErrorCode::unsupported, all_hidden_text(info_.name, stream->nb_frames));
         const bool elsewhere = why.empty() && sample != nullptr && (!size_bytes || sample->pos < *size_bytes);
         if (elsewhere) {
             why =
@@ -320,12 +332,38 @@ std::unique_ptr<Demuxer> Demuxer::open(const MediaSource& source, const DemuxerO
     return std::make_unique<AvDemuxer>(source, options);
 }
 
+namespace {
+
+/// Most containers do not say on what display HDR was graded, but the first picture's messages do.
+void find_hdr_metadata(Demuxer& demuxer, MediaInfo& info) {
+    constexpr int kMostPackets = 64;
+    std::vector<StreamInfo*> open;
+    for (auto& stream : info.streams) {
+        if (!is_hdr(stream.color.transfer) || (stream.mastering_display && stream.content_light)) continue;
+        if (stream.codec != CodecId::av1) read_hdr_metadata(extradata_of(stream.parameters.get()), stream);
+        if (!stream.mastering_display || !stream.content_light) open.push_back(&stream);
+    }
+    for (int i = 0; i < kMostPackets && !open.empty(); ++i) {
+        const auto packet = demuxer.read();
+        if (!packet) return;
+        const auto found = std::ranges::find(open, packet->stream_index, &StreamInfo::index);
+        if (found == open.end()) continue;
+        read_hdr_metadata(packet->data, **found);
+        open.erase(found);
+    }
+}
+
+}  // namespace
+
 MediaInfo probe(const MediaSource& source) {
     DemuxerOptions options;
     options.all_streams = true;
     options.thorough = true;
     options.stream_index = 0;  // a file without video is described, not refused
-    return Demuxer::open(source, options)->info();
+    const auto demuxer = Demuxer::open(source, options);
+    MediaInfo info = demuxer->info();
+    find_hdr_metadata(*demuxer, info);
+    return info;
 }
 
 }  // namespace tricodec

@@ -90,6 +90,12 @@ const AVOutputFormat* find_container(const std::string& name) noexcept {
     return av_guess_format(full, nullptr, nullptr);
 }
 
+bool holds(const AVOutputFormat& format, AVCodecID codec) noexcept {
+    // Matroska's own answer leaves out what it stores by the tags of AVI.
+    return avformat_query_codec(&format, codec, FF_COMPLIANCE_NORMAL) != 0 ||
+           (format.codec_tag != nullptr && av_codec_get_tag(format.codec_tag, codec) != 0);
+}
+
 const AVCodec* find_encoder(AVCodecID id) noexcept {
     for (const char* name : kPreferred) {
         const auto* codec = avcodec_find_encoder_by_name(name);

@@ -12,6 +12,8 @@ namespace tricodec {
 
 /// The container called `name` (libavformat's names, "mkv" and "ts"), or null.
 [[nodiscard]] const AVOutputFormat* find_container(const std::string& name) noexcept;
+/// True if a container can hold a codec. Muxers without a table report it when they are opened.
+[[nodiscard]] bool holds(const AVOutputFormat& format, AVCodecID codec) noexcept;
 /// The best software encoder of a codec in this FFmpeg, or null.
 [[nodiscard]] const AVCodec* find_encoder(AVCodecID id) noexcept;
 /// The encoder called `name`, or a container's own choice where it is empty. Throws Error(invalid_argument).

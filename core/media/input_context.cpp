@@ -2,6 +2,7 @@
 #include "media/input_context.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "media/container_end.h"
 #include "media/container_policy.h"
 #include "media/dictionary.h"
+#include "media/mp4_boxes.h"
 #include "media/mp4_fragments.h"
 
 namespace tricodec {
@@ -65,8 +67,17 @@ void InputContext::expect_format() {
     const int probed =
         av_probe_input_buffer2(io_->context(), &options_.format, probe_hint(name_).c_str(), nullptr, 0, 0);
     rethrow();
+    std::array<char, 512> begin{};
+    const auto remedy = [&] {
+        const int size = avio_read(io_->context(), reinterpret_cast<unsigned char*>(begin.data()), int{begin.size()});
+        const std::string_view format = options_.format == nullptr ? "" : options_.format->name;
+        return other_media_remedy(format, {begin.data(), static_cast<std::size_t>(std::max(size, 0))});
+    };
     if (probed < 0) {
         const auto kind = code_of(probed);
+        if (const auto what = remedy(); !what.empty()) {
+            fail(ErrorCode::unsupported, "'" + name_ + "' cannot be opened: " + what);
+        }
         fail(kind, "'" + name_ + "' is not a supported media file: " + ff::damage_text(probed, kind) +
                        (options_.any_media ? "; pass format= if its bytes do not state the format"
                                            : "; accepted are mp4, mov, mkv, webm, avi, ts, ivf and raw H.264, HEVC, "
@@ -74,6 +85,8 @@ void InputContext::expect_format() {
     }
     const std::string format = options_.format->name;
     if (is_allowed_container(format) || (options_.any_media && is_allowed_audio_or_image(format))) return;
+    if (const auto what = remedy(); !what.empty())
+        fail(ErrorCode::refused, "'" + name_ + "' cannot be opened: " + what);
     fail(ErrorCode::refused,
          "'" + name_ + "' has the format '" + format +
              (options_.any_media
@@ -110,6 +123,14 @@ void InputContext::open() {
         unused_ = settings.keys();
         goes_back_ = !seekable() && index_goes_back(*context_);
         return;
+    }
+    // libavformat reads the headers of fragments when it opens a file that can seek, and fails for one that is cut off.
+    if (seekable() && io_ != nullptr && std::string_view(format->name).starts_with("mov,")) {
+        const auto end = io_->lend([](ByteReader& reader) { return mp4::cut_fragment(reader); });
+        if (end && !std::exchange(ends_before_fragment_, true)) {
+            io_->end_at(*end);
+            return open_again();
+        }
     }
     // If a device cannot be opened, its description is wrong, which the caller wrote.
     const bool argument = io_ == nullptr && opened == AVERROR(EINVAL);
@@ -168,6 +189,27 @@ std::string InputContext::probe_streams(std::int64_t max_pixels) {
 
 int InputContext::best(AVMediaType type) const noexcept {
     return std::max(-1, av_find_best_stream(context_.get(), type, -1, -1, nullptr, 0));
+}
+
+int InputContext::best_video() const {
+    const auto hidden = [&](auto hides) {
+        std::vector<AVStream*> streams_hidden;
+        for (auto* stream : streams()) {
+            if (stream->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || !hides(*stream)) continue;
+            stream->codecpar->codec_type = AVMEDIA_TYPE_UNKNOWN;
+            streams_hidden.push_back(stream);
+        }
+        const int found = best(AVMEDIA_TYPE_VIDEO);
+        for (auto* stream : streams_hidden) stream->codecpar->codec_type = AVMEDIA_TYPE_VIDEO;
+        return found;
+    };
+    const auto is_cover = [](const AVStream& each) { return (each.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; };
+    const auto is_empty = [&](const AVStream& each) {
+        return is_cover(each) || (each.event_flags & AVSTREAM_EVENT_FLAG_NEW_PACKETS) == 0;
+    };
+    if (const int found = hidden(is_empty); found >= 0) return found;
+    if (const int found = hidden(is_cover); found >= 0) return found;
+    return best(AVMEDIA_TYPE_VIDEO);
 }
 
 std::optional<std::int64_t> InputContext::size_bytes() const {

@@ -47,6 +47,8 @@ public:
     }
     /// The best stream of a kind, or -1.
     [[nodiscard]] int best(AVMediaType type) const noexcept;
+    /// The same for video. Cover pictures and streams without a packet so far are taken only if there is no other.
+    [[nodiscard]] int best_video() const;
     /// "'a', 'b'": settings that the demuxer does not have.
     [[nodiscard]] const std::string& unused_settings() const noexcept { return unused_; }
     [[nodiscard]] bool seekable() const noexcept { return io_ == nullptr || io_->seekable(); }
@@ -93,7 +95,8 @@ private:
     std::unique_ptr<AvioReader> io_;  // null where libavformat reads
     ff::FormatContextPtr context_;    // closed before io_
     std::string unused_;
-    bool goes_back_ = false;  // the container needs bytes that were read already
+    bool ends_before_fragment_ = false;  // AvioReader::end_at()
+    bool goes_back_ = false;             // the container needs bytes that were read already
 };
 
 }  // namespace tricodec

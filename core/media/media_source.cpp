@@ -28,6 +28,7 @@ std::string system_text(int code) {
 std::string remedy_of(const std::filesystem::path& path) {
     if (path.string().starts_with("~")) return "; only a shell replaces ~: write the whole path";
     std::error_code failed;
+    if (std::filesystem::is_symlink(path, failed)) return "; it is a link to a file that is not there";
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::current_path(failed);
     std::vector<std::string> names;
     for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
@@ -109,6 +110,43 @@ private:
     std::size_t position_ = 0;
 };
 
+/// One of several places in a reader of the caller's, which has one itself.
+class SharedReader final : public ByteReader {
+public:
+    /// `mutex`: of all that read `reader`.
+    SharedReader(std::shared_ptr<ByteReader> reader, std::shared_ptr<std::mutex> mutex)
+        : reader_(std::move(reader)), mutex_(std::move(mutex)) {}
+
+    std::size_t read(std::span<std::byte> out) override {
+        const std::lock_guard lock(*mutex_);
+        reader_->seek(position_);
+        const auto count = reader_->read(out);
+        position_ += static_cast<std::int64_t>(count);
+        return count;
+    }
+    void seek(std::int64_t position) override { position_ = position; }
+    std::optional<std::int64_t> size_bytes() const override {
+        const std::lock_guard lock(*mutex_);
+        return reader_->size_bytes();
+    }
+    bool seekable() const override { return true; }
+    bool fetches_ahead() const override { return reader_->fetches_ahead(); }
+    void will_read(std::span<const ByteRange> ranges) override {
+        const std::lock_guard lock(*mutex_);
+        reader_->will_read(ranges);
+    }
+    void will_read_on() override {
+        const std::lock_guard lock(*mutex_);
+        reader_->seek(position_);
+        reader_->will_read_on();
+    }
+
+private:
+    std::shared_ptr<ByteReader> reader_;
+    std::shared_ptr<std::mutex> mutex_;
+    std::int64_t position_ = 0;
+};
+
 }  // namespace
 
 MediaSource MediaSource::from_path(const std::filesystem::path& path) {
@@ -164,6 +202,7 @@ unsigned MediaSource::permissions() const noexcept {
 }
 
 std::shared_ptr<ByteReader> MediaSource::open() const {
+    if (reader_ && reader_mutex_) return std::make_shared<SharedReader>(reader_, reader_mutex_);
     if (reader_) {
         reader_->seek(0);
         return reader_;
@@ -174,12 +213,13 @@ std::shared_ptr<ByteReader> MediaSource::open() const {
 }
 
 bool MediaSource::reopenable() const noexcept {
-    return reader_ == nullptr && !in_order_;
+    return (reader_ == nullptr || reader_mutex_ != nullptr) && !in_order_;
 }
 
 MediaSource MediaSource::spooled() const {
     MediaSource source = *this;
     if (source.spool_) source.spool_->keep_all();
+    if (source.reader_ && !source.reader_mutex_) source.reader_mutex_ = std::make_shared<std::mutex>();
     source.in_order_ = false;
     return source;
 }

@@ -53,6 +53,22 @@ std::vector<std::uint8_t> read_at(ByteReader& reader, std::int64_t position, std
     return bytes;
 }
 
+std::optional<std::int64_t> cut_fragment(ByteReader& reader) {
+    constexpr std::string_view kName = "moof";
+    const auto size = reader.size_bytes().value_or(0);
+    for (std::int64_t position = 0; position < size;) {
+        const auto bytes = read_at(reader, position, kLongHeaderBytes);
+        const auto box = read_header(bytes, static_cast<std::uint64_t>(size - position));
+        if (!box) {
+            const bool named =
+                bytes.size() >= kHeaderBytes && std::equal(kName.begin(), kName.end(), bytes.begin() + 4);
+            return named ? std::optional(position) : std::nullopt;
+        }
+        position += static_cast<std::int64_t>(box->length);
+    }
+    return std::nullopt;
+}
+
 std::vector<std::uint8_t> read_moov(ByteReader& reader) {
     const auto size = reader.size_bytes().value_or(0);
     for (std::int64_t position = 0; position < size;) {

@@ -53,6 +53,8 @@ bool for_each_box(Payload bytes, Visit visit) {
 
 /// `count` bytes at a position; fewer at the end.
 [[nodiscard]] std::vector<std::uint8_t> read_at(ByteReader& reader, std::int64_t position, std::size_t count);
+/// Where a fragment begins with a header (`moof`) that the end of the source cuts off; nothing if none does.
+[[nodiscard]] std::optional<std::int64_t> cut_fragment(ByteReader& reader);
 /// The payload of `moov`; empty if there is none.
 [[nodiscard]] std::vector<std::uint8_t> read_moov(ByteReader& reader);
 

@@ -47,11 +47,6 @@ bool is_mov_family(std::string_view format) noexcept {
            format == "psp" || format == "ismv" || format == "f4v";
 }
 
-/// True if a container can hold a codec. Muxers without a table report it when they are opened.
-bool holds(const AVOutputFormat& format, AVCodecID codec) {
-    return avformat_query_codec(&format, codec, FF_COMPLIANCE_NORMAL) != 0;
-}
-
 class AvMuxer final : public Muxer {
 public:
     AvMuxer(const MediaTarget& target, const MuxerOptions& options)
@@ -74,6 +69,7 @@ public:
         context->io_close2 = close_again;
         for (const auto& [key, value] : options.metadata)
             av_dict_set(&context->metadata, key.c_str(), value.c_str(), 0);
+        for (const auto& chapter : options.chapters) add_chapter(chapter);
     }
 
     int add_stream(const StreamInfo& stream) override {
@@ -96,6 +92,8 @@ public:
         added->time_base = ff::to_av(stream.time_base);
         if (stream.kind == StreamKind::video) describe_pictures(stream, *added);
         if (!stream.language.empty()) av_dict_set(&added->metadata, "language", stream.language.c_str(), 0);
+        if (!stream.title.empty()) av_dict_set(&added->metadata, "title", stream.title.c_str(), 0);
+        added->disposition = stream.disposition;
         if (stream.attached_picture) added->disposition |= AV_DISPOSITION_ATTACHED_PIC;
         time_bases_.push_back(stream.time_base);
         return added->index;
@@ -143,12 +141,18 @@ public:
                         "stream " + std::to_string(stream) + " was not added; there are " +
                             std::to_string(time_bases_.size()) + " streams");
         start();
+        if (waits_for_video(packet, stream)) return;
         fill_av_packet(*packet_, packet);
         packet_->stream_index = stream;
         packet_->pos = -1;
-        const auto& given = packet.time_base.known() ? packet.time_base : time_bases_[static_cast<std::size_t>(stream)];
+        const auto unit = unit_of(packet, stream);
+        if (lift_seconds_.value_or(0.0) > 0.0) {
+            const auto lift = std::llround(*lift_seconds_ / unit.to_double());
+            if (packet_->pts != AV_NOPTS_VALUE) packet_->pts += lift;
+            if (packet_->dts != AV_NOPTS_VALUE) packet_->dts += lift;
+        }
         const AVStream& out = *context_->streams[stream];
-        av_packet_rescale_ts(packet_.get(), ff::to_av(given), out.time_base);
+        av_packet_rescale_ts(packet_.get(), ff::to_av(unit), out.time_base);
         expect_countable(packet.pts, packet_->pts, "pts");
         expect_countable(packet.dts, packet_->dts, "dts");
         expect_countable(packet.duration, packet_->duration, "duration");
@@ -179,6 +183,7 @@ public:
         TRICODEC_EXPECT(!ended_, io, "'" + name_ + "' could not be finished before; write it again");
         TRICODEC_EXPECT(!time_bases_.empty(), invalid_argument, "'" + name_ + "' has no stream; add one first");
         start();
+        write_waiting();
         ended_ = true;
         const int code = av_write_trailer(context_.get());
         avio_flush(io_->context());
@@ -198,6 +203,44 @@ private:
         TRICODEC_EXPECT(none || (rescaled >= -ff::kFarthest && rescaled <= ff::kFarthest), invalid_argument,
                         std::string(what) + " is " + std::to_string(given) +
                             "; in the units of the stream it must be from -2^62 to 2^62");
+    }
+
+    [[nodiscard]] Rational unit_of(const Packet& packet, int stream) const {
+        return packet.time_base.known() ? packet.time_base : time_bases_[static_cast<std::size_t>(stream)];
+    }
+
+    /// mp4 and mov hide what is shown before time 0. If the video begins there, all streams are moved by as much, which
+    /// is known with its first packet. True for a packet that is written after that one. Sound alone is left as it is:
+    /// the samples before 0 are those with which an encoder begins.
+    bool waits_for_video(const Packet& packet, int stream) {
+        if (lift_seconds_ || !is_mov_family(format_name_)) return false;
+        const auto is_video = [&](int number) {
+            return context_->streams[number]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO;
+        };
+        const auto time = packet.pts != kNoTimestamp ? packet.pts : packet.dts;
+        const bool before_zero = time != kNoTimestamp && time < 0;
+        if (is_video(stream)) {
+            lift_seconds_ = before_zero && !packet.discard
+                                ? -static_cast<double>(time) * unit_of(packet, stream).to_double()
+                                : 0.0;
+            write_waiting();
+            return false;
+        }
+        bool video = false;
+        for (std::size_t i = 0; i < time_bases_.size(); ++i) video = video || is_video(static_cast<int>(i));
+        if (!video || (!before_zero && waiting_.empty())) return false;
+        auto& [kept, number] = waiting_.emplace_back(packet, stream);
+        if (!packet.owner) {
+            const Packet copy = Packet::copy(packet.data);
+            kept.data = copy.data;
+            kept.owner = copy.owner;
+        }
+        return true;
+    }
+
+    void write_waiting() {
+        if (!lift_seconds_) lift_seconds_ = 0.0;
+        for (const auto& [packet, stream] : std::exchange(waiting_, {})) write(packet, stream);
     }
 
     /// mp4 and mov store times between packets in 31 bits, and libavformat ends the process if one does not fit or is
@@ -234,6 +277,23 @@ private:
                         "stream " + std::to_string(stream) + " begins at " + text_of(time) + ", the first one at " +
                             text_of(start) + " in the same units; fragments of " + format_name_ +
                             " take less than 2^31 units between them");
+    }
+
+    void add_chapter(const Chapter& chapter) {
+        constexpr AVRational kUnit{1, 1000000};
+        const auto units = [&](double seconds) { return std::llround(seconds / av_q2d(kUnit)); };
+        // libavformat frees the chapters of a context, and has no function that makes one.
+        auto* made = static_cast<AVChapter*>(av_mallocz(sizeof(AVChapter)));
+        auto& list = context_->chapters;
+        if (made == nullptr || av_dynarray_add_nofree(&list, reinterpret_cast<int*>(&context_->nb_chapters), made) < 0) {
+            av_free(made);
+            fail(ErrorCode::out_of_memory, "could not allocate a chapter");
+        }
+        made->id = context_->nb_chapters;
+        made->time_base = kUnit;
+        made->start = units(chapter.start_seconds);
+        made->end = units(chapter.end_seconds);
+        if (!chapter.title.empty()) av_dict_set(&made->metadata, "title", chapter.title.c_str(), 0);
     }
 
     static std::string text_of(std::int64_t timestamp) {
@@ -296,6 +356,8 @@ private:
     };
     std::map<int, LastTimes> last_times_;                       // of each stream's packets so far
     std::optional<std::pair<std::int64_t, AVRational>> start_;  // the first time of the first packet, and its units
+    std::optional<double> lift_seconds_;                        // added to all times, once it is known
+    std::vector<std::pair<Packet, int>> waiting_;               // for the first packet of video, with their streams
     bool header_written_ = false;
     bool header_failed_ = false;
     bool ended_ = false;     // finish() was called

@@ -205,14 +205,12 @@ void PacketInspector::inspect_h264(const Packet& packet, PacketFacts& facts) {
     // A container may call any I picture a key frame; only IDR and an immediate recovery point promise exact frames.
     facts.entry = split && (has_idr || (packet.key && recovery == 0));
     facts.open_entry = facts.entry && !has_idr;
-    facts.closes_group = facts.entry && has_idr;
     facts.has_parameter_sets = has_sps && has_pps;
     facts.non_reference = has_slice && !has_reference && !has_sps && !has_pps;
 }
 
 void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
     bool has_irap = false;
-    bool has_closed_idr = false;
     bool has_slice = false;
     bool has_reference = false;
     unsigned sets = 0;
@@ -220,7 +218,6 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
         const unsigned type = hevc_nal::type_of(nal);
         const bool is_irap = hevc_nal::is_irap(type) && type <= hevc_nal::kCra;  // decoders skip reserved types
         has_irap = has_irap || is_irap;
-        has_closed_idr = has_closed_idr || type == hevc_nal::kIdrWithoutLeading;
         const bool drops = is_irap && nal.size() > hevc_nal::kHeaderBytes &&
                            (byte_at(nal, hevc_nal::kHeaderBytes) & 0x40) != 0;  // no_output_of_prior_pics_flag
         facts.uncertain = facts.uncertain || (drops && warmed_up_);
@@ -239,7 +236,6 @@ void PacketInspector::inspect_hevc(const Packet& packet, PacketFacts& facts) {
     });
     facts.uncertain = facts.uncertain || !split || !has_slice;
     facts.entry = split && has_irap;
-    facts.closes_group = split && has_closed_idr;
     facts.has_parameter_sets = sets == 7;
     facts.non_reference = has_slice && !has_reference && sets == 0;
 }

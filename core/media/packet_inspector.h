@@ -22,7 +22,6 @@ namespace tricodec {
 struct PacketFacts {
     bool entry = false;               ///< decoding may start here and gives the same frames as decoding from the start
     bool open_entry = false;          ///< an entry that keeps older references; a decoder may report them as missing
-    bool closes_group = false;        ///< H.264, HEVC: an entry, and all pictures coded after it are shown after it
     bool shows_frame = true;          ///< one frame of the output comes from it
     bool uncertain = false;           ///< only decoding can tell how many frames come from it
     bool has_parameter_sets = false;  ///< it brings all headers that decoding needs

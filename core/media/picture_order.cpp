@@ -11,9 +11,8 @@
 namespace tricodec {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 32;       // more than the numbers take
-constexpr std::size_t kMostHeaderBytes = 256;  // with many weights and references
-constexpr std::size_t kMostCompared = 32;      // no picture is shown so far from its place
+constexpr std::size_t kHeaderBytes = 32;   // more than the numbers take
+constexpr std::size_t kMostCompared = 32;  // no picture is shown so far from its place
 
 bool is_known(const std::optional<H264Sps>& sps) {
     return sps && sps->frames_only && !sps->separate_planes && sps->order_bits > 0 && sps->frame_num_bits > 0;
@@ -27,7 +26,6 @@ PictureOrder::PictureOrder(const StreamInfo& stream) : codec_(stream.codec) {
     if (codec_ == CodecId::h264) {
         h264_sps_ = only_h264_sps(extradata);
         known_ = is_known(h264_sps_);
-        if (known_) marks_.learn(extradata);
     } else if (codec_ == CodecId::hevc) {
         known_ = true;
         for_each_hevc_set(extradata, [this](Bytes nal) { learn_hevc(nal); });
@@ -53,7 +51,6 @@ std::optional<PictureOrder::Picture> PictureOrder::h264_picture(Bytes packet) {
     for (const auto nal : nals_to_picture(packet, length_size_, codec_)) {
         const unsigned type = nal.empty() ? 0 : h264_nal::type_of(nal);
         if (type == h264_nal::kSlice || type == h264_nal::kIdr) slice = nal;
-        if (type == h264_nal::kPps) marks_.learn_pps(nal);
         if (type != h264_nal::kSps) continue;
         const auto sps = parse_h264_sps(nal);
         known_ = known_ && is_known(sps) && sps->id == h264_sps_->id &&
@@ -63,39 +60,19 @@ std::optional<PictureOrder::Picture> PictureOrder::h264_picture(Bytes packet) {
     return h264_slice(slice);
 }
 
-std::vector<H264References> PictureOrder::h264_slices(Bytes packet, H264References first) const {
-    std::vector<H264References> slices;
-    slices.push_back(std::move(first));
-    std::size_t num_seen = 0;
-    (void)for_each_nal(packet, length_size_, [&](Bytes nal) {
-        const unsigned type = h264_nal::type_of(nal);
-        if ((type != h264_nal::kSlice && type != h264_nal::kIdr) || num_seen++ == 0) return;
-        auto references = h264_slice(nal).references;
-        if (references && !references->is_redundant) slices.push_back(*std::move(references));
-    });
-    return slices;
-}
-
 PictureOrder::Picture PictureOrder::h264_slice(Bytes slice) const {
-    auto picture = h264_slice(slice, kHeaderBytes);
-    if (!picture.references && slice.size() > kHeaderBytes) picture = h264_slice(slice, kMostHeaderBytes);
-    return picture;
-}
-
-PictureOrder::Picture PictureOrder::h264_slice(Bytes slice, std::size_t num_bytes) const {
     Picture picture;
     picture.restarts = h264_nal::type_of(slice) == h264_nal::kIdr;
     picture.is_anchor = h264_nal::is_reference(slice);
-    const auto payload = nal_payload(slice.subspan(1, std::min(slice.size() - 1, num_bytes)));
+    const auto payload = nal_payload(slice.subspan(1, std::min(slice.size() - 1, kHeaderBytes)));
     BitReader bits(payload);
     (void)bits.exp_golomb();  // the first block
-    const auto type = bits.exp_golomb();
-    const auto pps = bits.exp_golomb();
+    (void)bits.exp_golomb();  // the type
+    (void)bits.exp_golomb();  // the parameter set
     picture.frame_num = bits.bits(h264_sps_->frame_num_bits);
     if (picture.restarts) (void)bits.exp_golomb();  // idr_pic_id
     picture.low = bits.bits(h264_sps_->order_bits);
     picture.whole = bits.ok();
-    picture.references = marks_.read(bits, *h264_sps_, type, pps, picture.restarts, picture.is_anchor);
     return picture;
 }
 
@@ -108,20 +85,18 @@ std::optional<PictureOrder::Picture> PictureOrder::hevc_picture(Bytes packet) {
     }
     if (!known_ || !hevc_sps_ || !hevc_pps_ || slice.empty()) return std::nullopt;
     if (!hevc_nal::is_base_layer(slice)) return std::nullopt;
-    auto picture = hevc_slice(slice, kHeaderBytes);
-    const bool is_cut = !picture.hevc.references && slice.size() > kHeaderBytes;
-    return is_cut ? hevc_slice(slice, kMostHeaderBytes) : picture;
+    return hevc_slice(slice);
 }
 
-PictureOrder::Picture PictureOrder::hevc_slice(Bytes slice, std::size_t num_bytes) const {
+PictureOrder::Picture PictureOrder::hevc_slice(Bytes slice) const {
     const unsigned type = hevc_nal::type_of(slice);
     const bool is_irap = hevc_nal::is_irap(type);
     Picture picture;
     picture.restarts = is_irap && type <= hevc_nal::kIdrWithoutLeading;  // IDR and broken links
     picture.is_anchor =
         hevc_nal::temporal_layer(slice) == 0 && !hevc_nal::is_leading(type) && !hevc_nal::is_non_reference(type);
-    const auto payload =
-        nal_payload(slice.subspan(hevc_nal::kHeaderBytes, std::min(slice.size() - hevc_nal::kHeaderBytes, num_bytes)));
+    const auto payload = nal_payload(
+        slice.subspan(hevc_nal::kHeaderBytes, std::min(slice.size() - hevc_nal::kHeaderBytes, kHeaderBytes)));
     BitReader bits(payload);
     if (!bits.flag()) return picture;  // not the first slice: that one is lost
     if (is_irap) bits.skip(1);         // no_output_of_prior_pics_flag
@@ -131,27 +106,12 @@ PictureOrder::Picture PictureOrder::hevc_slice(Bytes slice, std::size_t num_byte
     if (hevc_pps_->has_output_flag) bits.skip(1);
     if (!hevc_nal::is_idr(type)) picture.low = bits.bits(hevc_sps_->order_bits);
     picture.whole = bits.ok();
-    auto& hevc = picture.hevc;
-    hevc.is_irap = is_irap;
-    hevc.is_idr = hevc_nal::is_idr(type);
-    hevc.restarts = picture.restarts;
-    hevc.is_leading = hevc_nal::is_leading(type);
-    hevc.is_rasl = hevc_nal::is_rasl(type);
-    if (!picture.whole) return picture;
-    if (hevc.is_idr) {
-        hevc.references.emplace();
-    } else if (hevc_sps_->reference_sets) {
-        hevc.references = read_hevc_references(bits, *hevc_sps_->reference_sets, hevc_sps_->order_bits, picture.low);
-    }
     return picture;
 }
 
-bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
-    const auto number = num_added_++;
+bool PictureOrder::add(const Packet& packet) {
     if (!known_) return true;
     auto picture = codec_ == CodecId::h264 ? h264_picture(packet.data) : hevc_picture(packet.data);
-    if (!picture || !picture->references) marks_.lose();
-    if (!picture || !picture->whole) hevc_marks_.lose();
     if (!picture) return true;
     if (!picture->whole) return false;
     if (picture->restarts) {
@@ -165,26 +125,9 @@ bool PictureOrder::add(const Packet& packet, bool is_open_entry) {
     const auto high = low_ - low >= range / 2 ? high_ + range : low - low_ > range / 2 ? high_ - range : high_;
     const auto place = high + low;
     bool follows = true;
-    if (codec_ == CodecId::hevc) {
-        picture->hevc.packet = number;
-        picture->hevc.place = place;
-        picture->hevc.is_open_entry = is_open_entry;
-        follows = hevc_marks_.add(picture->hevc, num_bits);
-    }
     if (const auto frame_num = picture->frame_num) {
         const auto steps = (*frame_num - frame_num_.value_or(*frame_num)) & ((1U << h264_sps_->frame_num_bits) - 1);
         follows = h264_sps_->allows_gaps || steps <= 1;
-        if (picture->references && !h264_sps_->allows_gaps) {
-            std::vector<H264References> slices;
-            if (is_open_entry || marks_.doubts(place)) {
-                slices = h264_slices(packet.data, *std::move(picture->references));
-            } else {
-                slices.push_back(*std::move(picture->references));
-            }
-            follows = marks_.add({number, *frame_num, place, picture->restarts, picture->is_anchor, is_open_entry},
-                                 slices, *h264_sps_) &&
-                      follows;
-        }
     }
     if (picture->is_anchor) {
         frame_num_ = picture->frame_num;

@@ -7,28 +7,22 @@
 #include <utility>
 #include <vector>
 
-#include "media/hevc_marks.h"
-#include "media/reference_marks.h"
 #include "media/sps.h"
 #include "tricodec/media/packet.h"
 
 namespace tricodec {
 
 /// Whether the numbers in the slices of H.264 and HEVC fit the packets' order and times. No decoder reports a damaged
-/// one, and it changes which frames come out, and when. Also whether references fit: see ReferenceMarks and HevcMarks.
+/// one, and it changes which frames come out, and when.
 ///
 /// Of H.264 with whole frames, one parameter set and pic_order_cnt_type 0; of HEVC with parameter sets that agree. Of
 /// other streams it knows nothing.
 class PictureOrder {
 public:
     explicit PictureOrder(const StreamInfo& stream);
-    /// Of all packets in their order, from the first or from a key frame on. An open entry is in doubt unless it is the
-    /// stream's first packet. False if its picture contradicts those before it.
-    [[nodiscard]] bool add(const Packet& packet, bool is_open_entry);
-    /// Open entries, by how many packets came before, from which decoding gives other pictures. Note [Open entries]
-    [[nodiscard]] std::vector<std::int64_t> false_entries() const {
-        return codec_ == CodecId::h264 ? marks_.false_entries() : hevc_marks_.false_entries();
-    }
+    /// Of all packets in their order, from the first or from a key frame on. False if the picture contradicts those
+    /// before it.
+    [[nodiscard]] bool add(const Packet& packet);
 
 private:
     struct Picture {
@@ -36,29 +30,21 @@ private:
         bool restarts = false;   ///< the numbers begin again
         bool is_anchor = false;  ///< numbers of later pictures continue from it
         std::optional<std::uint32_t> frame_num{};
-        std::int64_t low = 0;                        ///< pic_order_cnt_lsb
-        std::optional<H264References> references{};  ///< of the first slice, where they are known
-        HevcMarks::Picture hevc{};
+        std::int64_t low = 0;  ///< pic_order_cnt_lsb
     };
     /// Nothing where nothing is known.
     [[nodiscard]] std::optional<Picture> h264_picture(Bytes packet);
     [[nodiscard]] Picture h264_slice(Bytes slice) const;
-    [[nodiscard]] Picture h264_slice(Bytes slice, std::size_t num_bytes) const;
-    /// What the packet's slices say of references, of which `first` is the first; no more where one is not known.
-    [[nodiscard]] std::vector<H264References> h264_slices(Bytes packet, H264References first) const;
     [[nodiscard]] std::optional<Picture> hevc_picture(Bytes packet);
-    [[nodiscard]] Picture hevc_slice(Bytes slice, std::size_t num_bytes) const;
+    [[nodiscard]] Picture hevc_slice(Bytes slice) const;
     void learn_hevc(Bytes nal);
 
     CodecId codec_;
     int length_size_ = 0;
     bool known_ = false;
     std::optional<H264Sps> h264_sps_;
-    ReferenceMarks marks_;
-    std::int64_t num_added_ = 0;
     std::optional<HevcSps> hevc_sps_;
     std::optional<HevcPps> hevc_pps_;
-    HevcMarks hevc_marks_;
     // Of the last anchor; 8.2.1 of H.264, 8.3.1 of HEVC.
     std::optional<std::uint32_t> frame_num_;
     std::int64_t high_ = 0;

@@ -277,7 +277,6 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
         bits.exp_golomb();
     }
     if (bits.ok()) sps.num_kept_frames = num_kept;
-    if (sps.order_bits > 0) sps.reference_sets = read_hevc_reference_sets(bits, sps.order_bits);
     return sps;
 }
 

@@ -4,7 +4,6 @@
 #include <functional>
 #include <optional>
 
-#include "media/hevc_references.h"
 #include "media/nal.h"
 
 namespace tricodec {
@@ -61,7 +60,6 @@ struct HevcSps {
     bool separate_planes = false;
     int order_bits = 0;       ///< of slice_pic_order_cnt_lsb
     int num_kept_frames = 0;  ///< that a decoder keeps at a time, with the current one; 0 if that is damaged
-    std::optional<HevcReferenceSets> reference_sets{};  ///< unless they are damaged
 };
 
 /// Reads an SPS NAL unit, its header included, as far as the size of the picture buffer. Nothing if it is damaged.

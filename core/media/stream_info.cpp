@@ -13,6 +13,8 @@ extern "C" {
 
 #include "base/suggestion.h"
 #include "media/container_policy.h"
+#include "media/hdr_metadata.h"
+#include "media/pixel_repack.h"
 #include "tricodec/base/text.h"
 
 namespace tricodec {
@@ -76,7 +78,7 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
     const auto pixel_format = static_cast<AVPixelFormat>(parameters.format);
     info.width = parameters.width;
     info.height = parameters.height;
-    info.pixel_format = ff::to_pixel_format(pixel_format);
+    info.pixel_format = decoded_format(pixel_format);
     if (const char* name = av_get_pix_fmt_name(pixel_format)) info.pixel_format_name = name;
     info.average_frame_rate = ff::to_rational(stream.avg_frame_rate);
     info.real_frame_rate = ff::to_rational(stream.r_frame_rate);
@@ -85,7 +87,26 @@ void describe_video(AVFormatContext& format, const AVStream& stream, StreamInfo&
     info.color = ff::color_of(parameters);
     info.orientation = ff::to_orientation(ff::display_matrix(stream));
     info.interlaced = parameters.field_order > AV_FIELD_PROGRESSIVE;
+    info.bottom_field_first = parameters.field_order == AV_FIELD_BB || parameters.field_order == AV_FIELD_BT;
+    read_hdr_metadata(stream, info);
     info.attached_picture = (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
+}
+
+std::string tag(const AVDictionary* tags, const char* name) {
+    const auto* found = av_dict_get(tags, name, nullptr, 0);
+    return found == nullptr ? "" : found->value;
+}
+
+void describe_file(const AVFormatContext& format, MediaInfo& info) {
+    const AVDictionaryEntry* entry = nullptr;
+    while ((entry = av_dict_get(format.metadata, "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr)
+        info.metadata[entry->key] = entry->value;
+    for (unsigned i = 0; i < format.nb_chapters; ++i) {
+        const auto& chapter = *format.chapters[i];
+        const double unit = av_q2d(chapter.time_base);
+        info.chapters.push_back({static_cast<double>(chapter.start) * unit, static_cast<double>(chapter.end) * unit,
+                                 tag(chapter.metadata, "title")});
+    }
 }
 
 /// Names that people say for codecs of another name in FFmpeg.
@@ -165,7 +186,9 @@ StreamInfo describe_stream(AVFormatContext& format, const AVStream& stream) {
     info.bit_rate = parameters.bit_rate;
     if (info.kind == StreamKind::video) describe_video(format, stream, info);
     if (info.kind == StreamKind::audio) describe_audio(parameters, info);
-    if (const auto* language = av_dict_get(stream.metadata, "language", nullptr, 0)) info.language = language->value;
+    info.language = tag(stream.metadata, "language");
+    info.title = tag(stream.metadata, "title");
+    info.disposition = stream.disposition;
     info.parameters = copy_parameters(parameters);
     return info;
 }
@@ -181,8 +204,7 @@ MediaInfo describe_media(AVFormatContext& format, const std::string& name, std::
     info.size_bytes = size_bytes;
     for (unsigned i = 0; i < format.nb_streams; ++i)
         info.streams.push_back(describe_stream(format, *format.streams[i]));
-    info.ffmpeg_video = std::max(-1, av_find_best_stream(&format, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0));
-    info.ffmpeg_audio = std::max(-1, av_find_best_stream(&format, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0));
+    describe_file(format, info);
     return info;
 }
 

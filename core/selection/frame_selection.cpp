@@ -24,6 +24,15 @@ double time_of(std::int64_t frame, const VideoTimes& video) {
     return video.pts_seconds[static_cast<std::size_t>(frame)];
 }
 
+/// The video with the times of its playback clock.
+VideoTimes by_clock(const VideoTimes& video) {
+    auto played = video;
+    played.pts_seconds = video.clock();
+    played.end_seconds = video.clock_end();
+    played.by_time = {};
+    return played;
+}
+
 std::int64_t checked(std::int64_t number, const VideoTimes& video) {
     const auto total = size_of(video);
     const auto counted = number < 0 ? number + total : number;
@@ -40,28 +49,30 @@ std::int64_t first_frame(const FrameSelection& selection, const VideoTimes& vide
     return start;
 }
 
-/// Note [Words of a selection]: from its begin to `end_s`, or the end of the video.
+/// Note [Words of a selection]: from its begin to `end_s`, or the end of the video, by the playback clock.
 VideoPart part_of(const FrameSelection& selection, const VideoTimes& video) {
     TRICODEC_EXPECT(size_of(video) > 0, out_of_range, range_text(0, video.damaged));
-    const auto span = "; the video shows frames from " + seconds_text(video.pts_seconds.front()) + " to " +
-                      seconds_text(video.end_seconds);
-    VideoPart part{.last = size_of(video) - 1, .end_seconds = video.end_seconds};
+    const auto played = by_clock(video);
+    const auto& times = played.pts_seconds;
+    const auto span =
+        "; the video shows frames from " + seconds_text(times.front()) + " to " + seconds_text(played.end_seconds);
+    VideoPart part{.last = size_of(video) - 1, .end_seconds = played.end_seconds};
     if (selection.start_s) {
-        const double begin = meant_time(*selection.start_s, video);
-        TRICODEC_EXPECT(begin < video.end_seconds, out_of_range, "start_s is " + seconds_text(begin) + span);
-        part.begin_seconds = std::max(begin, video.pts_seconds.front());
-        part.first = frame_on_screen(part.begin_seconds, video);
+        const double begin = meant_instant(*selection.start_s, played);
+        TRICODEC_EXPECT(begin < played.end_seconds, out_of_range, "start_s is " + seconds_text(begin) + span);
+        part.begin_seconds = std::max(begin, times.front());
+        part.first = frame_on_screen(part.begin_seconds, played);
     } else {
         part.first = first_frame(selection, video);
-        part.begin_seconds = time_of(part.first, video);
+        part.begin_seconds = time_of(part.first, played);
     }
     if (selection.end_s) {
-        const double end = meant_time(*selection.end_s, video);
+        const double end = meant_instant(*selection.end_s, played);
         TRICODEC_EXPECT(
             end > part.begin_seconds, out_of_range,
             "end_s is " + seconds_text(end) + ", and the frames begin at " + seconds_text(part.begin_seconds) + span);
-        part.last = std::ranges::lower_bound(video.pts_seconds, end) - video.pts_seconds.begin() - 1;
-        part.end_seconds = std::min(end, video.end_seconds);
+        part.last = std::ranges::lower_bound(times, end) - times.begin() - 1;
+        part.end_seconds = std::min(end, played.end_seconds);
     }
     return part;
 }
@@ -104,11 +115,12 @@ SelectedFrames at_rate(const FrameSelection& selection, const VideoTimes& video)
                         .tolerance_s = selection.tolerance_s,
                         .slack_seconds = video.tick_seconds / 2,
                         .what = "the instant of fps"};
+    const auto played = by_clock(video);
     SelectedFrames selected;
     for (std::int64_t k = 0; k < count; ++k) {
         const double instant = part.begin_seconds + static_cast<double>(k) / fps;
         selected.times.push_back(instant);
-        selected.numbers.push_back(frame_at(instant, rule, video));
+        selected.numbers.push_back(frame_at(instant, rule, played));
     }
     return selected;
 }
@@ -141,8 +153,7 @@ std::vector<std::int64_t> evenly_half_up(std::int64_t first, std::int64_t last, 
 }
 
 double average_fps(const VideoTimes& video) noexcept {
-    if (video.pts_seconds.empty()) return 0;
-    const double seconds = video.end_seconds - video.pts_seconds.front();
+    const double seconds = video.duration_seconds();
     return seconds > 0 ? static_cast<double>(video.pts_seconds.size()) / seconds : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 #include "selection/frame_range.h"
 #include "tricodec/base/error.h"
@@ -13,12 +14,46 @@
 namespace tricodec {
 namespace {
 
+constexpr double kMicrosecond = 1e-6;  // the step of times as FFmpeg prints them
+
 bool is_float32(double value) {
     return static_cast<double>(static_cast<float>(value)) == value;
 }
 
+std::int64_t size_of(const VideoTimes& video) {
+    return static_cast<std::int64_t>(video.pts_seconds.size());
+}
+
 double time_of(std::int64_t frame, const VideoTimes& video) {
     return video.pts_seconds[static_cast<std::size_t>(frame)];
+}
+
+/// The frame at a place in the order of time, with equal times in the order of their numbers.
+std::int64_t placed(std::int64_t place, const VideoTimes& video) {
+    return video.by_time.empty() ? place : video.by_time[static_cast<std::size_t>(place)];
+}
+
+double time_at(std::int64_t place, const VideoTimes& video) {
+    return time_of(placed(place, video), video);
+}
+
+/// How many frames have a time before `seconds`, or not after it.
+std::int64_t num_before(double seconds, const VideoTimes& video) {
+    const auto places = std::views::iota(std::int64_t{0}, size_of(video));
+    return *std::ranges::partition_point(places, [&](auto place) { return time_at(place, video) < seconds; });
+}
+std::int64_t num_until(double seconds, const VideoTimes& video) {
+    const auto places = std::views::iota(std::int64_t{0}, size_of(video));
+    return *std::ranges::partition_point(places, [&](auto place) { return time_at(place, video) <= seconds; });
+}
+
+/// True for a whole number of frames at the rate of the video, counted from 0 or from the first frame.
+bool is_instant_of_rate(double seconds, const VideoTimes& video) {
+    const auto counts_frames = [&](double begin) {
+        const double frames = (seconds - begin) * video.frame_rate;
+        return std::abs(frames - std::round(frames)) <= kMicrosecond * video.frame_rate;
+    };
+    return video.frame_rate > 0 && (counts_frames(0) || counts_frames(time_at(0, video)));
 }
 
 std::string nearest_text(double seconds, const VideoTimes& video) {
@@ -56,32 +91,42 @@ double meant_time(double value, const VideoTimes& video) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const double low = std::nextafter(single, -kInfinity);
     const double high = std::nextafter(single, kInfinity);
-    const auto& times = video.pts_seconds;
-    const double* found = nullptr;
-    for (auto it = std::ranges::lower_bound(times, low); it != times.end() && *it <= high; ++it) {
-        if (static_cast<float>(*it) != single) continue;
-        if (found == nullptr || std::abs(*it - value) < std::abs(*found - value)) found = &*it;
+    std::optional<double> found;
+    for (auto place = num_before(low, video); place < size_of(video) && time_at(place, video) <= high; ++place) {
+        const double time = time_at(place, video);
+        if (static_cast<float>(time) != single) continue;
+        if (!found || std::abs(time - value) < std::abs(*found - value)) found = time;
     }
-    return found == nullptr ? meant_number(value) : *found;
+    return found.value_or(meant_number(value));
+}
+
+double meant_instant(double value, const VideoTimes& video) {
+    const double meant = meant_time(value, video);
+    if (video.pts_seconds.empty()) return meant;
+    const double nearest = time_of(nearest_frame(meant, video), video);
+    const bool rounded = is_instant_of_rate(meant, video);
+    const double most = rounded ? std::max(kMicrosecond, video.tick_seconds / 2 + kMicrosecond) : kMicrosecond;
+    return std::abs(nearest - meant) <= most ? nearest : meant;
 }
 
 std::int64_t nearest_frame(double seconds, const VideoTimes& video) {
-    const auto& times = video.pts_seconds;
-    const auto after = std::ranges::lower_bound(times, seconds);
-    if (after == times.begin()) return 0;
-    if (after == times.end() || seconds - *std::prev(after) <= *after - seconds) return after - times.begin() - 1;
-    return after - times.begin();
+    const auto after = num_until(seconds, video);
+    if (after == size_of(video)) return placed(after - 1, video);
+    const double next = time_at(after, video);
+    if (after > 0 && seconds - time_at(after - 1, video) <= next - seconds) return placed(after - 1, video);
+    return placed(num_until(next, video) - 1, video);
 }
 
 std::int64_t frame_on_screen(double seconds, const VideoTimes& video) {
-    const auto& times = video.pts_seconds;
-    return std::ranges::upper_bound(times, seconds) - times.begin() - 1;
+    const auto count = num_until(seconds, video);
+    return count == 0 ? -1 : placed(count - 1, video);
 }
 
 std::int64_t frame_at(double seconds, const TimeRule& rule, const VideoTimes& video) {
     TRICODEC_EXPECT(!video.pts_seconds.empty(), out_of_range, range_text(0, video.damaged));
-    const double meant = meant_time(seconds, video);
-    const double first = video.pts_seconds.front();
+    const bool on_screen = rule.policy == TimePolicy::on_screen;
+    const double meant = on_screen ? meant_instant(seconds, video) : meant_time(seconds, video);
+    const double first = time_at(0, video);
     const bool shown = meant + rule.slack_seconds >= first && meant < video.end_seconds;
     const auto span = [&] {
         return "the video shows frames from " + seconds_text(first) + " to " + seconds_text(video.end_seconds);
@@ -100,7 +145,7 @@ std::int64_t frame_at(double seconds, const TimeRule& rule, const VideoTimes& vi
             break;
         case TimePolicy::on_screen:
             if (!shown) refuse(seconds, rule, video, span());
-            frame = std::max<std::int64_t>(0, frame_on_screen(meant + rule.slack_seconds, video));
+            frame = frame_on_screen(meant + rule.slack_seconds, video);
             break;
     }
     if (rule.tolerance_s) {

@@ -16,10 +16,13 @@ namespace tricodec {
 [[nodiscard]] double meant_number(double value);
 /// The time that a value means for a video: that of the frame with this float32, else meant_number().
 [[nodiscard]] double meant_time(double value, const VideoTimes& video);
+/// meant_time(), or the frame's time from which it differs by rounding only: to microseconds, or, for `i / frame rate`,
+/// to the ticks of the container.
+[[nodiscard]] double meant_instant(double value, const VideoTimes& video);
 
 /// The frame with the nearest time, of two the earlier. The video has frames.
 [[nodiscard]] std::int64_t nearest_frame(double seconds, const VideoTimes& video);
-/// The last frame with a time at or before it, or -1.
+/// The frame with the greatest time at or before it, of equal times the last one, or -1.
 [[nodiscard]] std::int64_t frame_on_screen(double seconds, const VideoTimes& video);
 
 /// How times become frames.

@@ -3,7 +3,7 @@
 
 #include "streams/device_library.h"
 #ifdef TRICODEC_HAVE_AVFILTER
-#include "streams/filter_graph.h"
+#include "media/filter_graph.h"
 #endif
 #include "media/ffmpeg.h"
 #include "streams/gpu_surfaces.h"
@@ -68,8 +68,7 @@ std::map<std::string, std::array<int, 3>> versions() {
     add("libavcodec", avcodec_version());
     add("libavformat", avformat_version());
 #ifdef TRICODEC_HAVE_AVFILTER
-    if (const auto* filters = streams::find_filters(); filters != nullptr)
-        add("libavfilter", filters->avfilter_version());
+    if (const auto* filters = find_filters(); filters != nullptr) add("libavfilter", filters->avfilter_version());
 #endif
     if (const auto number = streams::device_library(); number != 0) add("libavdevice", number);
     return result;

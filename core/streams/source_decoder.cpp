@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "streams/source_decoder.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -39,10 +41,10 @@ const AVCodec* choose_decoder(const AVStream& stream, const std::string& name) {
 class CodecDecoder final : public SourceDecoder {
 public:
     CodecDecoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options)
-        : SourceDecoder(stream, {}),
-          frame_rate_(av_guess_frame_rate(&format, &stream, nullptr)),
-          context_(setup(format, stream, options)),
-          frame_(ff::make_frame()) {}
+        : SourceDecoder(format, stream, {}), context_(setup(format, stream, options)), frame_(ff::make_frame()) {
+        if (context_->codec_type == AVMEDIA_TYPE_AUDIO && context_->sample_rate > 0)
+            sample_ = {1, context_->sample_rate};
+    }
 
     GraphInput frames() const noexcept override {
         GraphInput input;
@@ -52,11 +54,12 @@ public:
             input.format = context_->pix_fmt;
             input.width = context_->width;
             input.height = context_->height;
-            input.frame_rate = frame_rate_;
+            input.frame_rate = frame_rate();
             input.sample_aspect_ratio = context_->sample_aspect_ratio;
             input.color_space = context_->colorspace;
             input.color_range = context_->color_range;
         } else {
+            input.time_base = sample_;
             input.format = context_->sample_fmt;
             input.sample_rate = context_->sample_rate;
             input.num_channels = context_->ch_layout.nb_channels;
@@ -82,9 +85,10 @@ public:
         }
     }
 
-    void reset(std::optional<std::int64_t> keep_from_us) override {
+    void reset(StreamStart start) override {
         context_.flush();
-        keep_from(keep_from_us);
+        next_sample_.reset();
+        start_at(std::move(start));
     }
 
 private:
@@ -104,17 +108,46 @@ private:
         const int code = context_.receive(*frame_);
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return false;
         expect_decoded(code);
+        if (code < 0) return false;
         ++num_decoded_;
         frame_->pts = frame_->best_effort_timestamp;
         const Unref unref{frame_.get()};
         note_frame();
-        if (before_start(frame_->pts)) return true;
+        if (!set_time()) return true;
         for (auto* output : outputs()) output->push(frame_.get());
         return true;
     }
 
+    /// False if the frame is left out.
+    bool set_time() {
+        if (context_->codec_type == AVMEDIA_TYPE_AUDIO) {
+            set_sample_time();
+            if (is_before_start(frame_->pts, sample_)) return false;
+            arrive();
+            return true;
+        }
+        const auto time = time_of_next(frame_->pts);
+        if (time) frame_->pts = *time;
+        return time.has_value();
+    }
+
+    /// The time stamp in samples. Containers round those of sound to their ticks; samples that follow one another
+    /// within a tick have no gap.
+    void set_sample_time() {
+        const auto time_base = SourceDecoder::stream().time_base;
+        const auto tick = std::max<std::int64_t>(1, av_rescale_q_rnd(1, time_base, sample_, AV_ROUND_UP));
+        const bool timed = frame_->pts != AV_NOPTS_VALUE;
+        const auto stated = timed ? av_rescale_q(frame_->pts, time_base, sample_) : next_sample_.value_or(0);
+        const bool follows = next_sample_ && std::abs(stated - *next_sample_) <= tick;
+        frame_->pts = follows ? *next_sample_ : stated;
+        next_sample_ = frame_->pts + frame_->nb_samples;
+        ff::set_duration(*frame_, frame_->nb_samples);
+    }
+
     void expect_decoded(int code) {
-        if (code >= 0) return;
+        // A seek may lead into the middle of a frame of sound.
+        const bool settles = context_->codec_type == AVMEDIA_TYPE_AUDIO && is_seeking();
+        if (code >= 0 || (settles && code == AVERROR_INVALIDDATA)) return;
         (void)context_.take_lines();  // throws if the decoder refused the size of a picture
         fail(context_.code_of(code), "a packet of stream " + index() + " cannot be decoded: " + ff::error_text(code));
     }
@@ -132,9 +165,10 @@ private:
         ~Unref() { av_frame_unref(frame); }
     };
 
-    AVRational frame_rate_{0, 1};
     DecoderContext context_;
     ff::FramePtr frame_;
+    AVRational sample_{1, 1};  // the time base of sound
+    std::optional<std::int64_t> next_sample_;
     std::int64_t num_decoded_ = 0;  // in this call of send()
 };
 
@@ -162,11 +196,10 @@ void expect_decoder(const AVStream& stream, const OutputOptions& options) {
 class EngineDecoder final : public SourceDecoder {
 public:
     EngineDecoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options)
-        : SourceDecoder(stream, options.hw_accel), info_(describe_stream(format, stream)) {
+        : SourceDecoder(format, stream, options.hw_accel), info_(describe_stream(format, stream)) {
         (void)device_of(options.hw_accel);  // refuses anything but a device
         expect_decoder(stream, options);
         decoder_ = Decoder::create(info_, {.device = options.hw_accel});
-        frame_rate_ = av_guess_frame_rate(&format, &stream, nullptr);
     }
 
     GraphInput frames() const noexcept override {
@@ -177,7 +210,7 @@ public:
         input.format = parameters.format;
         input.width = parameters.width;
         input.height = parameters.height;
-        input.frame_rate = frame_rate_;
+        input.frame_rate = frame_rate();
         input.sample_aspect_ratio = parameters.sample_aspect_ratio;
         return input;
     }
@@ -201,25 +234,26 @@ public:
                                           " cannot be decoded: " + decoder_->issues().back().message);
     }
 
-    void reset(std::optional<std::int64_t> keep_from_us) override {
+    void reset(StreamStart start) override {
         decoder_->reset(true);
         num_issues_ = decoder_->num_issues();
         ended_ = false;
-        keep_from(keep_from_us);
+        start_at(std::move(start));
     }
 
 private:
     void receive() {
         while (auto frame = decoder_->receive()) {
             note_frame();
-            if (frame->pts != kNoTimestamp && before_start(frame->pts)) continue;
+            const auto time = time_of_next(frame->pts == kNoTimestamp ? AV_NOPTS_VALUE : frame->pts);
+            if (!time) continue;
+            frame->pts = *time;
             for (auto* output : outputs()) output->push(*frame);
         }
     }
 
     StreamInfo info_;
     std::unique_ptr<Decoder> decoder_;
-    AVRational frame_rate_{0, 1};
     std::int64_t num_issues_ = 0;
     bool ended_ = false;
 };
@@ -247,9 +281,35 @@ void SourceDecoder::expect_frames(const std::string& source) const {
                         (has_packets_ ? "no packet that can be decoded" : "no packets in this file"));
 }
 
-bool SourceDecoder::before_start(std::int64_t pts) const noexcept {
-    return keep_from_us_ && pts != AV_NOPTS_VALUE &&
-           av_compare_ts(pts, stream_.time_base, *keep_from_us_, AV_TIME_BASE_Q) < 0;
+SourceDecoder::SourceDecoder(AVFormatContext& format, AVStream& stream, std::string hw_accel)
+    : stream_(stream), hw_accel_(std::move(hw_accel)), frame_rate_(av_guess_frame_rate(&format, &stream, nullptr)) {}
+
+void SourceDecoder::start_at(StreamStart start) noexcept {
+    start_ = std::move(start);
+    num_given_ = 0;
+    timed_pts_ = num_untimed_ = 0;
+}
+
+bool SourceDecoder::is_before_start(std::int64_t pts, AVRational time_base) const noexcept {
+    constexpr double kMicrosecond = 1e-6;  // callers round times to it
+    return start_.from_seconds && static_cast<double>(pts) * av_q2d(time_base) < *start_.from_seconds - kMicrosecond;
+}
+
+std::optional<std::int64_t> SourceDecoder::time_of_next(std::int64_t pts) {
+    if (start_.num_left_out > 0) {
+        --start_.num_left_out;
+        return std::nullopt;
+    }
+    if (num_given_ < start_.pts.size()) pts = start_.pts[num_given_++];
+    if (pts == AV_NOPTS_VALUE) {
+        const auto frame = frame_rate_.num > 0 ? av_inv_q(frame_rate_) : AVRational{1, 25};  // FFmpeg's assumption
+        pts = timed_pts_ + av_rescale_q(num_untimed_++, frame, stream_.time_base);
+    } else {
+        timed_pts_ = pts;
+        num_untimed_ = 1;
+    }
+    if (is_before_start(pts, stream_.time_base)) return std::nullopt;
+    return pts;
 }
 
 std::unique_ptr<SourceDecoder> make_decoder(AVFormatContext& format, AVStream& stream, const OutputOptions& options) {

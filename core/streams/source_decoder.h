@@ -9,6 +9,7 @@
 
 #include "media/ffmpeg.h"
 #include "streams/stream_output.h"
+#include "streams/stream_seek.h"
 #include "tricodec/streams/stream_reader.h"
 
 namespace tricodec::streams {
@@ -35,16 +36,23 @@ public:
 
     /// Null ends the stream. Throws Error(corrupt_data) for a packet that cannot be decoded; the next call may succeed.
     virtual void send(const AVPacket* packet) = 0;
-    /// Called after a seek. The outputs get no frames before `keep_from_us`.
-    virtual void reset(std::optional<std::int64_t> keep_from_us) = 0;
+    /// Called after a seek. The outputs get the frames of `start`.
+    virtual void reset(StreamStart start) = 0;
 
 protected:
-    SourceDecoder(AVStream& stream, std::string hw_accel) : stream_(stream), hw_accel_(std::move(hw_accel)) {}
+    SourceDecoder(AVFormatContext& format, AVStream& stream, std::string hw_accel);
 
-    [[nodiscard]] bool before_start(std::int64_t pts) const noexcept;
+    /// The time stamp of the next frame of a video in the stream's time base, or nothing if it is left out. `pts` is
+    /// what the codec says. Frames without a time stamp follow one another at the frame rate, as in ffmpeg.
+    [[nodiscard]] std::optional<std::int64_t> time_of_next(std::int64_t pts);
+    [[nodiscard]] bool is_before_start(std::int64_t pts, AVRational time_base) const noexcept;
+    /// True from a seek to a time until arrive().
+    [[nodiscard]] bool is_seeking() const noexcept { return start_.from_seconds.has_value(); }
+    void arrive() noexcept { start_.from_seconds.reset(); }
+    [[nodiscard]] AVRational frame_rate() const noexcept { return frame_rate_; }
     void note_packet() noexcept { has_packets_ = true; }
     void note_frame() noexcept { has_frames_ = true; }
-    void keep_from(std::optional<std::int64_t> time_us) noexcept { keep_from_us_ = time_us; }
+    void start_at(StreamStart start) noexcept;
     [[nodiscard]] AVStream& stream() const noexcept { return stream_; }
     [[nodiscard]] const std::string& hw_accel() const noexcept { return hw_accel_; }
     [[nodiscard]] const std::list<StreamOutput*>& outputs() const noexcept { return outputs_; }
@@ -53,7 +61,11 @@ private:
     AVStream& stream_;
     std::string hw_accel_;
     std::list<StreamOutput*> outputs_;
-    std::optional<std::int64_t> keep_from_us_;
+    AVRational frame_rate_;
+    StreamStart start_;
+    std::size_t num_given_ = 0;     // of the time stamps of start_
+    std::int64_t timed_pts_ = 0;    // of the last frame that had a time stamp
+    std::int64_t num_untimed_ = 0;  // frames since
     bool has_packets_ = false;
     bool has_frames_ = false;
 };

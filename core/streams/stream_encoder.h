@@ -9,7 +9,7 @@
 
 #include "media/encoder_context.h"
 #include "media/ffmpeg.h"
-#include "streams/filter_graph.h"
+#include "media/filter_graph.h"
 #include "streams/frame_maker.h"
 #include "streams/gpu_surfaces.h"
 #include "tricodec/media/packet.h"

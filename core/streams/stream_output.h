@@ -6,8 +6,8 @@
 #include <string>
 
 #include "media/ffmpeg.h"
+#include "media/filter_graph.h"
 #include "streams/chunk_buffer.h"
-#include "streams/filter_graph.h"
 #include "tricodec/streams/stream_reader.h"
 
 namespace tricodec::streams {

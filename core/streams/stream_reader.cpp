@@ -7,8 +7,10 @@ extern "C" {
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/stage_scope.h"
 #include "media/container_policy.h"
@@ -17,10 +19,13 @@ extern "C" {
 #include "media/picture_limits.h"
 #include "streams/device_library.h"
 #include "streams/source_decoder.h"
+#include "streams/stream_seek.h"
 #include "tricodec/base/log.h"
 
 namespace tricodec {
 namespace {
+
+constexpr double kSoundAhead = 1;  // seconds that are decoded before those that are wanted
 
 using InputPtr = std::unique_ptr<InputContext>;
 
@@ -70,10 +75,10 @@ InputPtr open_url(const std::string& url, const StreamReaderOptions& options) {
     const bool allowed = std::ranges::find(options.protocols, protocol) != options.protocols.end();
     TRICODEC_EXPECT(allowed && !protocol.empty(), refused,
                     "'" + url + "' is not opened: its protocol is not among those that are allowed (" +
-                        (options.protocols.empty() ? "none" : streams::joined(options.protocols)) +
+                        (options.protocols.empty() ? "none" : joined(options.protocols)) +
                         "); pass protocols=[...], with those it is built on (https: https, tls, tcp)");
     if (!options.format.empty()) input.format = find_format(options.format);
-    return describe(std::make_unique<InputContext>(url, streams::joined(options.protocols), std::move(input)));
+    return describe(std::make_unique<InputContext>(url, joined(options.protocols), std::move(input)));
 }
 
 SourceStream describe_source(const AVStream& stream) {
@@ -107,14 +112,16 @@ SourceStream describe_source(const AVStream& stream) {
 
 class FilteringReader final : public StreamReader {
 public:
-    explicit FilteringReader(InputPtr input) : input_(std::move(input)), packet_(ff::make_packet()) {
+    /// `source`: what `input` reads, if it can be opened again and read without options.
+    explicit FilteringReader(InputPtr input, std::optional<MediaSource> source = {})
+        : input_(std::move(input)), source_(std::move(source)), packet_(ff::make_packet()) {
         choose_packets();
     }
 
     int num_source_streams() const noexcept override { return static_cast<int>(input_->streams().size()); }
     int num_output_streams() const noexcept override { return static_cast<int>(outputs_.size()); }
     int default_audio_stream() const noexcept override { return input_->best(AVMEDIA_TYPE_AUDIO); }
-    int default_video_stream() const noexcept override { return input_->best(AVMEDIA_TYPE_VIDEO); }
+    int default_video_stream() const noexcept override { return input_->best_video(); }
     std::map<std::string, std::string> metadata() const override {
         return Dictionary::to_map(input_->context().metadata);
     }
@@ -146,22 +153,16 @@ public:
         constexpr double kMostSeconds = 4e12;  // libavformat adds to the microseconds without a check
         TRICODEC_EXPECT(seconds <= kMostSeconds, invalid_argument,
                         "timestamp is " + std::to_string(seconds) + " s; it must be at most 4e12");
-        const auto time_us = std::llround(seconds * AV_TIME_BASE);
-        const ff::CallLog call_log;
-        // A time before the first key frame goes to the first packet.
-        input_->seek(-1, time_us, AVSEEK_FLAG_BACKWARD | (mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0),
-                     std::to_string(static_cast<double>(time_us) / AV_TIME_BASE) + " s");
-        ended_ = from_start_ = false;
-        for (auto& [index, decoder] : decoders_) {
-            decoder->reset(mode == SeekMode::precise ? std::optional(time_us) : std::nullopt);
-        }
-        keep_from_us_ = mode == SeekMode::precise ? std::optional(time_us) : std::nullopt;
+        sought_ = {seconds, mode};
+        go_to(*sought_);
         for (auto& each : outputs_) each->reset();
     }
 
     Status process_packet() override {
         if (ended_) return Status::end;
-        const int code = read_packet();
+        if (sought_ && !is_placed_) go_to(*sought_);
+        if (is_placed_) sought_.reset();
+        const int code = next_packet();
         if (code == AVERROR(EAGAIN)) return Status::again;
         if (code == AVERROR_EOF) {
             ended_ = true;
@@ -192,6 +193,133 @@ public:
     }
 
 private:
+    struct Seek {
+        double seconds;
+        SeekMode mode;
+    };
+
+    void go_to(const Seek& seek) {
+        const ff::CallLog call_log;
+        ended_ = from_start_ = false;
+        waiting_.clear();
+        // Which streams are read decides where reading begins.
+        is_placed_ = !decoders_.empty() || !source_ || !input_->seekable() || seek.mode == SeekMode::any;
+        skipped_ = nullptr;
+        start_ = {};
+        if (seek.mode == SeekMode::precise) start_.from_seconds = seek.seconds;
+        if (!is_placed_) return;
+        std::vector<int> videos;
+        for (const auto& [index, decoder] : decoders_) {
+            if (type_of(index) == AVMEDIA_TYPE_VIDEO) videos.push_back(index);
+        }
+        const bool by_number = seek.mode != SeekMode::any && videos.size() == 1;
+        const auto* video = by_number ? index_of(videos.front()) : nullptr;
+        const auto target =
+            video == nullptr ? std::nullopt : std::optional(video->target(seek.seconds, seek.mode == SeekMode::key));
+        for (auto& [index, decoder] : decoders_) {
+            decoder->reset(target && index == videos.front() ? target->start : start_);
+        }
+        if (target) return go_to_packet(videos.front(), *video, target->packet, seek);
+        // Codecs of sound need some packets before the first whole frame.
+        const bool ahead = seek.mode == SeekMode::precise;
+        if (ahead && !videos.empty()) return go_to_first(videos.front());
+        const auto begin = input_->context().start_time;
+        const bool near_start =
+            begin != AV_NOPTS_VALUE && (seek.seconds - kSoundAhead) * AV_TIME_BASE <= static_cast<double>(begin);
+        if (ahead && near_start && !decoders_.empty()) return go_to_first(decoders_.begin()->first);
+        const auto time_us = std::llround(std::max(0.0, seek.seconds - (ahead ? kSoundAhead : 0)) * AV_TIME_BASE);
+        // A time before the first key frame goes to the first packet.
+        input_->seek(-1, time_us, AVSEEK_FLAG_BACKWARD | (seek.mode == SeekMode::any ? AVSEEK_FLAG_ANY : 0),
+                     std::to_string(seek.seconds) + " s");
+    }
+
+    /// The frames of a video stream by number; null where they cannot be known, as of a device.
+    const streams::StreamSeek* index_of(int stream) {
+        if (!source_ || !input_->seekable()) return nullptr;
+        const auto [found, fresh] = indexes_.try_emplace(stream);
+        if (!fresh) return found->second.get();
+        try {
+            found->second = std::make_unique<streams::StreamSeek>(*source_, stream);
+        } catch (const Error& error) {
+            log(LogLevel::debug, "'" + input_->name() + "' is read from its start after a seek: " + error.what());
+        }
+        return found->second.get();
+    }
+
+    /// Continues so that `packet` is the first one of the stream that is decoded.
+    void go_to_packet(int stream, const streams::StreamSeek& video, std::int64_t packet, const Seek& seek) {
+        skipped_ = &video;
+        skipped_stream_ = stream;
+        first_decoded_ = packet;
+        const bool sounds = decoders_.size() > 1 && seek.mode == SeekMode::precise;
+        auto near = sounds ? video.entry_before(packet, seek.seconds - kSoundAhead) : packet;
+        for (int attempt = 0; attempt < 3 && near > 0; ++attempt) {
+            if (try_packet(video.index().packet(near))) return;
+            near = video.entry_before(near - 1, seek.seconds);
+        }
+        go_to_first(stream);
+    }
+
+    void go_to_first(int stream) {
+        waiting_.clear();
+        next_number_ = 0;
+        const bool by_bytes = seeks_by_bytes();
+        input_->seek(by_bytes ? -1 : stream, by_bytes ? 0 : -ff::kFarthest,
+                     by_bytes ? AVSEEK_FLAG_BYTE : AVSEEK_FLAG_BACKWARD, "its start");
+    }
+
+    /// Containers without an index, where libavformat would search by time stamps that need not rise.
+    bool seeks_by_bytes() const {
+        const auto name = input_->format_name();
+        return is_elementary(name) || name == "mpegts" || name == "mpeg";
+    }
+
+    /// False if reading would begin after the packet that is to be decoded first.
+    bool try_packet(const IndexedPacket& packet) {
+        constexpr int kMostPackets = 300;  // until one is known
+        waiting_.clear();
+        const auto time = packet.pts == kNoTimestamp ? packet.dts : packet.pts;
+        const bool by_bytes = seeks_by_bytes();
+        if (by_bytes ? packet.pos < 0 : time == kNoTimestamp) return false;
+        input_->seek(by_bytes ? -1 : skipped_stream_, by_bytes ? packet.pos : time,
+                     by_bytes ? AVSEEK_FLAG_BYTE : AVSEEK_FLAG_BACKWARD, "time " + std::to_string(time));
+        for (int i = 0; i < kMostPackets; ++i) {
+            auto read = ff::make_packet();
+            if (input_->read(*read) < 0) return false;
+            const bool is_video = read->stream_index == skipped_stream_;
+            Packet facts;
+            facts.pts = ff::to_timestamp(read->pts);
+            facts.pos = read->pos;
+            facts.data = {reinterpret_cast<const std::byte*>(read->data), static_cast<std::size_t>(read->size)};
+            const auto number = is_video ? skipped_->index().find_packet(facts) : -1;
+            if (!is_video || number >= 0) waiting_.push_back(std::move(read));
+            if (number > first_decoded_) return false;
+            if (number < 0) continue;
+            next_number_ = number;
+            return true;
+        }
+        return false;
+    }
+
+    AVMediaType type_of(int stream) const {
+        return input_->streams()[static_cast<std::size_t>(stream)]->codecpar->codec_type;
+    }
+
+    /// The next packet that is decoded.
+    int next_packet() {
+        for (;;) {
+            if (!waiting_.empty()) {
+                av_packet_move_ref(packet_.get(), waiting_.front().get());
+                waiting_.pop_front();
+            } else if (const int code = read_packet(); code < 0) {
+                return code;
+            }
+            if (skipped_ == nullptr || packet_->stream_index != skipped_stream_) return 0;
+            if (next_number_++ >= first_decoded_) return 0;
+            av_packet_unref(packet_.get());
+        }
+    }
+
     int read_packet() {
         const ff::CallLog call_log;
         StageScope scope(Stage::read, 1);
@@ -222,7 +350,7 @@ private:
                         "stream_index is " + std::to_string(options.stream_index) +
                             "; it must be at least 0, or -1 for the best " + kind + " stream");
         if (options.stream_index < 0) {
-            const int best = input_->best(type);
+            const int best = type == AVMEDIA_TYPE_VIDEO ? input_->best_video() : input_->best(type);
             TRICODEC_EXPECT(best >= 0, unsupported, "'" + input_->name() + "' has no " + kind + " stream");
             return best;
         }
@@ -246,7 +374,7 @@ private:
         if (fresh) {
             from_start_ = from_start_ && !began_;
             found = decoders_.try_emplace(index, streams::make_decoder(input_->context(), stream, options)).first;
-            found->second->reset(keep_from_us_);
+            found->second->reset(start_);
         } else {
             found->second->expect_compatible(options);
         }
@@ -258,6 +386,7 @@ private:
         }
         found->second->add(outputs_.back().get());
         choose_packets();
+        is_placed_ = false;
     }
 
     /// The demuxer skips streams that no output needs. Without any output, a call of process_packet() reads one packet
@@ -272,10 +401,19 @@ private:
     }
 
     InputPtr input_;
+    std::optional<MediaSource> source_;
     std::map<int, std::unique_ptr<streams::SourceDecoder>> decoders_;  // by source stream
     std::vector<std::unique_ptr<streams::StreamOutput>> outputs_;
     ff::PacketPtr packet_;
-    std::optional<std::int64_t> keep_from_us_;  // for decoders that are made after a precise seek
+    std::map<int, std::unique_ptr<streams::StreamSeek>> indexes_;  // by source stream
+    streams::StreamStart start_;                                   // for decoders that are made after a precise seek
+    std::optional<Seek> sought_;                                   // since the last packet
+    bool is_placed_ = false;                                       // there, for the streams that are read
+    std::deque<ff::PacketPtr> waiting_;                            // read while seeking
+    const streams::StreamSeek* skipped_ = nullptr;                 // of the stream that is not decoded from here on
+    int skipped_stream_ = -1;
+    std::int64_t first_decoded_ = 0;  // number of a packet of that stream
+    std::int64_t next_number_ = 0;    // of its next packet
     bool ended_ = false;
     bool end_noted_ = false;
     bool began_ = false;
@@ -285,7 +423,9 @@ private:
 }  // namespace
 
 std::unique_ptr<StreamReader> StreamReader::open(const MediaSource& source, const StreamReaderOptions& options) {
-    return std::make_unique<FilteringReader>(open_source(source, options));
+    const bool plain = source.reopenable() && options.format.empty() && options.option.empty();
+    return std::make_unique<FilteringReader>(open_source(source, options),
+                                             plain ? std::optional(source) : std::nullopt);
 }
 
 std::unique_ptr<StreamReader> StreamReader::open(const std::string& url, const StreamReaderOptions& options) {

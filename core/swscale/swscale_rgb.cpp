@@ -20,6 +20,7 @@ extern "C" {
 #include "swscale/swscale_library.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
+#include "tricodec/tensor/hdr.h"
 
 namespace tricodec {
 namespace {
@@ -139,6 +140,35 @@ void turn(const Picture& from, const Picture& to, Orientation orientation) {
     }
 }
 
+Size upright(int width, int height, Orientation orientation) noexcept {
+    return orientation.swaps_axes() ? Size{width, height} : Size{height, width};
+}
+
+Picture picture_over(const TensorView& plane) {
+    Picture picture;
+    picture.data = static_cast<std::byte*>(plane.data);
+    picture.stride_bytes = static_cast<std::ptrdiff_t>(plane.strides_bytes[0]);
+    picture.height = static_cast<int>(plane.shape[0]);
+    picture.width = static_cast<int>(plane.shape[1]);
+    return picture;
+}
+
+/// The planes turned upright, as libavfilter turns them before it scales; nothing where chroma changes its shape.
+std::optional<Frame> turned_planes(const Frame& frame) {
+    const Size up = upright(frame.width, frame.height, frame.orientation);
+    Frame result = alloc_frame(frame.format, up.width, up.height);
+    copy_properties(frame, result);
+    result.orientation = {};
+    for (int plane = 0; plane < static_cast<int>(info(frame.format).num_planes); ++plane) {
+        const TensorView from = frame.plane_view(plane);
+        const TensorView to = result.plane_view(plane);
+        if (from.shape.size() != 2 || to.shape[0] != from.shape[frame.orientation.swaps_axes() ? 1 : 0]) return {};
+        from.dtype == DType::uint8 ? turn<std::uint8_t>(picture_over(from), picture_over(to), frame.orientation)
+                                   : turn<std::uint16_t>(picture_over(from), picture_over(to), frame.orientation);
+    }
+    return result;
+}
+
 void copy_rows(const Picture& from, const TensorView& out) {
     const auto row_bytes = static_cast<std::size_t>(from.width) * 3 * (out.dtype == DType::uint8 ? 1 : 2);
     for (int y = 0; y < from.height; ++y) {
@@ -152,10 +182,6 @@ void copy_as_float(const Picture& from, const TensorView& out) {
         auto* const to = reinterpret_cast<float*>(static_cast<std::byte*>(out.data) + y * out.strides_bytes[0]);
         for (int i = 0; i < from.width * 3; ++i) to[i] = static_cast<float>(row[i]) / 65535.0F;
     }
-}
-
-Size upright(int width, int height, Orientation orientation) noexcept {
-    return orientation.swaps_axes() ? Size{width, height} : Size{height, width};
 }
 
 Size after(const std::variant<Size, Crop>& step, Size before) {
@@ -242,9 +268,13 @@ void SwscaleRgb::operator()(const Frame& frame, const TensorView& out) const {
                         " comes out as contiguous " + std::string(to_string(options_.dtype)) + " [" +
                         std::to_string(size.height) + ", " + std::to_string(size.width) + ", 3]");
     const bool deep = options_.dtype != DType::uint8;
+    if (!deep) warn_of_hdr(frame.color);
     const auto rgb = deep ? AV_PIX_FMT_RGB48LE : AV_PIX_FMT_RGB24;
     const std::size_t pixel_bytes = deep ? 6 : 3;
     const bool turned = frame.orientation != Orientation{};
+    if (turned && options_.size) {
+        if (const auto upright_frame = turned_planes(frame)) return (*this)(*upright_frame, out);
+    }
 
     Geometry geometry;
     geometry.from = ff::to_av(frame.format);
@@ -258,9 +288,11 @@ void SwscaleRgb::operator()(const Frame& frame, const TensorView& out) const {
                                      : Size{frame.height, frame.width};
     geometry.to_width = first.width;
     geometry.to_height = first.height;
-    geometry.flags = SWS_BICUBIC;
+    geometry.flags = options_.bilinear ? SWS_BILINEAR : SWS_BICUBIC;
     geometry.matrix = static_cast<int>(frame.color.matrix);
-    geometry.full_range = frame.color.range == ColorRange::full ? 1 : 0;
+    // Gray of any depth is of full range unless it says otherwise.
+    const bool gray = info(frame.format).family == ColorFamily::gray && frame.color.range == ColorRange::unspecified;
+    geometry.full_range = gray || frame.color.range == ColorRange::full ? 1 : 0;
 
     const std::uint8_t* planes[4] = {};
     int strides[4] = {};

@@ -225,6 +225,7 @@ void copy_properties(const Frame& from, Frame& to) {
     to.key = from.key;
     to.corrupt = from.corrupt;
     to.interlaced = from.interlaced;
+    to.bottom_field_first = from.bottom_field_first;
     to.picture_type = from.picture_type;
 }
 

@@ -63,6 +63,7 @@ Frame to_device(const Frame& frame, Device device, StreamView stream) {
     cuda::ContextScope scope(*cuda::Context::of(stream, device.index));
     copy_planes(frame, copy, stream);
     copy.buffer->written_on(stream);
+    if (frame.alpha) copy.alpha = std::make_shared<const Frame>(to_device(*frame.alpha, device, stream));
     return copy;
 }
 

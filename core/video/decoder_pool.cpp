@@ -192,11 +192,10 @@ void DecoderPool::collect_issues(const Decoder& decoder, std::int64_t& num_colle
     if (decoder.num_issues() == num_collected) return;
     std::lock_guard lock(mutex_);
     for (auto& issue : new_issues(decoder, num_collected)) {
-        if (!logged_damage_) {
+        if (!damage_is_logged_->exchange(true)) {
             log(LogLevel::warning,
                 "'" + name_ + "' is damaged: " + issue.message + "; this and what follows is in issues");
         }
-        logged_damage_ = true;
         // A packet that is decoded again for another request is still one damaged packet.
         issues_.add(std::move(issue));
     }
@@ -206,7 +205,7 @@ void DecoderPool::take_issues_in_child(DecoderPool& parents) {
     const std::unique_lock lock(parents.mutex_, std::try_to_lock);
     if (!lock) return;
     issues_ = parents.issues_;
-    logged_damage_ = parents.logged_damage_;
+    *damage_is_logged_ = parents.damage_is_logged_->load();
     leaves_out_ = parents.leaves_out_.load();
 }
 

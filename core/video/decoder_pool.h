@@ -46,7 +46,9 @@ public:
                    .num_threads = 1,
                    .context = options.context,
                    .reports_leftovers = true,
-                   .block_statistics = options.block_statistics} {}
+                   .block_statistics = options.block_statistics},
+          damage_is_logged_(options.damage_is_logged ? options.damage_is_logged
+                                                     : std::make_shared<std::atomic<bool>>(false)) {}
 
     /// Makes a decoder of one thread and keeps it for the first read that wants one. Fails now, rather than then, if
     /// nothing here decodes the codec.
@@ -107,7 +109,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<DecoderCursor> idle_;  // the one used last is at the end
     StreamIssues issues_;
-    bool logged_damage_ = false;
+    std::shared_ptr<std::atomic<bool>> damage_is_logged_;
     std::string engine_;
     Device works_on_{};
     int num_engines_ = 0;

@@ -16,7 +16,7 @@ namespace tricodec {
 ///
 /// Note [Decoder slots]: making a decoder is slow, and the driver spreads the pictures of all decoders over the
 /// engines. Two decoders an engine keep it at work while one of them begins or ends a GOP range; more only take memory
-/// and the host's time (docs/notes/2026-11-gpu.md). So at most two for each engine are at work, whatever the number of
+/// and the host's time. So at most two for each engine are at work, whatever the number of
 /// reads. Work that a consumer waits for gets a slot before work that is ahead of its consumer. A thread that holds a
 /// slot never waits for another slot. When the consumer is slow, the GOP range releases its slot until it continues.
 ///

@@ -8,6 +8,7 @@
 
 #include "base/cuda/context.h"
 #include "media/stream_info.h"
+#include "selection/time_match.h"
 #include "tricodec/base/error.h"
 #include "video/batch_iterator.h"
 #include "video/frame_iterator.h"
@@ -65,13 +66,9 @@ const FrameTimes& FrameReaderImpl::times() {
 }
 
 std::int64_t FrameReaderImpl::index_at(double seconds) {
-    const auto video = video_times();
-    const auto& times = video.pts_seconds;
-    TRICODEC_EXPECT(!times.empty(), out_of_range, range_text(0));
-    TRICODEC_EXPECT(std::isfinite(seconds) && seconds >= times.front() && seconds < video.end_seconds, out_of_range,
-                    "time " + std::to_string(seconds) + " s is outside the video, which shows frames from " +
-                        std::to_string(times.front()) + " s to " + std::to_string(video.end_seconds) + " s");
-    return std::upper_bound(times.begin(), times.end(), seconds) - times.begin() - 1;
+    TRICODEC_EXPECT(std::isfinite(seconds), out_of_range,
+                    "time is " + std::to_string(seconds) + "; it must be a number of seconds");
+    return frame_at(seconds, {.policy = TimePolicy::on_screen}, video_times());
 }
 
 std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
@@ -88,12 +85,12 @@ std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
 
 FrameReader::TimeSpan FrameReaderImpl::time_span(std::span<const std::int64_t> indices) {
     if (indices.empty()) return {};
-    const auto& times = pts_seconds();
+    const auto video = video_times();
+    const auto clock = video.clock();
     const auto [low, high] = std::ranges::minmax_element(indices, {}, [this](auto i) { return checked(i); });
     const auto first = static_cast<std::size_t>(checked(*low));
     const auto after = static_cast<std::size_t>(checked(*high)) + 1;
-    const double end = after < times.size() ? times[after] : video_times().end_seconds;
-    return {times[first], std::max(times[first], end)};
+    return {clock[first], after < clock.size() ? clock[after] : video.clock_end()};
 }
 
 std::int64_t FrameReaderImpl::count_for(std::int64_t i) {
@@ -117,9 +114,11 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
             read(numbers);
             if (video_.index()->numbers_as(*index) || select(*this) == numbers) return;
         } catch (const Error& error) {
-            // A size may also be another one than the headers of a damaged stream say.
-            const bool by_number = error.code() == ErrorCode::out_of_range || error.code() == ErrorCode::unsupported;
-            if (!by_number || video_.index()->numbers_as(*index)) throw;
+            // The size may be another one than the headers say: it is then asked of the first frame.
+            const bool by_size = error.code() == ErrorCode::unsupported;
+            const bool again = by_size && !std::exchange(sizes_doubted_, true);
+            const bool renumbered = !video_.index()->numbers_as(*index);
+            if (!again && !(renumbered && (by_size || error.code() == ErrorCode::out_of_range))) throw;
         }
     }
 }
@@ -293,7 +292,7 @@ std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices
     for (const auto i : indices) numbers.push_back(checked(i));
     if (numbers.empty()) return {};
     FrameListSink sink(numbers);
-    if (const auto shape = geometry(); shape.format != PixelFormat::unknown) {
+    if (const auto shape = geometry(numbers.front()); shape.format != PixelFormat::unknown) {
         const auto num_frames = static_cast<std::int64_t>(sink.distinct().size());
         FrameListSink::expect_within_limit(num_frames, num_frames * shape.size_bytes());
     }
@@ -301,11 +300,11 @@ std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices
     return sink.take();
 }
 
-Tensor FrameReaderImpl::empty_batch(std::int64_t num_frames, const Transform& transform,
+Tensor FrameReaderImpl::empty_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                     std::optional<StreamView> stream) {
-    const auto first = geometry();
+    const auto first = geometry(indices.empty() ? 0 : indices.front());
     auto shape = transform.output_shape(first.width, first.height, first.orientation);
-    shape.insert(shape.begin(), num_frames);
+    shape.insert(shape.begin(), std::ssize(indices));
     if (!stream) return Tensor::empty(shape, transform.options().dtype);
     return Tensor::empty(shape, transform.options().dtype, device(), *stream);
 }
@@ -314,7 +313,7 @@ Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Trans
     std::optional<StreamView> stream;
     if (device().kind == Device::Kind::cuda)
         stream = cuda::thread_stream(cuda::Context::of_caller(video_.context(), device()));
-    auto result = empty_batch(static_cast<std::int64_t>(indices.size()), transform, stream);
+    auto result = empty_batch(indices, transform, stream);
     batch_into(indices, transform, result.view, stream);
     if (stream) result.buffer->written_on(*stream);
     return result;
@@ -370,7 +369,7 @@ FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> ind
     return plan(sink, sink->distinct(), options);
 }
 
-Frame FrameReaderImpl::geometry() {
+Frame FrameReaderImpl::geometry(std::int64_t index) {
     Frame shape;
     const auto& facts = stream();
     shape.format = facts.pixel_format;
@@ -379,11 +378,11 @@ Frame FrameReaderImpl::geometry() {
     shape.orientation = facts.orientation;
     shape.color = facts.color;
     // The container's headers may be wrong in a damaged stream, and where packets bring other ones.
-    const auto index = video_.has_index() ? video_.index() : nullptr;
-    const bool doubtful = index && (index->counted() || index->parameters_change());
+    const auto known = known_index();
+    const bool doubtful = sizes_doubted_ || (known && (known->counted() || known->parameters_change()));
     if (shape.width > 0 && shape.height > 0 && !doubtful) return shape;
     try {
-        return frame(0);
+        return frame(index);
     } catch (const Error& error) {
         if (error.code() == ErrorCode::out_of_range) expect_frames();
         throw;
@@ -423,14 +422,14 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
     const auto largest = on_cpu ? std::max<std::int64_t>(1, video_.index()->num_frames()) : batch_size;
     const auto resolve = [this, selection] { return resolved(selection); };
     if (!on_cpu) return batch_frames(video_, make_frame_iterator(video_, resolve), batch_size, transform);
-    return make_batch_iterator(video_, resolve, std::min(batch_size, largest), transform, [this, transform] {
-        const auto first = geometry();
+    return make_batch_iterator(video_, resolve, std::min(batch_size, largest), transform, [this, resolve, transform] {
+        const auto first = geometry(resolve().start);
         return transform.output_shape(first.width, first.height, first.orientation);
     });
 }
 
 std::int64_t FrameReaderImpl::output_bytes(const Transform& transform) {
-    const auto first = geometry();
+    const auto first = geometry(0);
     auto size_bytes = static_cast<std::int64_t>(size_of(transform.options().dtype));
     for (const auto side : transform.output_shape(first.width, first.height, first.orientation)) size_bytes *= side;
     return size_bytes;

@@ -47,7 +47,7 @@ public:
     void each(std::span<const std::int64_t> indices, const Writer& write) override;
     Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) override;
     Plan plan_frames(std::span<const std::int64_t> indices, Writer write, const PlanOptions& options) override;
-    Frame geometry() override;
+    Frame geometry(std::int64_t index) override;
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
     std::unique_ptr<BatchIterator> batches(const FrameSelection& selection, std::int64_t batch_size,
                                            const Transform& transform) override;
@@ -89,7 +89,7 @@ private:
     }
     /// Bytes of a frame that comes out of the transform.
     [[nodiscard]] std::int64_t output_bytes(const Transform& transform);
-    [[nodiscard]] Tensor empty_batch(std::int64_t num_frames, const Transform& transform,
+    [[nodiscard]] Tensor empty_batch(std::span<const std::int64_t> indices, const Transform& transform,
                                      std::optional<StreamView> stream);
     /// A selection of frames some steps apart: with a start from 0, in range, for iterators. Throws
     /// Error(invalid_argument, out_of_range).
@@ -121,6 +121,7 @@ private:
     std::unique_ptr<FollowingRead> following_;        // frames that are asked for in order
     std::unique_ptr<ConvertedAhead> ahead_;           // and converted
     std::shared_ptr<const StreamIndex> ahead_index_;  // that numbers them; null without an index
+    bool sizes_doubted_ = false;  // a read has met a frame of another size than the headers', or may have
     std::int64_t last_given_ = -1;
     std::int64_t num_in_order_ = 0;  // frames asked for in order, up to that one
 };

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "index/frame_times.h"
+#include "media/container_policy.h"
 #include "media/decoder_context.h"
 #include "media/mpeg4_times.h"
 #include "media/packet_inspector.h"
@@ -245,6 +247,7 @@ void IndexedVideo::keep_index() {
 
 void IndexedVideo::expect_frames() {
     if (index()->num_frames() > 0) return;
+    if (is_hidden()) fail(ErrorCode::unsupported, all_hidden_text(info().name, stream().num_frames));
     const auto known = issues();
     fail(ErrorCode::corrupt_data,
          "no frame of '" + info().name + "' can be decoded" + (known.empty() ? "" : ": " + known.front().message));
@@ -287,8 +290,9 @@ std::optional<Frame> IndexedVideo::decode_first_frame() {
     pool_.release(std::move(cursor), whole);  // the path that handles damage reports it
     if (!whole) return std::nullopt;
     frame->index = 0;
+    if (frame->pts == kNoTimestamp) frame->pts = 0;
     if (known) {
-        frame->pts = index_->frame(0).pts;
+        frame->pts = pts_of_frame(stream(), *index_, 0);
         if (frame->duration == 0) frame->duration = index_->frame(0).duration;
     }
     return frame;
@@ -298,7 +302,7 @@ std::vector<DecodeIssue> IndexedVideo::issues() const {
     auto issues = pool_.issues();
     if (const auto why = feed_.ends_early(); !why.empty()) {
         issues.push_back(
-            {index_ ? index_->num_packets() : -1, kNoTimestamp, info().size_bytes, "it ends early: " + why});
+            {index_ ? index_->num_packets() : -1, kNoTimestamp, info().size_bytes, "it ends early: " + why, -1, true});
     }
     if (issues.empty() && is_without_frames()) {
         issues.push_back({0, kNoTimestamp, -1,
@@ -308,8 +312,14 @@ std::vector<DecodeIssue> IndexedVideo::issues() const {
     return issues;
 }
 
+bool IndexedVideo::is_hidden() const {
+    return index_ && index_->num_frames() == 0 && stream().num_frames > 0 && feed_.ends_early().empty() &&
+           info().format_name.starts_with("mov,") &&
+           std::ranges::none_of(index_->packets(), &IndexedPacket::shows_frame);
+}
+
 bool IndexedVideo::is_without_frames() const {
-    return index_ && index_->num_frames() == 0;
+    return index_ && index_->num_frames() == 0 && !is_hidden();
 }
 
 std::int64_t IndexedVideo::num_damaged_packets() const {

@@ -92,6 +92,7 @@ private:
     [[nodiscard]] bool place(std::span<const std::int64_t> numbers);
     /// `counted`: frames are told apart by counting, whatever the scan finds.
     void scan(bool counted);
+    [[nodiscard]] bool is_hidden() const;          ///< by an edit list: all of its packets
     [[nodiscard]] bool is_without_frames() const;  // as far as is known by now
     void keep_index();
 

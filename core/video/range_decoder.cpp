@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "index/frame_times.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
 
@@ -51,7 +52,7 @@ void RangeDecoder::begin() {
     skips_ = leave_out_ && !options_.resumable && cursor_.decoder->device().kind == Device::Kind::cpu;
     if (skips_) needed_ = needed_packets(*index_, range_, cursor_.next_packet);
     packets_at_once_ = kPacketsAtOnce;
-    num_seen_ = 0;
+    num_seen_ = timed_pts_ = num_untimed_ = 0;
     ended_ = cursor_.ended;
     mismatch_ = false;
 }
@@ -131,6 +132,12 @@ bool RangeDecoder::is_damaged(bool corrupt) {
 std::optional<Frame> RangeDecoder::match(Frame frame) {
     if (!index_) {
         const auto number = num_seen_++;
+        if (frame.pts == kNoTimestamp) {
+            frame.pts = timed_pts_ + ticks_of_frames(feed_.stream(), num_untimed_++);
+        } else {
+            timed_pts_ = frame.pts;
+            num_untimed_ = 1;
+        }
         if (number < static_cast<std::int64_t>(next_)) return std::nullopt;
         ++next_;
         frame.index = number;
@@ -158,7 +165,7 @@ std::optional<Frame> RangeDecoder::match(Frame frame) {
     if (mismatch_ || number != wanted) return std::nullopt;
     const auto& facts = index_->frame(number);
     frame.index = number;
-    frame.pts = facts.pts;
+    frame.pts = pts_of_frame(feed_.stream(), *index_, number);
     if (frame.duration == 0) frame.duration = facts.duration;
     ++next_;
     return frame;

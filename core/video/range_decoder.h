@@ -87,8 +87,10 @@ private:
     std::optional<ListedPacketReader> listed_;  // of packets that were not inspected before
     bool mismatch_ = false;                     // the frames are not those that the index predicts
     bool stale_ = false;
-    std::size_t next_ = 0;       // of the wanted frames, or the number of the next frame while counting
-    std::int64_t num_seen_ = 0;  // frames that came out, where they are counted
+    std::size_t next_ = 0;          // of the wanted frames, or the number of the next frame while counting
+    std::int64_t num_seen_ = 0;     // frames that came out, where they are counted
+    std::int64_t timed_pts_ = 0;    // while counting: of the last frame with a time stamp
+    std::int64_t num_untimed_ = 0;  // frames since
     std::int64_t packets_at_once_ = 0;
 };
 

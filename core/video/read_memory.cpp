@@ -36,8 +36,9 @@ int kept_frames(const StreamInfo& stream) {
         case CodecId::mjpeg:
             return 1;
         case CodecId::vp8:
-        case CodecId::vp9:
             return 4;  // the last, the golden and the alternate frame
+        case CodecId::vp9:
+            return 5;  // these, and the one with the motion that the next frame is predicted from
         case CodecId::av1:
             return 9;
         default:
@@ -50,20 +51,26 @@ bool uses_own_memory(const StreamInfo& stream) noexcept {
     return stream.codec == CodecId::av1;
 }
 
+std::int64_t round_up(std::int64_t value, std::int64_t to) noexcept {
+    return (value + to - 1) / to * to;
+}
+std::int64_t whole_pages(std::int64_t size_bytes) noexcept {
+    return round_up(size_bytes, 4096);
+}
+
 /// A decoded picture, as FrameMemory lays it out for libavcodec.
 std::int64_t picture_bytes(const StreamInfo& stream) {
-    constexpr int kAlignment = 64;
-    constexpr int kBlock = 16;
-    constexpr std::int64_t kPageBytes = 4096;
-    const auto round_up = [](std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; };
-    const auto width = static_cast<int>(round_up(stream.width, kAlignment));
-    const auto height = static_cast<int>(round_up(stream.height, kBlock)) + kBlock;
-    if (stream.pixel_format == PixelFormat::unknown) return round_up(frame_bytes(stream), kPageBytes);
-    return round_up(info(stream.pixel_format).packed_bytes(width, height) + 1, kPageBytes);
+    constexpr int kTails = 3 * 192;  // past the last rows of the planes
+    if (stream.pixel_format == PixelFormat::unknown) return whole_pages(frame_bytes(stream));
+    // Rows of every plane, of half the width too, begin at multiples of 64 bytes; H.264 reads two rows more.
+    const auto width = round_up(stream.width, sample_dtype(stream.pixel_format) == DType::uint8 ? 128 : 64);
+    const auto height = round_up(stream.height, 32) + (stream.codec == CodecId::h264 ? 2 : 0);
+    const auto packed = info(stream.pixel_format).packed_bytes(static_cast<int>(width), static_cast<int>(height));
+    return whole_pages(packed + kTails);
 }
 
 /// What a codec library takes from the system for one decoder, beside pictures of ours. Fitted to measurements
-/// (docs/notes/2026-11-profiler.md), so rougher than the rest.
+///, so rougher than the rest.
 std::int64_t codec_bytes(const StreamInfo& stream, int num_threads) {
     const auto pixels = std::int64_t{stream.width} * stream.height;
     if (uses_own_memory(stream)) return (std::int64_t{1} << 20) + 15 * pixels;
@@ -191,9 +198,10 @@ MemoryNeed memory_of_batches(const IndexedVideo& video, const StreamIndex& index
         return need;
     }
     const auto plan = plan_batches(video, index, numbers, batch_bytes, frame_bytes);
-    // Those ahead, with at least the next one, and the one that the consumer has.
+    // Those ahead, with at least the next one; the one that next() returns, after which a decoder with a frame at hand
+    // begins another one; and the one before, which a loop keeps until its variable has the next one.
     const auto num_ahead = std::max<std::int64_t>(1, plan.most_bytes / std::max<std::int64_t>(1, batch_bytes));
-    return need_on_cpu(video, plan.read, std::min(num_batches, num_ahead + 1) * batch_bytes);
+    return need_on_cpu(video, plan.read, std::min(num_batches, num_ahead + 2) * whole_pages(batch_bytes));
 }
 
 MemoryNeed memory_of_frames(const IndexedVideo& video, const StreamIndex& index, std::span<const std::int64_t> numbers,

@@ -58,7 +58,7 @@ struct ReadResources {
 /// Note [Length of a task on a GPU]: a decoder is idle for the time of a few pictures between the last one of a task
 /// and the first one of the next, so tasks are not too short. Every decoder has several tasks of a read, so that all of
 /// them end at about the same time. While other reads have the slots, tasks are longer: where two tasks meet at an open
-/// GOP, both decode its key frame (docs/notes/2026-11-gpu.md).
+/// GOP, both decode its key frame.
 [[nodiscard]] std::vector<DecodeTask> plan_for_slots(const StreamIndex& index, std::span<const std::int64_t> frames,
                                                      int num_slots);
 

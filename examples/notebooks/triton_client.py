@@ -36,7 +36,8 @@ print(", ".join(server.models))
 # %%
 with Client(server.grpc_url) as client:
     video = client.decode_video(data, stride=3, size=(90, 160))
-assert np.array_equal(video.frames, tricodec.decode_video(data, stride=3, size=(90, 160)).frames)
+here = tricodec.decode_video(data, stride=3, size=(90, 160))
+assert np.array_equal(video.frames, tricodec.asnumpy(here.frames))
 video
 # %% [markdown]
 # ## Labels

@@ -33,7 +33,11 @@ OpenVideos::OpenVideos(std::vector<VideoLocation> locations, FrameReaderOptions 
     : locations_(std::move(locations)),
       options_(std::move(options)),
       most_open_(most_open),
-      indexes_(locations_.size()) {}
+      indexes_(locations_.size()) {
+    for (std::size_t i = 0; i < locations_.size(); ++i) {
+        damage_is_logged_.push_back(std::make_shared<std::atomic<bool>>(false));
+    }
+}
 
 std::shared_ptr<OpenVideo> OpenVideos::make(std::size_t file, const std::string& device) {
     auto options = options_;
@@ -41,6 +45,7 @@ std::shared_ptr<OpenVideo> OpenVideos::make(std::size_t file, const std::string&
     {
         std::lock_guard lock(mutex_);
         options.known_index = indexes_[file];
+        options.damage_is_logged = damage_is_logged_[file];
     }
     auto video = std::make_shared<OpenVideo>(locations_[file].source(), options);
     keep_index(file, *video);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -84,6 +85,7 @@ private:
     std::list<Kept> open_;  // the one used last in front
     std::unordered_map<std::size_t, std::list<Kept>::iterator> places_;
     std::vector<std::shared_ptr<const FrameIndex>> indexes_;
+    std::vector<std::shared_ptr<std::atomic<bool>>> damage_is_logged_;
     std::int64_t indexes_bytes_ = 0;
 };
 

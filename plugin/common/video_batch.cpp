@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "common/errors.h"
@@ -94,13 +93,13 @@ void VideoBatch::select_frames(VideoSample& sample) {
         auto& reader = sample.video->reader();
         sample.indices = sample.request.select(reader);
         const auto& pts = reader.pts_seconds();
-        const double missing =
-            arguments_.times() == TimesOutput::second ? std::numeric_limits<double>::quiet_NaN() : -1;
+        const double missing = arguments_.times() == TimesOutput::second ? std::nan("") : -1;
         sample.pts_seconds.clear();
         for (const std::int64_t frame : sample.indices) {
             sample.pts_seconds.push_back(frame == kNoFrame ? missing : pts.at(static_cast<std::size_t>(frame)));
         }
-        const Frame geometry = reader.geometry();
+        const auto first = sample.indices.empty() ? 0 : std::max<std::int64_t>(0, sample.indices.front());
+        const Frame geometry = reader.geometry(first);
         sample.width = geometry.width;
         sample.height = geometry.height;
         if (sample.resize) {

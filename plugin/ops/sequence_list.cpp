@@ -222,7 +222,7 @@ std::int64_t FileSelection::frame_at(double value, Rounding rounding, FrameReade
         const auto number = static_cast<std::int64_t>(std::clamp(whole, -kMost, kMost));
         return number < 0 ? number + reader.num_frames() : number;
     }
-    const auto& pts = reader.pts_seconds();
+    const auto pts = reader.video_times().clock();
     // The last frame that is not after this time, or the first one that is not before it.
     return rounding == Rounding::down ? std::upper_bound(pts.begin(), pts.end(), value) - pts.begin() - 1
                                       : std::lower_bound(pts.begin(), pts.end(), value) - pts.begin();
@@ -245,7 +245,7 @@ std::vector<std::int64_t> FileSelection::choose(const VideoFile& file, const Fil
     if (uniform_length_) return evenly_half_up(part.begin, part.end - 1, *uniform_length_);
     auto selection = words_.constants();
     if (!has_stride()) selection.stride = 1;  // that of the sequences
-    const auto& pts = reader.pts_seconds();
+    const auto pts = reader.video_times().clock();
     const auto bound = [&](std::optional<double>& word, const char* name, std::int64_t frame) {
         TRICODEC_EXPECT(!word, invalid_argument,
                         std::string(name) + " is given, and file_list bounds the part to read too; leave one out");

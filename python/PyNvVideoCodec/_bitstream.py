@@ -255,14 +255,19 @@ def sei_unit(codec: str, messages: Sequence[tuple[Mapping[str, int], Sequence[in
         messages: for each a dict with "sei_type" (AV1: the metadata type), and the payload's bytes as integers.
 
     Raises:
-        ValueError: a message has no type, or a payload is no sequence of integers from 0 to 255.
+        ValueError: a message is no pair, has no type, or has a payload that is no sequence of integers from 0 to 255.
     """
     body = bytearray()
-    for facts, payload in messages:
-        if "sei_type" not in facts:
-            message = f"an SEI message has no 'sei_type': {dict(facts)!r}"
-            raise ValueError(message)
-        kind, data = int(facts["sei_type"]), bytes(payload)
+    for each in messages:
+        try:
+            facts, payload = each
+            kind, data = bytes([int(facts["sei_type"])])[0], bytes(iter(payload))
+        except (KeyError, TypeError, ValueError):
+            message = (
+                f"an SEI message is {each!r}; it must be a pair of a dict with 'sei_type' and the payload as bytes or "
+                "integers from 0 to 255: ({'sei_type': 5}, payload)"
+            )
+            raise ValueError(message) from None
         if codec == "av1":
             content = bytes([kind]) + data + b"\x80"
             # type 5 (metadata), with a size, which is LEB128

@@ -14,6 +14,7 @@ from typing import Any
 
 import tricodec
 from tricodec import encode
+from tricodec.encode.settings import integer
 
 from ._api import note_2
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
@@ -123,6 +124,7 @@ class PyNvEncoder:
             given.setdefault("fps", stream.average_frame_rate or stream.real_frame_rate)
         # With a source the packets go to a muxer.
         self._ivf = str(given.pop("use_ivf_container", "0" if source else "1")) not in ("0", "False")
+        self._num_threads = integer("num_threads", given.pop("num_threads", 0), 0, 1024)
         settings = read_settings("CreateEncoder", given, self._width, self._height)
         self._settings = settings
         if settings.max_res is not None and (width > settings.max_res[0] or height > settings.max_res[1]):
@@ -148,8 +150,9 @@ class PyNvEncoder:
             encoded = self._format.encoded
             if encoded == "yuv420p" and self._format.name == "NV12" and plan.encoder == "libx264":
                 encoded = "nv12"  # libx264's own layout: no samples are moved
-            keywords = {"color": self._color, **plan.keywords}
+            keywords = {"color": self._color, "num_threads": self._num_threads, **plan.keywords}
             self._live = tricodec.Encoder(self._width, self._height, format=encoded, **keywords)
+            self._live._do_not_warn()
             self._plan = plan
             self._session_rate = settings.fps
             self._buffer = ReceiverBuffer(settings)
@@ -391,9 +394,11 @@ def CreateEncoder(
         cudacontext: accepted without effect; pictures of any context are encoded.
         cudastream: handle of a CUDA stream: the encoder reads a picture in device memory after the work queued there.
             A CUDA array interface that names a stream overrides it. 0 is the default stream.
-        options: the parameters of the document's Table 1, as numbers, strings or lists. ``set_api_version`` says what
-            ``bf`` means. Of three limits for P, B and I pictures (``qmin``, ``qmax``) the strictest one holds for all
-            pictures. Three values of ``gop`` must be equal.
+        options: the parameters of the document's Table 1, as numbers, strings or lists, nested ones also by its names:
+            ``**{"slice::mode": 3, "slice::data": 4}``. ``set_api_version`` says what ``bf`` means. Of three limits for
+            P, B and I pictures (``qmin``, ``qmax``) the strictest one holds for all pictures. Three values of ``gop``
+            must be equal. And ``num_threads`` of the CPU's encoder: by default 0, as many as it chooses: rate
+            control makes other bytes in each run; 1 makes equal bytes of equal pictures.
 
     Raises:
         ValueError: a format, size or parameter is not accepted; the text lists the accepted ones.

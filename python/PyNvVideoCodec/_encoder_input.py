@@ -184,7 +184,8 @@ def _stacked(planes: list[Any], fmt: InputFormat, width: int, height: int, strea
 def _tensor(frame: Any, fmt: InputFormat, width: int, height: int, stream: int) -> Any:
     """A tensor in host memory as an array, or a tensor in device memory without a copy."""
     if _is_in_host_memory(frame):
-        return _checked(np.asarray(frame), fmt, width, height)
+        samples = frame.to_ndarray() if isinstance(frame, tricodec.Frame) else np.asarray(frame)
+        return _checked(samples, fmt, width, height)
     _expect_shape(tuple(int(extent) for extent in frame.shape), fmt, width, height)
     # DLPack already waits for the stream of the tensor's library.
     return frame if stream == LEGACY_STREAM else as_array(frame, stream)

@@ -89,21 +89,34 @@ def format_optional_params(optional_param: Mapping[str, Any]) -> dict[str, str]:
     """Options of ``CreateEncoder`` as strings, without nested values.
 
     ``slice={"mode": 3, "data": 4}`` becomes ``slice_mode`` and ``slice_data``; the entries of ``timinginfo`` become
-    ``num_unit_in_ticks`` and ``timescale``.
+    ``num_unit_in_ticks`` and ``timescale``. So do Table 1's own names, such as ``slice::mode``.
 
     Raises:
-        KeyError: one of the two entries of ``slice`` or ``timinginfo`` is missing.
+        ValueError: one of the two entries of ``slice`` or ``timinginfo`` is missing.
     """
     flat: dict[str, str] = {}
     for key, value in optional_param.items():
-        if key.lower() == "slice" and isinstance(value, Mapping):
-            flat["slice_mode"], flat["slice_data"] = tostring(value["mode"]), tostring(value["data"])
-        elif key.lower() == "timinginfo" and isinstance(value, Mapping):
-            for name in ("num_unit_in_ticks", "timescale"):
-                flat[name] = tostring(value[name])
+        group, _, entry = (part.strip().lower() for part in key.partition("::"))
+        names = _NESTED.get(group, {})
+        if isinstance(value, Mapping) and names:
+            if value.keys() != names.keys():
+                message = f"{key} is {dict(value)}; it must have the entries {' and '.join(map(repr, names))}"
+                raise ValueError(message)
+            flat.update({names[name]: tostring(each) for name, each in value.items()})
         else:
-            flat[key] = tostring(value)
+            flat[names.get(entry, key)] = tostring(value)
+    for names in _NESTED.values():
+        missing = [name for name in names.values() if name not in flat]
+        if len(missing) == 1 and any(flat.get(name, "0") != "0" for name in names.values()):
+            message = f"{missing[0]} is not given; give {' and '.join(names.values())} together"
+            raise ValueError(message)
     return flat
+
+
+_NESTED = {
+    "slice": {"mode": "slice_mode", "data": "slice_data"},
+    "timinginfo": {"num_unit_in_ticks": "num_unit_in_ticks", "timescale": "timescale"},
+}
 
 
 _CAPS = """
@@ -123,6 +136,13 @@ support_yuv422_encode
 """.split()
 
 
+def _has_encoder(name: str) -> bool:
+    try:
+        return bool(tricodec.encoder_for(name))
+    except (tricodec.UnsupportedError, ValueError):
+        return False
+
+
 def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
     """The abilities of the CPU's encoder of a codec, by NVENC's names; {} for a codec without a CPU encoder.
 
@@ -134,7 +154,7 @@ def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
     """
     _api.note_2()
     name = encode.CPU_ENCODERS.get(str(codec).lower())
-    if name is None or name not in tricodec.encoder_names():
+    if name is None or not _has_encoder(name):
         return {}
     limits = tricodec.get_limits()
     x26x = name != "libsvtav1"

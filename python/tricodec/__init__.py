@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: E402  (the native module comes first, to explain its absence)
+# ruff: noqa: E402  (signals come first, then the native module, to explain its absence)
 """Video and lossless codecs for deep learning: one core behind Python, NVIDIA DALI and Triton.
 
     import tricodec
@@ -16,11 +16,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tricodec import _interpreter, _logging, _renamed, errors
+from tricodec import _signals
+
+_signals.end_quietly_while_importing()
+
+from tricodec import _interpreter, _logging, errors
 
 _interpreter.refuse_sub_interpreter()
 _logging.configure()
-_renamed.install()
 
 try:
     from tricodec import _tricodec  # noqa: F401
@@ -33,7 +36,7 @@ _interpreter.refuse_no_lock()
 from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
 from tricodec._display import notebook as _notebook
-from tricodec._host_arrays import Bfloat16Array, pinned_empty
+from tricodec._host_arrays import Bfloat16Array, asnumpy, pinned_empty
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
 from tricodec._measure import (
@@ -102,7 +105,6 @@ if TYPE_CHECKING:
     from tricodec._batcher import Batcher
     from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex, LeRobotClips
     from tricodec._display.sheet import ContactSheet
-    from tricodec._jobs import BatchProgress, BatchSummary, batch, load_job
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import (
@@ -123,8 +125,6 @@ _pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
-    "BatchProgress": "tricodec._jobs",
-    "BatchSummary": "tricodec._jobs",
     "AllowedPrefixes": "tricodec._remote",
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
@@ -142,7 +142,6 @@ _IMPORTED_AT_FIRST_USE = {
     "RemoteSource": "tricodec._remote",
     "RemoteStats": "tricodec._remote",
     "TranscodeResult": "tricodec.encode",
-    "batch": "tricodec._jobs",
     "compress": "tricodec.compress",
     "encode": "tricodec.encode",
     "encode_audio": "tricodec.encode",
@@ -150,7 +149,6 @@ _IMPORTED_AT_FIRST_USE = {
     "vlm": "tricodec.vlm",
     "encode_video": "tricodec.encode",
     "is_remote_url": "tricodec._remote",
-    "load_job": "tricodec._jobs",
     "remote": "tricodec._remote",
     "scenes": "tricodec.scenes",
     "transcode": "tricodec.encode",
@@ -179,18 +177,17 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AllowedPrefixes", "AudioEncoder", "AudioReader", "AudioSamples", "BatchProgress", "BatchSummary",
-    "Batcher", "Bfloat16Array", "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "ContactSheet",
-    "CorruptDataError", "DamagedClip", "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo",
-    "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
-    "InternalError", "LeRobotClips", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent",
-    "MemoryRequired", "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane",
-    "Profiler", "ReadStats", "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError",
-    "StageEvent", "StageTime", "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError",
-    "WorkerPool", "__version__", "batch", "build_info", "cmake_dir", "compress", "decode_video", "describe_stream",
-    "encode_audio", "encode_video", "encoder_for", "encoder_names", "errors", "get_limits", "include_dir",
-    "is_remote_url", "library_path", "load_job", "memory_required", "memory_stats", "picture_bytes", "picture_type",
-    "pinned_empty", "pixel_formats", "probe", "read_av", "read_many", "remote", "resolve_device", "sei_messages",
-    "set_limits", "transcode",
+    "AllocatorUse", "AllowedPrefixes", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
+    "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "DamagedClip",
+    "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray",
+    "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "LeRobotClips",
+    "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker",
+    "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError",
+    "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo",
+    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "asnumpy",
+    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
+    "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
+    "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",
+    "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

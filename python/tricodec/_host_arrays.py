@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in host memory that NumPy cannot make: of bfloat16, and in page-locked memory."""
+"""Arrays in host memory: copies from a GPU, and those that NumPy cannot make: bfloat16, page-locked memory."""
 
 from __future__ import annotations
 
@@ -37,6 +37,40 @@ class Bfloat16Array:
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return (1, 0): host memory."""
         return (1, 0)
+
+
+def asnumpy(array: Any) -> npt.NDArray[Any]:
+    """An array, a tensor or a frame as a NumPy array in host memory, wherever it is.
+
+    `decode_video`, `FrameReader.batch` and `Transform` leave their results in the memory of the device that decoded. A
+    program that shows, saves or compares them calls this, and runs on machines with and without a GPU:
+
+        frames = tricodec.asnumpy(tricodec.decode_video("a.mp4").frames)
+
+    Args:
+        array: an array of NumPy, tricodec (`DeviceArray`, `compress.Array`), PyTorch, CuPy, Numba or another library
+            with DLPack or the CUDA array interface; or a `Frame`, which gives its picture: uint8 RGB, [H, W, 3].
+
+    Returns:
+        An array of the same shape and dtype. Host memory is shared, memory of a GPU is copied.
+
+    Raises:
+        TypeError: the dtype has no counterpart in NumPy, as torch.bfloat16.
+        ImportError: a `DeviceArray` is of bfloat16, and the package ml_dtypes is not installed.
+
+    Thread safety: safe.
+    """
+    import numpy as np
+
+    if isinstance(array, _tricodec.Frame):
+        return np.asarray(array)
+    if hasattr(array, "detach"):  # a tensor of PyTorch, which may need gradients
+        array = array.detach()
+    if hasattr(array, "cpu"):
+        array = array.cpu()
+    elif hasattr(array, "__cuda_array_interface__"):
+        array = (array if isinstance(array, _tricodec.DeviceArray) else _tricodec.DeviceArray.copy_of(array)).numpy()
+    return np.asarray(array)
 
 
 def pinned_empty(

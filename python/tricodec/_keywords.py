@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 import re
@@ -42,7 +43,14 @@ _MOST_SUGGESTED = 3
 #: Classes of which an unknown attribute gets the nearest one, or what other packages call by its name.
 _WITH_HINTS = ("AudioReader", "FrameReader", "MediaInfo")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_PLAIN: dict[str, type] = {"str": str}  # numbers have many types
+#: By pybind11's name of a type: what it is called, and how it is made of a text.
+_PLAIN: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "str": ("str", str),
+    "typing.SupportsFloat | typing.SupportsIndex": ("number", float),
+    "typing.SupportsInt | typing.SupportsIndex": ("whole number", int),
+    "float": ("number", float),
+    "int": ("whole number", int),
+}
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 
@@ -55,7 +63,14 @@ _ELSEWHERE = {
     "open": "FrameReader",
     "read_video": "decode_video",
     "load": "decode_video",
-    "read": "decode_video",
+    "read": "iterate decode_video",
+    "read_frame": "iterate",
+    "decode": "iterate decode_video",
+    "threads": "num_threads num_workers",
+    "n_threads": "num_threads num_workers",
+    "thread_count": "num_threads num_workers",
+    "workers": "num_workers num_threads",
+    "n_workers": "num_workers num_threads",
     "write_video": "encode_video",
     "VideoWriter": "Muxer",
     "info": "probe",
@@ -310,17 +325,28 @@ def _better_error(
     given = {**positional, **keywords}
     for name, annotation in parameters:
         kind, _, default = annotation.partition(" = ")
-        expected_kind = _PLAIN.get(kind)
-        if name in given and expected_kind and not isinstance(given[name], expected_kind):
-            like = f", such as {default}" if default else ""
-            value = given[name]
-            return TypeError(f"{call}(): {name} is a {kind}{like}, not {_short(value)} ({type(value).__name__})")
+        if name not in given or kind not in _PLAIN or _fits(given[name], kind):
+            continue
+        what, make = _PLAIN[kind]
+        like = f", such as {default}" if default else ""
+        value = given[name]
+        remedy = ""
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                remedy = f"; write {make(value)!r}"
+        return TypeError(f"{call}(): {name} is a {what}{like}, not {_short(value)} ({type(value).__name__}){remedy}")
     for name, annotation in parameters:
         if name not in given and "=" not in annotation:
             return TypeError(f"{call}() is missing the argument {name!r}")
     shown = ", ".join(f"{name}={_short(value)}" for name, value in given.items() if name in names)
     expected = ", ".join(f"{name}: {annotation}" for name, annotation in parameters if name in given)
     return TypeError(f"{call}() got an argument of a wrong type: {shown}; expected {expected}")
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "str":
+        return isinstance(value, str)
+    return hasattr(value, "__index__") or (hasattr(value, "__float__") and _PLAIN[kind][1] is float)
 
 
 def _parameters(doc: str) -> list[tuple[str, str]]:

@@ -38,7 +38,8 @@ def memory_required(
 
     The request is `decode_video` or `FrameReader.batch`, `FrameReader.batches` with `batch_size`, or
     `FrameReader.iterate` with `frames`. The answer includes the result, decoders and what is decoded ahead. It is for
-    a consumer that is slower than the decoders and keeps one batch or frame; a faster one has less decoded ahead.
+    a loop that is slower than the decoders, and keeps its batch or frame until it has the next one; a faster one has
+    less decoded ahead.
     Memory that was there before, libraries and packets do not count. Only packets are read, to number the frames.
 
     ``limits.max_output_bytes`` refuses a result before it takes memory, and ``limits.max_buffered_bytes`` bounds what

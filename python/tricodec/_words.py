@@ -15,7 +15,7 @@ Layout: TypeAlias = Literal[
     "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
     "FCHW2", "FHWC8", "THWC", "TCHW", "thwc", "tchw", "nhwc", "nchw",
 ]  # fmt: skip
-Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "RGB", "BGR", "GRAY", "YUV", "grey"]
+Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "rgba", "RGB", "BGR", "GRAY", "YUV", "RGBA", "grey"]
 Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
 Chroma: TypeAlias = Literal["interpolated", "nearest"]
 Unspecified: TypeAlias = Literal["bt601", "bt709", "by_height"]

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Videos on a cluster, by Ray Data: frames as data sets, and jobs over many files.
+"""Videos on a cluster, by Ray Data: frames as data sets, and transcoding of many files.
 
     import tricodec.ray
 
     frames = tricodec.ray.read_video("videos.parquet", size=(224, 224))
     vectors = tricodec.ray.embed(frames, Model, num_gpus=1)
-    tricodec.ray.transcode("videos/", "small/", options={"size": [360, 640]})
+    tricodec.ray.transcode("videos/", "small/", size=(360, 640))
 
-Paths must mean the same files on all nodes: a shared file system, or URLs. A job does what `tricodec.batch` does, by
-the same functions, with the same manifest. It needs the extra ``ray``.
+Paths must mean the same files on all nodes: a shared file system, or URLs. It needs the extra ``ray``.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import itertools
 import json
 import os
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,21 +26,20 @@ import numpy.typing as npt
 
 from tricodec._dataset._columns import READABLE
 from tricodec._dataset._index import DatasetIndex
-from tricodec._dataset._locate import LOCATED_COLUMNS, located_row
-from tricodec._jobs._batch import BatchSummary, run_job
-from tricodec._jobs._job import make_job
-from tricodec._jobs._processes import perform_here
-from tricodec._jobs._task import Task, source_of
+from tricodec._dataset._locate import LOCATED_COLUMNS, Located, located_row
+from tricodec._dataset._parts import Member
+from tricodec._host_arrays import asnumpy
 from tricodec._keywords import TRANSFORM_WORDS, unknown_keyword
 from tricodec._public import public_names
-from tricodec._tricodec import DeviceArray, FrameReader, Transform
+from tricodec._tricodec import FrameReader, Transform
+from tricodec.encode.transcoding import transcode as transcode_file
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tricodec._tricodec import TransformOptions
 
-__all__ = ["batch", "compress", "embed", "frames", "probe", "read_video", "scene_cuts", "transcode"]
+__all__ = ["embed", "read_video", "transcode"]
 __dir__ = public_names(globals())
 
 _MOST_BLOCKS = 4096
@@ -138,82 +136,56 @@ def embed(
     )  # fmt: skip
 
 
-def batch(
-    job: str,
-    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+def transcode(
+    sources: str | os.PathLike[str] | DatasetIndex | Iterable[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     *,
+    suffix: str = ".mp4",
+    resume: bool = False,
     num_cpus: float = 1,
     num_gpus: float = 0,
-    **words: Any,
-) -> BatchSummary:
-    """Do a job over many files on a cluster: what `tricodec.batch` does on one machine.
+    remote_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """Transcode many files: ``videos/a/b.mov`` gives ``small/a/b.mp4``.
 
-    The manifest is written here, by the driver. If a node dies, its tasks run again on another one and write the same
-    bytes, so each file has one output. Each file is done in a child process of Ray's worker: a crash costs the file a
-    try and not the worker.
+    A file gets its name when it is complete. A task that runs again because its node died writes the same bytes, so
+    each source has one output.
 
     Args:
-        job, inputs, output: as `tricodec.batch` takes them.
+        sources: as `read_video` takes them.
+        output: a folder that all nodes see; it is made.
+        suffix: of the outputs.
+        resume: keep outputs that are there. Otherwise one that is there is an error.
         num_cpus, num_gpus: what a file needs, as Ray counts it.
-        **words: the other words of `tricodec.batch`, except workers and on_progress.
+        remote_options: options of `tricodec.remote` for URLs.
+        **options: options of `tricodec.transcode`. device is "cpu" and num_threads is 1 unless they are given, since
+            the bytes of an encoder depend on both.
 
     Returns:
-        What was done.
+        A dict for each source that is not kept: ``source``, ``output``, ``num_frames``, ``num_damaged_packets`` and
+        ``error``, which is "" where the output was made.
 
     Raises:
-        ValueError, TypeError: a word or a value is not accepted, or two inputs have the same output.
-        MediaNotFoundError: an input does not exist.
-        BlockingIOError: another process runs a job with the same manifest.
+        TypeError: `tricodec.transcode` does not take an option.
+        ValueError: two sources would have the same output.
+        FileExistsError: an output is there, and resume is False.
+        MediaNotFoundError: a source does not exist.
         ImportError: Ray is not installed.
     """
     data = _ray_data()
-    given = dict(words)
-    tries = {name: given.pop(name, default) for name, default in (("retries", 2), ("timeout_s", 0))}
-    for name, value in tries.items():
-        if value < 0:
-            raise ValueError(f"{name} is {value}; expected 0 or more")
-    accepted = [name for name in inspect.signature(make_job).parameters if name not in ("kind", "inputs", "output")]
-    for name in given:
+    accepted = [name for name in inspect.signature(transcode_file).parameters if name not in ("source", "target")]
+    for name in options:
         if name not in accepted:
-            raise unknown_keyword("batch", name, [*accepted, *tries, "num_cpus", "num_gpus"])
-
-    def rows_of(todo: list[Task], _num_files: int) -> Generator[dict[str, Any]]:
-        if not todo:
-            return
-        items = [{"task": json.dumps(task.to_dict())} for task in todo]
-        rows = data.from_items(items, override_num_blocks=min(len(items), _MOST_BLOCKS)).map_batches(
-            _perform, batch_size=1, num_cpus=num_cpus, num_gpus=num_gpus or None, fn_kwargs=tries
-        )
-        for each in rows.iter_rows():
-            yield json.loads(each["row"])
-
-    return run_job(make_job(job, inputs, output, **given), rows_of)
-
-
-def transcode(inputs: Any, output: Any, **words: Any) -> BatchSummary:
-    """``batch("transcode", ...)``: other words as `batch` takes them."""
-    return batch("transcode", inputs, output, **words)
-
-
-def compress(inputs: Any, output: Any, **words: Any) -> BatchSummary:
-    """``batch("compress", ...)``: other words as `batch` takes them."""
-    return batch("compress", inputs, output, **words)
-
-
-def frames(inputs: Any, output: Any, **words: Any) -> BatchSummary:
-    """``batch("frames", ...)``: other words as `batch` takes them."""
-    return batch("frames", inputs, output, **words)
-
-
-def scene_cuts(inputs: Any, output: Any, **words: Any) -> BatchSummary:
-    """``batch("scene_cuts", ...)``: other words as `batch` takes them."""
-    return batch("scene_cuts", inputs, output, **words)
-
-
-def probe(inputs: Any, output: Any, **words: Any) -> BatchSummary:
-    """``batch("probe", ...)``: other words as `batch` takes them."""
-    return batch("probe", inputs, output, **words)
+            raise unknown_keyword("transcode", name, [*accepted, "suffix", "resume", "num_cpus", "num_gpus"])
+    items = _outputs(sources, Path(output).absolute(), suffix, resume, dict(remote_options or {}))
+    if not items:
+        return []
+    doing = {"options": {"device": "cpu", "num_threads": 1, **options}, "remote_options": dict(remote_options or {})}
+    rows = data.from_items(items, override_num_blocks=min(len(items), _MOST_BLOCKS)).map_batches(
+        _transcode, batch_size=1, num_cpus=num_cpus, num_gpus=num_gpus or None, fn_kwargs=doing
+    )
+    return sorted((json.loads(each["row"]) for each in rows.iter_rows()), key=lambda row: str(row["output"]))
 
 
 def _ray_data() -> Any:
@@ -244,14 +216,47 @@ def _ranges(
         for number, row in enumerate(facts):
             if row["status"] not in READABLE or not row["num_frames"]:
                 continue
-            found, packets = located_row(row, index.root), index.index_bytes(number) or b""
-            member = found.member and {name: getattr(found.member, name) for name in ("name", "offset", "size_bytes")}
-            video = {"path": row["path"], "place": found.place, "member": json.dumps(member)}
+            packets = index.index_bytes(number) or b""
+            video = _video(row, index.root)
             ranges = list(itertools.pairwise(_cut([*row["gop_first_frame"], row["num_frames"]], frames_per_block)))
             if len(ranges) > 1 and packets:
                 indexes[row["path"]], packets = ray.put(packets), b""
             items += [{**video, "first": first, "count": end - first, "index": packets} for first, end in ranges]
     return items, indexes
+
+
+def _video(row: Mapping[str, Any], root: str) -> dict[str, Any]:
+    """A video of an index, as plain data that goes to a worker."""
+    found = located_row(row, root)
+    member = found.member and {name: getattr(found.member, name) for name in ("name", "offset", "size_bytes")}
+    return {"path": row["path"], "place": found.place, "member": json.dumps(member)}
+
+
+def _source(item: Mapping[str, Any], remote_options: Mapping[str, Any]) -> Any:
+    """The source of an item that `_video` made."""
+    member = json.loads(str(item["member"][0]))
+    place = Located(str(item["path"][0]), str(item["place"][0]), member=None if member is None else Member(**member))
+    return place.source(remote_options)
+
+
+def _outputs(
+    sources: Any, output: Path, suffix: str, resume: bool, remote_options: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """An item for each video, with its target; those that are kept are left out."""
+    items: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        index = _index_of(sources, Path(folder) / "index.parquet", remote_options)
+        for row in index.table.select(list(LOCATED_COLUMNS)).to_pylist():
+            path = row["path"].partition("://")[2] or row["path"]
+            parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
+            target = str(output.joinpath(*parts).with_suffix(suffix))
+            other = items.setdefault(target, {**_video(row, index.root), "target": target})
+            if other["path"] != row["path"]:
+                raise ValueError(f"'{other['path']}' and '{row['path']}' would both become '{target}'; use two calls")
+    there = [target for target in items if Path(target).exists()]
+    if there and not resume:
+        raise FileExistsError(f"'{there[0]}' exists; name another output, or keep such files with resume=True")
+    return [item for target, item in sorted(items.items()) if target not in there]
 
 
 def _index_of(sources: Any, path: Path, remote_options: dict[str, Any]) -> DatasetIndex:
@@ -282,8 +287,8 @@ def _decode(item: dict[str, Any], reading: dict[str, Any]) -> Iterator[dict[str,
     first, count = int(item["first"][0]), int(item["count"][0])
     if count == 0:
         return
-    path, place = str(item["path"][0]), str(item["place"][0])
-    source = source_of(path, place, json.loads(str(item["member"][0])), reading["remote_options"])
+    path = str(item["path"][0])
+    source = _source(item, reading["remote_options"])
     reference = reading["indexes"].get(path)
     index = (item["index"][0] or None) if reference is None else ray.get(reference)
     transform = Transform(**reading["transform"])
@@ -292,7 +297,7 @@ def _decode(item: dict[str, Any], reading: dict[str, Any]) -> Iterator[dict[str,
         count = min(count, max(0, len(reader) - first))
         number = first
         for pictures in reader.batches(reading["batch"], transform, first, 1, count):
-            array = pictures.numpy() if isinstance(pictures, DeviceArray) else np.array(pictures)
+            array = asnumpy(pictures)
             numbers = np.arange(number, number + len(array))
             number += len(array)
             yield {
@@ -310,13 +315,19 @@ class _Embedder:
 
     def __call__(self, columns: dict[str, Any]) -> dict[str, Any]:
         vectors = self._model(columns["frames"])
-        if hasattr(vectors, "detach"):  # a tensor of torch
-            vectors = vectors.detach().cpu()
         kept = {name: values for name, values in columns.items() if self._keeps or name != "frames"}
-        return {**kept, "embedding": np.asarray(vectors)}
+        return {**kept, "embedding": asnumpy(vectors)}
 
 
-def _perform(item: dict[str, Any], retries: int, timeout_s: float) -> dict[str, Any]:
-    """Runs on a worker: the row of the manifest of a file."""
-    row = perform_here(Task(**json.loads(str(item["task"][0]))), retries=retries, timeout_s=timeout_s)
+def _transcode(item: dict[str, Any], options: dict[str, Any], remote_options: dict[str, Any]) -> dict[str, Any]:
+    """Runs on a worker: transcodes a file, and says how that ended."""
+    target = Path(str(item["target"][0]))
+    source = str(item["path"][0])
+    row = {"source": source, "output": str(target), "num_frames": 0, "num_damaged_packets": 0, "error": ""}
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        done = transcode_file(_source(item, remote_options), target, **options)
+        row |= {"num_frames": done.num_frames, "num_damaged_packets": done.num_damaged_packets}
+    except Exception as error:
+        row["error"] = f"{type(error).__name__}: {error}"
     return {"row": [json.dumps(row)]}

@@ -7,37 +7,49 @@
 
 After that transformers' video processors and ``load_video(backend="tricodec")``, qwen-vl-utils' ``process_vision_info``
 vLLM's loader and backend ``"tricodec"``, and SGLang's decoder read videos with tricodec. The frames are chosen by those
-packages' own rules, and the metadata state the source's rate and frame numbers. docs/howto/vlm.md has an example of
-each.
+packages' own rules, with the pixels of their own loaders, and the metadata state the source's rate and frame numbers.
+docs/howto/vlm.md has an example of each.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
+import urllib.request
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 from tricodec import compat
 from tricodec._cores import turn_to_decode
-from tricodec._tricodec import FrameReader
-from tricodec.sampling import SampledVideo, sample
+from tricodec._host_arrays import asnumpy
+from tricodec._tricodec import FrameReader, SwscaleRgb, Transform
+from tricodec._words import Chroma
 
 PACKAGES = ("transformers", "qwen_vl_utils", "vllm", "sglang")
 NAME = "tricodec"
 
 
-def install(*packages: str) -> None:
-    """Make tricodec the video reader of packages that are installed. A second call does nothing.
+#: How chroma is upsampled; None is as the packages' own loaders do, by libswscale.
+_chroma: Chroma | None = None
+
+
+def install(*packages: str, chroma: Chroma | None = None) -> None:
+    """Make tricodec the video reader of packages that are installed. A second call changes `chroma` alone.
 
     Args:
         *packages: "transformers", "qwen_vl_utils", "vllm", "sglang".
+        chroma: None gives the pixels of the packages' own loaders, which are those of ``ffmpeg -pix_fmt rgb24``; else
+            the conversion of `Transform` with this ``chroma``. SGLang's are always the first.
 
     Raises:
         ValueError: another name is given.
         ImportError: a package is not installed.
     """
+    global _chroma  # noqa: PLW0603
+    Transform(chroma=chroma or "nearest")  # refuses other words
+    _chroma = chroma
     for package in packages:
         name = package.lower().replace("-", "_")
         if name not in _INSTALLERS:
@@ -68,15 +80,16 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
         )
         indices = sample_indices_fn(metadata=metadata, **kwargs)
         metadata.frames_indices = [int(index) for index in indices]
-        frames = _on_host(reader.batch(metadata.frames_indices))
-    return frames, metadata
+        frames = _read(reader, metadata.frames_indices)
+    return asnumpy(frames), metadata
 
 
 def read_for_qwen(ele: dict[str, Any]) -> tuple[Any, dict[str, Any], float]:
     """A reader as qwen-vl-utils' ``VIDEO_READER_BACKENDS`` has them, with its rule and its words.
 
     Args:
-        ele: ``video`` (a path, also as file://), and fps or nframes, min_frames, max_frames, video_start, video_end.
+        ele: ``video`` (a path, also as file://, or an http or https URL), and fps or nframes, min_frames, max_frames,
+            video_start, video_end.
 
     Returns:
         A uint8 tensor [F, 3, H, W], the metadata of the source, and the sampled frames a second.
@@ -94,22 +107,37 @@ def read_for_qwen(ele: dict[str, Any]) -> tuple[Any, dict[str, Any], float]:
     if "num_frames" in words:  # the package ignores them then
         words.pop("min_frames", None)
         words.pop("max_frames", None)
-    source = ele["video"]
-    if isinstance(source, str):
-        source = source.removeprefix("file://")
-    video = sample(source, sampling="qwen", device="cpu", layout="CHW", **words)
-    total = _part_size(video, words)
-    metadata = {
-        "fps": video.fps, "frames_indices": video.indices.tolist(), "total_num_frames": total, "video_backend": NAME,
-    }  # fmt: skip
-    return torch.from_numpy(video.frames), metadata, len(video) / max(total, 1e-6) * video.fps
+    source = _opened(ele["video"])
+    with FrameReader(source, device="cpu") as reader, turn_to_decode(source, reader.device):
+        indices = reader.select(sampling="qwen", **words)
+        frames = torch.from_numpy(_read(reader, indices)).permute(0, 3, 1, 2)
+        fps, total = reader.fps, reader.num_frames
+    if "start_s" in words or "end_s" in words:  # the rule takes the first and the last frame of the part
+        total = indices[-1] - indices[0] + 1
+    metadata = {"fps": fps, "frames_indices": indices, "total_num_frames": total, "video_backend": NAME}
+    return frames, metadata, len(indices) / max(total, 1e-6) * fps
 
 
-def _part_size(video: SampledVideo, words: dict[str, Any]) -> int:
-    """Number of frames from the first to the last that the rule may take, which are both taken."""
-    if "start_s" not in words and "end_s" not in words:
-        return video.num_frames
-    return int(video.indices[-1] - video.indices[0]) + 1
+def _opened(source: Any) -> Any:
+    """What a reader takes for a path or URL as the packages write it. A server may give no ranges: all is fetched."""
+    if not isinstance(source, str):
+        return source
+    if source.lower().startswith(("http://", "https://")):
+        with urllib.request.urlopen(source, timeout=60) as answer:
+            return answer.read()
+    return source.removeprefix("file://")
+
+
+def _read(reader: FrameReader, indices: list[int]) -> Any:
+    """Frames [F, H, W, 3] of uint8: a numpy array, or a DeviceArray."""
+    if _chroma is None and reader.device == "cpu":
+        return reader._rgb_frames(indices, _swscale())
+    return reader.batch(indices, chroma=_chroma or "nearest")
+
+
+@functools.cache
+def _swscale() -> SwscaleRgb:
+    return SwscaleRgb()
 
 
 def decode_for_vllm(
@@ -137,7 +165,7 @@ def decode_for_vllm(
         source = loader_cls._prepare_source(base.VideoSourceMetadata(reader.num_frames, reader.fps, reader.duration))
         wanted = loader_cls.compute_frames_index_to_sample(source=source, target=target, **sampling_kwargs)
         indices = [int(index) for index in wanted]
-        frames = reader.batch(indices)
+        frames = _read(reader, indices)
     if hasattr(frames, "wait_on"):
         frames = importlib.import_module("torch").from_dlpack(frames)
     return frames, source, indices, indices
@@ -224,7 +252,3 @@ _INSTALLERS: dict[str, Callable[[], None]] = {
 
 def _device_name(device: Any) -> Any:
     return "cpu" if device is None else device
-
-
-def _on_host(frames: Any) -> Any:
-    return frames.numpy() if hasattr(frames, "wait_on") else frames

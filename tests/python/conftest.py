@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests share: how hardware and optional packages are asked for.
+"""What the tests share: the device, and how hardware, commands and optional packages are asked for.
 
-A test that needs what not every machine has carries a marker. Where it is missing the test is skipped, unless
-TRICODEC_REQUIRE_<NAME>=1 says that this machine must have it: then the test fails. `make test` installs DALI, Triton
-and onnxruntime, and requires them.
+Tests are of the CPU, also on a machine with a GPU: TRICODEC_DEVICE=cpu replaces "auto". Those of users' programs
+(`_PROGRAMS`, the marker `programs`) keep "auto", and take the GPU where there is one. Tests in the folder gpu name it.
+
+A test that needs what not every machine has carries a marker. Where it is missing the test is skipped, and a line at
+the end counts such tests by what they lack, unless TRICODEC_REQUIRE_<NAME>=1 says that this machine must have it: then
+the test fails. `make test` installs DALI, Triton, onnxruntime and the commands, and requires them.
 """
 
 from __future__ import annotations
@@ -12,7 +15,9 @@ import functools
 import gc
 import importlib.util
 import os
+import shutil
 import signal
+import subprocess
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -89,6 +94,12 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 }
 
 
+_PROGRAMS = (
+    "cli/", "compat/", "package/test_readme", "package/test_examples", "package/test_display",
+    "package/test_torch_datasets", "dali/test_dali_docs", "triton/test_triton_docs", "tools/test_notebooks",
+)  # fmt: skip
+"""What users run as it stands: documents, commands, examples, notebooks, data sets, names of other packages."""
+
 _CPU = pytest.StashKey[float]()
 _WORTH_TELLING_SECONDS = 0.1
 
@@ -98,9 +109,14 @@ def _cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
+@pytest.hookimpl(tryfirst=True)  # before fixtures, which may start processes
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips, or fails where it is required, a test with needs that this machine does not meet."""
+    """Chooses the device. Skips, or fails where it is required, a test that needs what this machine lacks."""
     item.stash[_CPU] = _cpu_seconds()
+    if item.get_closest_marker("programs") or item.get_closest_marker("needs_gpu"):
+        os.environ.pop("TRICODEC_DEVICE", None)
+    else:
+        os.environ["TRICODEC_DEVICE"] = "cpu"
     for marker, (present, reason) in _NEEDS.items():
         if item.get_closest_marker(marker) is None or present():
             continue
@@ -168,12 +184,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return next((rank for rank, first in enumerate(_FIRST) if name.startswith(first)), len(_FIRST))
 
     items.sort(key=rank)
+    for item in items:
+        if str(item.path).removeprefix(folder).startswith(_PROGRAMS):
+            item.add_marker(pytest.mark.programs)
 
 
 def pytest_collection_finish() -> None:
     """The thousands of tests stay until the end: what collects garbage need not go through them each time."""
     gc.collect()
     gc.freeze()
+
+
+@functools.cache
+def _lacks(name: str) -> bool:
+    """Whether this machine lacks ffprobe, or an encoder in its ffmpeg or in tricodec's libavcodec."""
+    if name == "ffprobe":
+        return shutil.which(name) is None
+    listed = subprocess.run(["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True, check=False).stdout
+    return name not in listed or name not in tricodec.encoder_names()
+
+
+def _lacking(error: str) -> str | None:
+    """What this machine lacks, if an error is about that; None where TRICODEC_REQUIRE_<NAME>=1 says that it is here."""
+    for name, said in (("ffprobe", "ffprobe"), ("libsvtav1", "libsvtav1"), ("libsvtav1", "no encoder for av1")):
+        if said in error and os.environ.get(f"TRICODEC_REQUIRE_{name.upper()}", "") in ("", "0") and _lacks(name):
+            return name
+    return None
 
 
 NOT_FOR_THIS_GPU = "not for this GPU: "
@@ -194,6 +230,10 @@ def pytest_runtest_makereport(
         if seconds >= _WORTH_TELLING_SECONDS:
             item.user_properties.append(("cpu_seconds", f"{seconds:.2f}"))
     report = yield
+    lacking = _lacking(str(call.excinfo.value)) if report.failed and call.excinfo else None
+    if lacking is not None:  # all such tests are one line of the summary
+        report.outcome = "skipped"
+        report.longrepr = (__file__, 0, f"Skipped: this machine lacks {lacking}: tools/install_system_packages.sh test")
     if os.environ.get("TRICODEC_NO_SKIPS", "") in ("", "0") or not report.skipped or hasattr(report, "wasxfail"):
         return report
     reason = report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else "for no reason"

@@ -16,11 +16,14 @@ from typing import Any
 
 import griffe
 import nbconvert
+import nbformat
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 import diagrams
+import notebooks
 from griffe_native import NativeDocstrings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,8 +31,8 @@ CPP = ROOT / "build" / "doxygen" / "html"
 #: Public modules, beside tricodec itself. PyNvVideoCodec has the names of its original, which pages of migration list.
 MODULES = "compress encode io sampling scenes vlm ray client serve dali torch compat errors".split()
 _interface_pages: dict[str, str] = {}
-_notebooks: dict[str, str | bytes] = {}
-_NOTEBOOK = re.compile(r"\]\(((?:\.\./)*notebooks/\w+)\.ipynb\)")
+_notebooks: dict[str, str] = {}
+_NOTEBOOK = re.compile(r"\]\(((?:\.\./)*)\.\./examples/(notebooks/\w+)\.py\)")
 _outside: dict[str, str] = {}
 _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 _PAGES_OF_THE_ROOT = {"README.md": "project/readme.md", "README.zh-CN.md": "project/readme_zh.md"}
@@ -92,16 +95,16 @@ def _interface() -> dict[str, str]:
     return pages
 
 
-def _read_notebooks() -> Iterator[tuple[str, str | bytes]]:
-    """A page of each notebook with its outputs, and the pictures of the pages, in the order of index.md."""
+def _read_notebooks() -> Iterator[tuple[str, str]]:
+    """A page of each notebook, and its file, in the order of index.md."""
     exporter = nbconvert.MarkdownExporter()
     index = (ROOT / "docs/index.md").read_text()
-    for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb"), key=lambda path: index.find(path.name)):
-        text, resources = exporter.from_filename(str(path), {"output_files_dir": f"{path.stem}_files"})
+    for path in sorted(notebooks.SOURCES.glob("*.py"), key=lambda path: index.find(path.name)):
+        made = notebooks.notebook(path)
+        text, _ = exporter.from_notebook_node(made)
         title, rest = text.strip().split("\n", 1)
-        yield f"notebooks/{path.stem}.md", f"{title}\n\n[This notebook as a file]({path.name})\n\n{rest}"
-        for name, picture in resources["outputs"].items():
-            yield f"notebooks/{name}", picture
+        yield f"notebooks/{path.stem}.md", f"{title}\n\n[This notebook as a file]({path.stem}.ipynb)\n\n{rest}"
+        yield f"notebooks/{path.stem}.ipynb", nbformat.writes(made)
 
 
 def _unlisted(folder: str, nav: str) -> Iterator[str]:
@@ -180,7 +183,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         title = re.search(r"^# (.*)$", file.content_string, re.MULTILINE) if file else None
         return f"[{title[1]}]({found[1]}{found[2]})" if title else found[0]
 
-    markdown = _NOTEBOOK.sub(r"](\1.md)", markdown)
+    markdown = _NOTEBOOK.sub(r"](\1\2.md)", markdown)
     markdown = diagrams.drawn(_NAMED.sub(titled, _LINK.sub(replaced, markdown)))
     if page.file.src_uri == "reference/cpp.md":
         parts = {"Classes": "annotated", "namespaces": "namespaces", "headers": "files"}

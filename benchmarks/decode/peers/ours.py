@@ -53,7 +53,7 @@ def nv12(job: Job) -> Iterator[np.ndarray]:
     """Each frame as one array [H * 3 / 2, W]."""
     with _open(job) as reader:
         for frame in reader:
-            yield np.asarray(frame.convert("nv12"))
+            yield np.from_dlpack(frame.convert("nv12"))
 
 
 def _transformed(job: Job, transform: tricodec.Transform, out: np.ndarray, stride: int = 1) -> Iterator[np.ndarray]:

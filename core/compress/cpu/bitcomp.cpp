@@ -9,7 +9,7 @@
 /// process.
 ///
 /// Note [Bitcomp copies]. The library needs input and output at multiples of 8. It reads past the end of a damaged
-/// payload, but never wrote past its output (docs/notes/2026-11-benchmarks.md). So trusted streams are decoded straight
+/// payload, but never wrote past its output. So trusted streams are decoded straight
 /// to their output, and from their place if enough readable bytes follow.
 #include <cstring>
 #include <string>

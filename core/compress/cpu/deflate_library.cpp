@@ -31,7 +31,7 @@ namespace tricodec::compress {
 // Strengths 2 and 3 are libdeflate's level 3, except for weights and random numbers. The matches of those are of three
 // bytes, by chance, and cost as much as their literals. ISA-L's level 3, which takes no such match, is several times as
 // fast and at most a little larger. A sample decides: what its matches save must be less than 0.75 % of the bits of its
-// literals. Weights save less, most other data more (docs/notes/2026-11-compression.md).
+// literals. Weights save less, most other data more.
 namespace {
 
 constexpr std::size_t kPieceBytes = 65536;
@@ -107,7 +107,7 @@ namespace {
 constexpr std::size_t kHeaders = 512;  // the frame of a gzip member, and the codes of a dynamic block without gain
 
 /// libdeflate's level of each algorithm_type: the lowest that beats zlib's level 1 (2 and 3) and 6 (4) on text, source,
-/// binaries and most numbers, in chunks of 64 KiB; docs/notes/2026-11-compression.md names the others. GDeflate's lanes
+/// binaries and most numbers, in chunks of 64 KiB. GDeflate's lanes
 /// add some 200 bytes to a chunk, so they need a higher level.
 constexpr int kLevels[] = {1, 1, 3, 3, 7, 12};
 constexpr int kLaneLevels[] = {1, 1, 4, 4, 9, 12};

@@ -69,7 +69,7 @@ public:
     /// Takes a byte from each lane in turn, four times. False near the end, where it takes nothing.
     ///
     /// Each lane takes one new word, in the order in which windows run low, so the sizes of the windows stay. All 32
-    /// bits of a lane are taken at once, which is faster than byte by byte (docs/notes/2026-11-benchmarks.md).
+    /// bits of a lane are taken at once, which is faster than byte by byte.
     [[nodiscard]] bool take_step(std::byte* output) {
         if (static_cast<std::size_t>(end_ - next_) < kStoredStep) return false;
         std::array<std::uint32_t, kLanes> values;

@@ -2,6 +2,8 @@
 #include "encode/avcodec/av_encoder.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <optional>
@@ -9,10 +11,12 @@
 
 #include "base/stage_scope.h"
 #include "encode/avcodec/encoder_settings.h"
+#include "encode/encoded_samples.h"
 #include "media/av_frame.h"
 #include "media/encoder_choice.h"
 #include "media/encoder_context.h"
 #include "media/packet.h"
+#include "media/pixel_repack.h"
 #include "media/stream_info.h"
 #include "tricodec/base/text.h"
 #include "tricodec/image/rgb_to_yuv.h"
@@ -25,13 +29,93 @@
 namespace tricodec {
 namespace {
 
+/// The times of frames that an encoder knows by their numbers. counts_frames()
+class FrameNumbers {
+public:
+    /// `duration` of a frame, in units of the times.
+    explicit FrameNumbers(std::int64_t duration) : duration_(duration) {}
+
+    [[nodiscard]] std::int64_t number_of(std::int64_t pts) {
+        times_.push_back(pts);
+        return first_ + static_cast<std::int64_t>(times_.size()) - 1;
+    }
+    void set_times(AVPacket& packet) {
+        const auto dts = packet.dts == AV_NOPTS_VALUE ? packet.pts : packet.dts;
+        if (packet.pts == AV_NOPTS_VALUE) return;
+        packet.pts = time_of(packet.pts);
+        packet.dts = time_of(dts);
+        packet.duration = 0;
+        // Decoding times only rise, and no picture is shown before it is decoded.
+        for (; first_ < dts; ++first_) times_.pop_front();
+    }
+
+private:
+    [[nodiscard]] std::int64_t time_of(std::int64_t number) const {
+        if (number < first_) return times_.front() + (number - first_) * duration_;
+        return times_.at(static_cast<std::size_t>(number - first_));
+    }
+
+    std::deque<std::int64_t> times_;
+    std::int64_t first_ = 0;  // number of times_.front()
+    std::int64_t duration_;
+};
+
+/// 8-bit YUV of limited range in full range, as JPEG has it.
+Frame to_full_range(const Frame& frame) {
+    const auto& layout = info(frame.format);
+    Frame full = alloc_frame(frame.format, frame.width, frame.height);
+    copy_properties(frame, full);
+    full.color.range = ColorRange::full;
+    const auto table = [](int zero, int first, int span) {
+        std::array<std::byte, 256> values{};
+        for (int i = 0; i < 256; ++i) {
+            values[static_cast<std::size_t>(i)] = static_cast<std::byte>(
+                std::clamp(static_cast<int>(std::lround(zero + (i - first) * 255.0 / span)), 0, 255));
+        }
+        return values;
+    };
+    const auto luma = table(0, 16, 219);
+    const auto chroma = table(128, 128, 224);
+    for (int plane = 0; plane < layout.num_planes; ++plane) {
+        const auto& values = plane == 0 ? luma : chroma;
+        const auto& from = frame.planes[static_cast<std::size_t>(plane)];
+        const auto& to = full.planes[static_cast<std::size_t>(plane)];
+        const auto count = layout.row_bytes(plane, frame.width);
+        for (int y = 0; y < layout.plane_height(plane, frame.height); ++y) {
+            std::transform(from.data + y * from.stride_bytes, from.data + y * from.stride_bytes + count,
+                           to.data + y * to.stride_bytes,
+                           [&](std::byte sample) { return values[std::to_integer<std::size_t>(sample)]; });
+        }
+    }
+    return full;
+}
+
+/// Throws Error(invalid_argument) for a size that is not whole chroma samples, if the encoder needs that.
+void expect_whole_chroma(const AVCodec& codec, const EncoderOptions& options) {
+    const auto& format = info(options.format);
+    const int columns = 1 << format.log2_chroma_w;
+    const int rows = 1 << format.log2_chroma_h;
+    if ((options.width % columns == 0 && options.height % rows == 0) || takes_odd_sizes(codec, options.format)) return;
+    fail(ErrorCode::invalid_argument, std::string(format.name) + " of " + size_text(options.width, options.height) +
+                                          " cannot be encoded by " + codec.name + ": the width must be a multiple of " +
+                                          std::to_string(columns) + " and the height of " + std::to_string(rows) +
+                                          "; crop the frames, or encode yuv444p");
+}
+
 class AvEncoder final : public Encoder {
 public:
     AvEncoder(const AVCodec& codec, const EncoderOptions& options, Device device)
         : context_(codec), options_(options), device_(device), time_base_(encoder_time_base(options)) {
         const ff::CallLog call_log;
-        expect_encodable(codec, options);
-        set_up_encoder(*context_, options);
+        auto& range = options_.color.range;
+        const bool gray = info(options.format).family == ColorFamily::gray;  // of full range where nothing else is said
+        if (needs_full_range(codec, options.format) || (gray && range == ColorRange::unspecified))
+            range = ColorRange::full;
+        set_up_encoder(*context_, options_);
+        if (counts_frames(codec)) {
+            frames_.emplace(std::max<std::int64_t>(
+                1, av_rescale_q(1, av_inv_q(ff::to_av(options_.frame_rate)), ff::to_av(time_base_))));
+        }
         open();
         describe();
     }
@@ -44,8 +128,9 @@ public:
                             size_text(options_.width, options_.height) +
                             "; resize it (Transform), or make another encoder");
         const StageScope scope(Stage::encode, 1);
+        ++num_frames_;
         auto picture = make_picture(converted(frame));
-        picture->pts = next_pts(frame);
+        picture->pts = frames_ ? frames_->number_of(next_pts(frame)) : next_pts(frame);
         picture->pict_type = flags.force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
         // Otherwise encoders use the range and matrix of the pictures, which may differ from the stream's.
         picture->color_range = context_->color_range;
@@ -126,6 +211,8 @@ private:
         stream_.sample_aspect_ratio = options_.sample_aspect_ratio;
         stream_.color = options_.color;
         stream_.orientation = options_.orientation;
+        stream_.interlaced = options_.interlaced;
+        stream_.bottom_field_first = options_.bottom_field_first;
         const auto headers = extradata_of(stream_.parameters.get());
         headers_.assign(headers.begin(), headers.end());
     }
@@ -154,18 +241,34 @@ private:
 #ifdef TRICODEC_HAVE_NVDEC
         if (pictures_) return pictures_->picture(frame);
 #endif
-        return to_av_picture(frame);
+        if (is_packed_rgb32(context_->pix_fmt)) return to_packed_rgb32(frame, context_->pix_fmt);
+        auto picture = to_av_picture(frame);
+        picture->format = context_->pix_fmt;  // yuvj420p has the samples of yuv420p
+        return picture;
     }
 
     /// Converts to the encoded format, in host memory unless the GPU of the frame encodes it unchanged.
     Frame converted(const Frame& frame) const {
-        if (frame.device == device_ && frame.format == options_.format) return frame;
+        const bool to_full = frame.color.range != ColorRange::full && info(frame.format).family == ColorFamily::yuv &&
+                             needs_full_range(context_.codec(), options_.format);
+        if (!to_full && frame.device == device_ && frame.format == options_.format) return frame;
         const Frame host = frame.device.kind == Device::Kind::cpu ? frame : to_host(frame);
-        if (host.format == options_.format) return host;
-        const bool to_yuv =
-            info(options_.format).family == ColorFamily::yuv && info(host.format).family != ColorFamily::yuv;
-        return to_yuv ? rgb_to_yuv(rgb_picture(host), options_.format, options_.color)
-                      : convert_layout(host, options_.format);
+        if (!to_full && host.format == options_.format) return host;
+        const auto& from = info(host.format);
+        const auto& to = info(options_.format);
+        if (to.family == ColorFamily::yuv && from.family == ColorFamily::rgb) {
+            return rgb_to_yuv(rgb_picture(host), options_.format, options_.color);
+        }
+        if (to.family == ColorFamily::rgb && from.family != ColorFamily::rgb) {
+            TransformOptions same;
+            same.rotate = false;
+            return convert_layout(resampled(host, same, PixelFormat::rgb24, {}), options_.format);
+        }
+        if (from.family == ColorFamily::gray && to.family == ColorFamily::yuv && from.depth == 8) {
+            return rgb_to_yuv(rgb_picture(host), options_.format, options_.color);
+        }
+        const Frame result = convert_layout(host, options_.format);
+        return to_full ? to_full_range(result) : result;
     }
 
     std::int64_t next_pts(const Frame& frame) {
@@ -202,6 +305,9 @@ private:
         const ff::CallLog call_log;
         auto packet = context_.receive();
         if (packet == nullptr) return false;
+        if (frames_) frames_->set_times(*packet);
+        // libx265 (3.5) takes it from memory that it has not written if the stream has one picture.
+        if (num_frames_ == 1 && packet->dts != AV_NOPTS_VALUE) packet->dts = packet->pts;
         if (filter_) filter_packet(*packet);
         if (wants_headers(*packet)) put_headers(*packet);
         pending_.push_back(to_packet(std::move(packet), time_base_));
@@ -243,14 +349,19 @@ private:
     StreamInfo stream_;
     std::vector<std::byte> headers_;
     std::deque<Packet> pending_;
+    std::int64_t num_frames_ = 0;
     std::int64_t num_packets_ = 0;
     std::optional<std::int64_t> last_pts_;
+    std::optional<FrameNumbers> frames_;
     bool ended_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options, Device device) {
+std::unique_ptr<Encoder> make_av_encoder(const AVCodec& codec, const EncoderOptions& options, Device device,
+                                         bool any_size) {
+    expect_encodable(codec, options);
+    if (!any_size) expect_whole_chroma(codec, options);
     return std::make_unique<AvEncoder>(codec, options, device);
 }
 

@@ -7,28 +7,37 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/suggestion.h"
 #include "media/encoder_choice.h"
+#include "media/pixel_repack.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 
 namespace tricodec {
 namespace {
 
-/// The formats that an encoder takes, of those that frames here can have.
+/// The formats that an encoder takes, of those that frames here can have. Pixels of four bytes hold rgb24.
 std::vector<PixelFormat> accepted_formats(const AVCodec& codec) {
     std::vector<PixelFormat> accepted;
     for (const auto format : encoder_formats(codec)) {
-        const auto known = ff::to_pixel_format(format);
+        const auto known = is_packed_rgb32(format) ? PixelFormat::rgb24 : ff::to_pixel_format(format);
         if (known != PixelFormat::unknown && std::ranges::find(accepted, known) == accepted.end())
             accepted.push_back(known);
     }
     return accepted;
+}
+
+/// True if pictures of `from` come to `to` without a loss but of depth.
+bool keeps_colors(const PixelFormatInfo& from, const PixelFormatInfo& to) noexcept {
+    if (from.family == ColorFamily::gray && to.family == ColorFamily::yuv) return true;
+    return from.family == to.family && to.log2_chroma_w <= from.log2_chroma_w && to.log2_chroma_h <= from.log2_chroma_h;
 }
 
 constexpr int kMostThreads = 128;  // the maximum of libx264; memory grows with each
@@ -49,18 +58,22 @@ bool has_headers(AVCodecID codec) noexcept {
     return codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC || codec == AV_CODEC_ID_AV1;
 }
 
+/// True for codecs that have tools for fields; others refuse the flags. Pairs of rows of 4:2:0 are of both fields.
+bool codes_fields(const AVCodecContext& context) noexcept {
+    constexpr std::array kCodecs{AV_CODEC_ID_H264, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_PRORES,
+                                 AV_CODEC_ID_DNXHD};
+    return context.height % 4 == 0 && std::ranges::find(kCodecs, context.codec->id) != kCodecs.end();
+}
+
+bool is_mpeg(AVCodecID id) noexcept {
+    return id == AV_CODEC_ID_MPEG1VIDEO || id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_MPEG4;
+}
+
 }  // namespace
 
 void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
     expect_encodable(options.width, options.height);
     const auto& format = info(options.format);
-    // 4:2:0 of an odd size has no representation in these codecs: half a chroma sample would have to be cropped.
-    const int columns = 1 << format.log2_chroma_w;
-    const int rows = 1 << format.log2_chroma_h;
-    TRICODEC_EXPECT(options.width % columns == 0 && options.height % rows == 0, invalid_argument,
-                    std::string(format.name) + " of " + size_text(options.width, options.height) +
-                        " cannot be encoded: the width must be a multiple of " + std::to_string(columns) +
-                        " and the height of " + std::to_string(rows) + "; crop the frames, or encode yuv444p");
     const auto accepted = accepted_formats(codec);
     TRICODEC_EXPECT(accepted.empty() || std::ranges::find(accepted, options.format) != accepted.end(), invalid_argument,
                     std::string(format.name) + " is not accepted by " + codec.name + "; it accepts " +
@@ -83,27 +96,65 @@ void expect_encodable(const AVCodec& codec, const EncoderOptions& options) {
                     "rotation is " + std::to_string(rotation) + "; it must be 0, 90, 180 or 270");
 }
 
+bool is_lossless(const AVCodec& codec) noexcept {
+    const auto* found = avcodec_descriptor_get(codec.id);
+    return found != nullptr && (found->props & AV_CODEC_PROP_LOSSY) == 0;
+}
+
 PixelFormat nearest_format(const AVCodec& codec, PixelFormat source) {
     const auto accepted = accepted_formats(codec);
     const auto takes = [&](PixelFormat format) { return std::ranges::find(accepted, format) != accepted.end(); };
-    if (accepted.empty() || (takes(source) && info(source).family == ColorFamily::yuv)) return source;
     const auto& from = info(source);
-    const auto alike = [&](const PixelFormatInfo& to) {
-        return takes(to.format) && to.family == from.family && to.num_components == from.num_components &&
-               to.log2_chroma_w == from.log2_chroma_w && to.log2_chroma_h == from.log2_chroma_h;
+    // Lossy codecs of RGB exist, but few players read them.
+    if (from.family == ColorFamily::rgb && takes(PixelFormat::yuv420p) && !is_lossless(codec)) {
+        const bool deep = from.depth > 8 && takes(PixelFormat::yuv420p10le);
+        return deep ? PixelFormat::yuv420p10le : PixelFormat::yuv420p;
+    }
+    if (accepted.empty() || takes(source)) return source;
+    // First those that keep the colors, then those that keep the bits, with the fewest samples and bits beyond them.
+    const auto rank = [&](const PixelFormatInfo& to) {
+        const bool colors = keeps_colors(from, to);
+        const int chroma = to.log2_chroma_w + to.log2_chroma_h;
+        return std::tuple(!colors, to.family != from.family, colors ? -chroma : chroma, to.depth < from.depth,
+                          to.depth < from.depth ? -to.depth : to.depth);
     };
-    // Among the layouts of the same samples, the least depth that keeps them all, else the greatest there is.
     const PixelFormatInfo* best = nullptr;
     for (const auto& to : all_pixel_formats()) {
-        if (to.format == PixelFormat::unknown || to.family != ColorFamily::yuv || !alike(to)) continue;
-        const bool keeps = to.depth >= from.depth;
-        const bool best_keeps = best != nullptr && best->depth >= from.depth;
-        if (best == nullptr || (keeps && (!best_keeps || to.depth < best->depth)) ||
-            (!keeps && !best_keeps && to.depth > best->depth)) {
-            best = &to;
-        }
+        // A gray picture of a colored one is asked for by name.
+        if (!takes(to.format) || (to.family == ColorFamily::gray && from.family != ColorFamily::gray)) continue;
+        if (best == nullptr || rank(to) < rank(*best)) best = &to;
     }
     return best != nullptr ? best->format : PixelFormat::yuv420p;
+}
+
+AVPixelFormat encoder_pixel_format(const AVCodec& codec, PixelFormat format) {
+    AVPixelFormat found = ff::to_av(format);
+    const auto accepted = encoder_formats(codec);
+    if (accepted.empty() || std::ranges::find(accepted, found) != accepted.end()) return found;
+    for (const auto each : accepted) {
+        if (ff::to_pixel_format(each) == format || (format == PixelFormat::rgb24 && is_packed_rgb32(each))) return each;
+    }
+    return found;
+}
+
+bool needs_full_range(const AVCodec& codec, PixelFormat format) noexcept {
+    return info(format).family == ColorFamily::yuv && (codec.id == AV_CODEC_ID_MJPEG || codec.id == AV_CODEC_ID_LJPEG ||
+                                                       ff::is_full_range_format(encoder_pixel_format(codec, format)));
+}
+
+Rational encoder_frame_rate(const AVCodec& codec, Rational wanted) {
+    AVRational rate = ff::to_av(wanted);
+    // The header of MPEG-4 has 16 bits for it.
+    if (counts_frames(codec)) av_reduce(&rate.num, &rate.den, rate.num, rate.den, 65535);
+    const auto accepted = encoder_frame_rates(codec);
+    if (accepted.empty()) return ff::to_rational(rate);
+    return ff::to_rational(*std::ranges::min_element(
+        accepted, {}, [&](AVRational each) { return std::abs(std::log(av_q2d(each) / av_q2d(rate))); }));
+}
+
+bool counts_frames(const AVCodec& codec) noexcept {
+    const bool own = codec.wrapper_name == nullptr || std::string_view(codec.wrapper_name) == "libxvid";
+    return own && (codec.capabilities & AV_CODEC_CAP_HARDWARE) == 0;
 }
 
 Rational encoder_time_base(const EncoderOptions& options) noexcept {
@@ -113,9 +164,12 @@ Rational encoder_time_base(const EncoderOptions& options) noexcept {
 void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
     context.width = options.width;
     context.height = options.height;
-    context.pix_fmt = ff::to_av(options.format);
-    context.time_base = ff::to_av(encoder_time_base(options));
-    context.framerate = ff::to_av(options.frame_rate);
+    const auto& codec = *context.codec;
+    context.pix_fmt = encoder_pixel_format(codec, options.format);
+    context.framerate = ff::to_av(encoder_frame_rate(codec, options.frame_rate));
+    context.time_base = counts_frames(codec) ? av_inv_q(context.framerate) : ff::to_av(encoder_time_base(options));
+    if ((codec.capabilities & AV_CODEC_CAP_EXPERIMENTAL) != 0)
+        context.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
     context.bit_rate = options.bit_rate;
     if (options.gop_size >= 0) context.gop_size = options.gop_size;
     if (options.num_b_frames >= 0) context.max_b_frames = options.num_b_frames;
@@ -131,8 +185,29 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
                                                                      : AVCOL_RANGE_UNSPECIFIED;
     context.chroma_sample_location = static_cast<AVChromaLocation>(options.color.chroma_location);
     if (options.global_header || has_headers(context.codec->id)) context.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    context.flags |= AV_CODEC_FLAG_CLOSED_GOP;  // decoding can start at every key frame
+    // Decoding can start at every key frame. The others of libavcodec's own have closed groups, and refuse the flag.
+    if (!counts_frames(codec) || is_mpeg(codec.id)) context.flags |= AV_CODEC_FLAG_CLOSED_GOP;
+    if (options.interlaced) {
+        context.field_order = options.bottom_field_first ? AV_FIELD_BB : AV_FIELD_TT;
+        if (codes_fields(context)) context.flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
+    }
 }
+
+namespace {
+
+/// DNxHD itself has a few sizes, each with a few bit rates; DNxHR has any.
+bool is_dnxhr(const AVCodecContext& context) noexcept {
+    constexpr std::array<std::array<int, 2>, 4> kSizes{{{1920, 1080}, {1440, 1080}, {1280, 720}, {960, 720}}};
+    const std::array<int, 2> size{context.width, context.height};
+    return context.codec->id == AV_CODEC_ID_DNXHD &&
+           (context.bit_rate == 0 || std::ranges::find(kSizes, size) == kSizes.end());
+}
+
+const char* dnxhr_profile(AVPixelFormat format) noexcept {
+    return format == AV_PIX_FMT_YUV422P ? "dnxhr_hq" : format == AV_PIX_FMT_YUV422P10LE ? "dnxhr_hqx" : "dnxhr_444";
+}
+
+}  // namespace
 
 CodecSettings quality_settings(std::string_view encoder, double crf) {
     std::array<char, 32> text{};
@@ -140,15 +215,34 @@ CodecSettings quality_settings(std::string_view encoder, double crf) {
     return {{encoder.ends_with("_nvenc") ? "cq" : "crf", text.data()}};
 }
 
+namespace {
+
+/// libx264 takes 99 for 51 in silence, and the others refuse such values without saying what they take.
+void expect_quality(const AVCodecContext& context, const std::string& name, const std::string& value, double crf) {
+    if (av_opt_find(context.priv_data, name.c_str(), nullptr, 0, 0) == nullptr) return;  // refused as an unknown option
+    const std::string encoder = context.codec->name;
+    const int most = encoder.starts_with("libx26") || encoder.ends_with("_nvenc") ? 51 : 63;
+    TRICODEC_EXPECT(crf >= 0 && crf <= most, invalid_argument,
+                    "crf is " + value + "; " + encoder + " takes 0 to " + std::to_string(most) +
+                        ": a smaller value gives a better picture and a larger file");
+}
+
+}  // namespace
+
 CodecSettings encoder_settings(const AVCodecContext& context, const EncoderOptions& options) {
     CodecSettings settings = options.options;
-    if (options.crf) settings.merge(quality_settings(context.codec->name, *options.crf));
+    if (options.crf) {
+        auto quality = quality_settings(context.codec->name, *options.crf);
+        const auto& [name, value] = *quality.begin();
+        expect_quality(context, name, value, *options.crf);
+        settings.merge(quality);
+    }
     // Otherwise libx264 forces an I frame, and later frames may refer to frames before it.
     if (av_opt_find(context.priv_data, "forced-idr", nullptr, 0, 0) != nullptr) settings.try_emplace("forced-idr", "1");
     // libavcodec's own MPEG encoders do not open with closed groups while they look for changes of scene.
-    const auto id = context.codec->id;
-    if (id == AV_CODEC_ID_MPEG1VIDEO || id == AV_CODEC_ID_MPEG2VIDEO || id == AV_CODEC_ID_MPEG4)
+    if (is_mpeg(context.codec->id) && av_opt_find(context.priv_data, "sc_threshold", nullptr, 0, 0) != nullptr)
         settings.try_emplace("sc_threshold", "1000000000");
+    if (is_dnxhr(context)) settings.try_emplace("profile", dnxhr_profile(context.pix_fmt));
     bound_threads(context, options.num_threads, settings);
     return settings;
 }

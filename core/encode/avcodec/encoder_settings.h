@@ -13,6 +13,22 @@ namespace tricodec {
 /// The format to encode pictures of `source` in: `source` itself, or the accepted format that loses least.
 [[nodiscard]] PixelFormat nearest_format(const AVCodec& codec, PixelFormat source);
 
+/// True for codecs that never lose anything.
+[[nodiscard]] bool is_lossless(const AVCodec& codec) noexcept;
+
+/// The format of libavutil's in which the encoder gets pictures of `format`.
+[[nodiscard]] AVPixelFormat encoder_pixel_format(const AVCodec& codec, PixelFormat format);
+
+/// JPEG has no samples of limited range.
+[[nodiscard]] bool needs_full_range(const AVCodec& codec, PixelFormat format) noexcept;
+
+/// `wanted`, or the nearest rate that the encoder has a number for.
+[[nodiscard]] Rational encoder_frame_rate(const AVCodec& codec, Rational wanted);
+
+/// libavcodec's own encoders and Xvid take the time base for the length of a frame: a finer one spoils their rate
+/// control, and headers of MPEG cannot hold it. They get the number of each frame as its time.
+[[nodiscard]] bool counts_frames(const AVCodec& codec) noexcept;
+
 /// Throws Error(invalid_argument) for pictures that `codec` cannot encode, and for rates and numbers that no encoder
 /// takes.
 void expect_encodable(const AVCodec& codec, const EncoderOptions& options);

@@ -19,7 +19,7 @@ inline constexpr int kRowPadding = 64;
 /// hardware's prefetcher follows, and it starts again with each row. A line that comes from memory also holds one of
 /// the few buffers of the first-level cache until it arrives. So all kernels fetch a few lines into the second level at
 /// each step: memory is always busy, and a miss of the first level takes some ten cycles. The first level has no room
-/// for these lines beside V of several rows. docs/notes/2026-11-benchmarks.md has the gain.
+/// for these lines beside V of several rows.
 struct LinesAhead {
     struct Rows {
         const std::byte* data = nullptr;

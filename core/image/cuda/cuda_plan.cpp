@@ -35,10 +35,6 @@ void start(const std::shared_ptr<cuda::Context>& context, const Launch& launch, 
                 "starting the kernel " + launch.kernel);
 }
 
-GpuLimits limits_of(const cuda::DeviceProperties& gpu) {
-    return {gpu.major >= 8 ? gpu.max_shared_memory_per_block_bytes : 0, gpu.multiprocessors};
-}
-
 bool have_same_steps(const Target& a, const Target& b) {
     return a.step_x == b.step_x && a.step_y == b.step_y && a.slot_offset == b.slot_offset;
 }
@@ -67,8 +63,7 @@ std::string CudaPlan::describe(const Job& job) {
     const auto context = cuda::Context::primary(job.frame->device.index);
     const auto tables = tables_in(context);
     const Item item{job.frame, target_of(kernels_.plan(), *job.out)};
-    const auto launch =
-        kernels_.launch(static_cast<const std::byte*>(tables->data()), {&item, 1}, limits_of(context->properties()));
+    const auto launch = kernels_.launch(static_cast<const std::byte*>(tables->data()), {&item, 1});
     std::string text = "kernel " + launch.kernel + ", grid " + std::to_string(launch.blocks_x) + " x " +
                        std::to_string(launch.blocks_y) + " x " + std::to_string(launch.blocks_z) + ", " +
                        std::to_string(launch.threads) + " threads";
@@ -83,7 +78,6 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
                     "transform: the stream is of " + context->device().to_string() + ", the frames are on " +
                         device.to_string() + "; pass a stream of the frames' GPU");
     const auto tables = tables_in(context);
-    const GpuLimits limits = limits_of(context->properties());
     const cuda::ContextScope scope(*context);
     std::vector<Item> items;
     items.reserve(jobs.size());
@@ -98,8 +92,7 @@ void CudaPlan::run(std::span<const Job> jobs, StreamView stream) {
             ++end;
         }
         const auto batch = std::span(items).subspan(begin, end - begin);
-        start(context, kernels_.launch(static_cast<const std::byte*>(tables->data()), batch, limits), batch.size(),
-              stream);
+        start(context, kernels_.launch(static_cast<const std::byte*>(tables->data()), batch), batch.size(), stream);
         begin = end;
     }
     tables->used_on(stream);

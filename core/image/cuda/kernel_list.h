@@ -9,7 +9,6 @@
 /// One for each family: one run of nvcc compiles it, and a process loads it at once.
 #define TRICODEC_KERNEL_BINARIES(BINARY) \
     BINARY(convert)                      \
-    BINARY(resample_mma)                 \
     BINARY(resample_tile)
 
 /// OF(KERNEL, bits, bytes, element) for each kind of samples and elements.
@@ -27,12 +26,6 @@
     KERNEL(tricodec_convert_##bits##_##element##_planes, bits, element, ChromaOfPlanes) \
     KERNEL(tricodec_convert_##bits##_##element##_full, bits, element, FullChroma)       \
     KERNEL(tricodec_convert_##bits##_##element##_gray, bits, element, NoChroma)
-
-// Resizes on tensor cores: (name, bytes of a sample, element, whether chroma is in pairs).
-#define TRICODEC_KERNELS_resample_mma(KERNEL) TRICODEC_OF_SAMPLES(TRICODEC_RESAMPLE_MMA, KERNEL)
-#define TRICODEC_RESAMPLE_MMA(KERNEL, bits, bytes, element)                        \
-    KERNEL(tricodec_resample_mma_##bits##_##element##_pairs, bytes, element, true) \
-    KERNEL(tricodec_resample_mma_##bits##_##element##_planes, bytes, element, false)
 
 // Every other plan: (name, bytes of a sample, element).
 #define TRICODEC_KERNELS_resample_tile(KERNEL) TRICODEC_OF_SAMPLES(TRICODEC_RESAMPLE_TILE, KERNEL)

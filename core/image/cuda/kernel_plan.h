@@ -14,13 +14,6 @@
 
 namespace tricodec::image::gpu {
 
-/// What a kernel may use of a GPU.
-struct GpuLimits {
-    /// Shared memory of a block on a GPU that multiplies matrices of bytes (compute capability 8.0 and later), else 0.
-    std::size_t shared_bytes = 0;
-    int multiprocessors = 1;
-};
-
 /// The tables of a plan, in one piece of memory that may be copied to a device.
 class Tables {
 public:
@@ -65,26 +58,6 @@ private:
     unsigned shared_bytes_ = 0;
 };
 
-/// resample_mma.h for a plan.
-class MmaPlan {
-public:
-    /// Nothing for planes that the kernel does not know, and for reductions so strong that a block's source rows do not
-    /// fit shared memory.
-    [[nodiscard]] static std::optional<MmaPlan> make(const Plan& plan, const SourcePlanes& planes, Tables& tables);
-    /// Nothing for planes that do not begin at multiples of 16 bytes, and for GPUs with less shared memory.
-    [[nodiscard]] std::optional<Launch> launch(const Batch& batch, const GpuLimits& gpu) const;
-
-private:
-    struct Axis {
-        std::size_t rows, block_rows, row_weights;
-        std::size_t bytes, ranges, words;
-    };
-    MmaArgs args_{};  // without tables, output and frames
-    std::array<Axis, 2> offsets_{};
-    std::array<int, 3> of_frame_{};
-    unsigned shared_bytes_ = 0;
-};
-
 /// convert.h for a plan.
 class ConvertPlan {
 public:
@@ -105,21 +78,19 @@ private:
 /// A plan as the kernels need it: which of them can run it, and their tables. Immutable once made.
 class KernelPlan {
 public:
-    /// Keeps `plan`. A resize uses resample_mma where that is the faster kernel, or, with `prefer_mma`, wherever it
-    /// can.
-    explicit KernelPlan(std::shared_ptr<const Plan> plan, bool prefer_mma = false);
+    /// Keeps `plan`.
+    explicit KernelPlan(std::shared_ptr<const Plan> plan);
 
     [[nodiscard]] const Plan& plan() const noexcept { return *plan_; }
     [[nodiscard]] std::span<const std::byte> tables() const noexcept { return tables_.bytes(); }
 
     /// The kernel for a batch of the plan.
-    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items, const GpuLimits& gpu) const;
+    [[nodiscard]] Launch launch(const std::byte* tables, std::span<const Item> items) const;
 
 private:
     std::shared_ptr<const Plan> plan_;
     Tables tables_;
     std::optional<ConvertPlan> convert_;
-    std::optional<MmaPlan> mma_;
     std::optional<TilePlan> tile_;
 };
 

@@ -3,7 +3,6 @@
 // The headers hold all that the kernels do; a C++ compiler accepts them too.
 #include "image/cuda/convert.h"
 #include "image/cuda/kernel_list.h"
-#include "image/cuda/resample_mma.h"
 #include "image/cuda/resample_tile.h"
 
 namespace tricodec::image::gpu {
@@ -20,14 +19,6 @@ __device__ void run_convert(const ConvertArgs& args) {
     convert_pixels<kBits, kElement, Chroma>(args, frame, segment, group, thread, stage);
     __syncwarp();
     convert_store<kElement>(args, frame, segment, group, thread, stage);
-}
-
-template <int kSampleBytes, Element kElement, bool kPairs>
-__device__ void run_resample_mma(const MmaArgs& args) {
-    extern __shared__ __align__(16) unsigned char dynamic_shared[];
-    DeviceBlock<MmaLane> block(static_cast<int>(threadIdx.x), dynamic_shared);
-    mma_block<kSampleBytes, kElement, kPairs>(block, args, static_cast<int>(blockIdx.x), static_cast<int>(blockIdx.y),
-                                              static_cast<int>(blockIdx.z));
 }
 
 template <int kSampleBytes, Element kElement>
@@ -60,10 +51,6 @@ __device__ void run_resample_tile(const TileArgs& args) {
 #define TRICODEC_DEFINE_convert(name, bits, element, Chroma)                           \
     TRICODEC_KERNEL_OF(name, ConvertArgs, 32 * tricodec::image::gpu::kConvertWarps, 8, \
                        (run_convert<bits, Element::element, Chroma>))
-
-#define TRICODEC_DEFINE_resample_mma(name, bytes, element, pairs)                                          \
-    TRICODEC_KERNEL_OF(name, MmaArgs, tricodec::image::gpu::kMmaThreads, tricodec::image::gpu::kMmaBlocks, \
-                       (run_resample_mma<bytes, Element::element, pairs>))
 
 #define TRICODEC_DEFINE_resample_tile(name, bytes, element)                   \
     TRICODEC_KERNEL_OF(name, TileArgs, tricodec::image::gpu::kTileThreads, 4, \

@@ -32,10 +32,10 @@ struct Launch {
     std::string kernel;
     unsigned blocks_x = 0;  ///< of a frame
     unsigned blocks_y = 0;
-    unsigned blocks_z = 0;  ///< frames, or groups of frames
+    unsigned blocks_z = 0;  ///< frames
     unsigned threads = 0;
     unsigned shared_bytes = 0;  ///< beyond what the kernel declares itself
-    std::variant<TileArgs, ConvertArgs, MmaArgs> args;
+    std::variant<TileArgs, ConvertArgs> args;
 };
 
 // The arguments that all kernels take in the same form, from a plan and the frames of a launch.

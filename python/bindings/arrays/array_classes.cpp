@@ -157,6 +157,10 @@ void bind_array_view(py::module_& module) {
         .def_property_readonly(
             "data_ptr", [](const ArrayView& self) { return reinterpret_cast<std::uintptr_t>(touched(self).data); },
             "Address of the first element. On a GPU, wait_on() orders the work that uses it.")
+        .def_property_readonly(
+            "__array_interface__",
+            [](const ArrayView& self) { return or_attribute_error([&] { return array_interface(touched(self)); }); },
+            "numpy's array interface, version 3; only in host memory.")
         .def(
             "__array__",
             [](const py::object& self, const py::object& dtype, const py::object& copy) {

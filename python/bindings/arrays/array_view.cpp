@@ -26,6 +26,10 @@ py::dtype dtype_of_bits(const ArrayView& array) {
 
 }  // namespace
 
+bool is_struct(const std::string& typestr) noexcept {
+    return typestr.starts_with('[') || typestr.starts_with('{');
+}
+
 py::tuple to_tuple(const Extents& values) {
     py::tuple result(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) result[i] = values[i];
@@ -123,18 +127,43 @@ const char* typestr_of(DType dtype) noexcept {
 
 std::string typestr_of(const py::dtype& dtype) {
     const auto size = dtype.itemsize();
+    if (dtype.attr("hasobject").cast<bool>()) {
+        throw py::type_error("dtype " + py::str(dtype).cast<std::string>() +
+                             " holds references to Python objects, which mean nothing outside this process; convert "
+                             "the array to numbers, or to bytes with pickle.dumps()");
+    }
     if (std::string_view("iufcb").find(dtype.kind()) != std::string_view::npos && dtype.byteorder() != '>') {
         return std::string{size > 1 ? '<' : '|', dtype.kind()} + std::to_string(size);
     }
     if (dtype.kind() == 'V' && size == 2 && dtype.attr("name").cast<std::string>() == kBfloat16) {
         return kBfloat16;  // of ml_dtypes
     }
+    if (!dtype.attr("names").is_none()) {
+        // numpy's text of a struct is a literal of Python, unless a field has a type of another package.
+        auto text = py::str(dtype).cast<std::string>();
+        constexpr std::string_view kRecord = "(numpy.record, ";
+        if (text.starts_with(kRecord)) text = text.substr(kRecord.size(), text.size() - kRecord.size() - 1);
+        try {
+            static_cast<void>(py::object(dtype.attr("descr")));  // the array interfaces need it
+            if (dtype_of(text).equal(dtype)) return text;
+        } catch (const py::error_already_set&) {
+        }
+        throw py::type_error("dtype " + text +
+                             " is not accepted, because its fields overlap or have types that numpy lacks; pass "
+                             "array.view(np.uint8)");
+    }
+    if (dtype.kind() == 'V' && size == 1 && dtype.char_() != 'V') return "|u1";  // the bits of a type of ml_dtypes
     return dtype.attr("str").cast<std::string>();
+}
+
+py::dtype dtype_of(const std::string& typestr) {
+    if (!is_struct(typestr)) return py::dtype::from_args(py::str(typestr));
+    return py::dtype::from_args(py::module_::import("ast").attr("literal_eval")(typestr));
 }
 
 py::dtype numpy_dtype(const ArrayView& array) {
     if (const auto type = array.dtype()) return to_numpy_dtype(*type);
-    return py::dtype::from_args(py::str(array.typestr == kFloat8 ? "|u1" : array.typestr));
+    return dtype_of(array.typestr == kFloat8 ? "|u1" : array.typestr);
 }
 
 std::string dtype_text(const ArrayView& array) {

@@ -124,7 +124,10 @@ inline constexpr const char* kFloat8 = "|f1";
 [[nodiscard]] Extents contiguous_extents(const Extents& shape, std::int64_t itemsize);
 
 [[nodiscard]] const char* typestr_of(DType dtype) noexcept;
+/// Raises TypeError for elements that hold Python objects. A struct has numpy's text of its fields as its typestr.
 [[nodiscard]] std::string typestr_of(const py::dtype& dtype);
+[[nodiscard]] py::dtype dtype_of(const std::string& typestr);
+[[nodiscard]] bool is_struct(const std::string& typestr) noexcept;
 /// The dtype of an array's elements: uint8 for 8-bit floats. Raises ImportError for bfloat16 without ml_dtypes.
 [[nodiscard]] py::dtype numpy_dtype(const ArrayView& array);
 /// The name of an array's element type for messages: "float32", "complex64 ('<c8')".

@@ -25,7 +25,7 @@ struct BufferFields {
 
 std::string not_in_host_memory(const ArrayView& array) {
     return "the array is on " + array.device.to_string() +
-           ", not in host memory; copy it by cpu(), numpy() or to_ndarray(), or use it there (DLPack, "
+           ", not in host memory; copy it by tricodec.asnumpy(), or use it there (DLPack, "
            "__cuda_array_interface__)";
 }
 
@@ -36,14 +36,22 @@ std::string buffer_format(const ArrayView& array) {
     };
     if (array.typestr == kBfloat16) return "H";
     if (array.typestr == kFloat8) return "B";
-    if (array.typestr[0] == '>') return ">" + numpy_dtype(array).attr("char").cast<std::string>();
-    switch (array.typestr[1]) {
+    switch (array.typestr[0] == '>' ? '>' : array.typestr[1]) {
         case 'u':
             return sized(" BH I   Q");
         case 'i':
             return sized(" bh i   q");
-        default:
+        case 'f':
+        case 'b':
             return numpy_dtype(array).attr("char").cast<std::string>();
+        default: {
+            // numpy knows the formats of strings and structs. Of times it has none, and of bytes without a type one
+            // that it does not read: consumers then use the interfaces.
+            if (array.typestr.starts_with("|V"))
+                throw py::buffer_error("elements of " + array.typestr + " have no format");
+            const auto one = py::module_::import("numpy").attr("empty")(1, numpy_dtype(array));
+            return py::module_::import("builtins").attr("memoryview")(one).attr("format").cast<std::string>();
+        }
     }
 }
 
@@ -80,7 +88,7 @@ void fill(Py_buffer* buffer, int flags, const ArrayView& array) {
     auto fields = std::make_unique<BufferFields>();
     fields->shape.assign(array.shape.begin(), array.shape.end());
     fields->strides.assign(array.strides.begin(), array.strides.end());
-    fields->format = buffer_format(array);
+    if ((flags & PyBUF_FORMAT) == PyBUF_FORMAT) fields->format = buffer_format(array);
     fields->array = array;
     const bool with_shape = (flags & PyBUF_ND) == PyBUF_ND;
     buffer->buf = array.data;
@@ -208,7 +216,13 @@ py::dict describe_interface(const ArrayView& array) {
     py::dict result;
     result["version"] = 3;
     result["shape"] = to_tuple(array.shape);
-    result["typestr"] = array.typestr == kFloat8 ? "|u1" : array.typestr;
+    if (is_struct(array.typestr)) {
+        const auto dtype = numpy_dtype(array);
+        result["typestr"] = dtype.attr("str");
+        result["descr"] = dtype.attr("descr");
+    } else {
+        result["typestr"] = array.typestr == kFloat8 ? "|u1" : array.typestr;
+    }
     result["data"] = py::make_tuple(reinterpret_cast<std::uintptr_t>(array.data), array.read_only);
     result["strides"] = to_tuple(array.strides);
     return result;

@@ -77,10 +77,6 @@ void def_exchange(Class& cls, ViewOf view_of) {
            "device", [](const T& self) { return self.device.to_string(); },
            "Where the elements are: \"cpu\" or \"cuda:N\".")
         .def_property_readonly(
-            "__array_interface__",
-            [view_of](const T& self) { return or_attribute_error([&] { return array_interface(view_of(self)); }); },
-            "numpy's array interface, version 3; only in host memory.")
-        .def_property_readonly(
             "__cuda_array_interface__",
             [view_of](const T& self) {
                 return or_attribute_error([&] { return cuda_array_interface(view_of(self)); });

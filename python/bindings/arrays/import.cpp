@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arrays/import.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +34,7 @@ bool has_dlpack(const py::object& source) {
     return py::hasattr(source, "__dlpack__") && py::hasattr(source, "__dlpack_device__");
 }
 
-/// Refuses descriptions that contradict themselves or reach past all memory.
+/// Refuses descriptions that contradict themselves, have no memory, or reach past all memory.
 ArrayView checked(ArrayView array, const char* name) {
     const auto about = [&] { return std::string(name) + " has shape " + shape_text(array.shape); };
     if (array.strides.size() != array.shape.size()) {
@@ -51,10 +52,14 @@ ArrayView checked(ArrayView array, const char* name) {
                (extent <= 1 || (!__builtin_mul_overflow(extent - 1, array.strides[axis], &reach) &&
                                 !__builtin_add_overflow(last, reach, &last)));
     }
-    if (!fits) {
+    const auto address = reinterpret_cast<std::uintptr_t>(array.data);
+    std::uintptr_t end = 0;
+    if (!fits || __builtin_add_overflow(
+                     address, static_cast<std::uintptr_t>(std::max<std::int64_t>(0, array.span_bytes())), &end)) {
         throw py::value_error(about() + " and " + std::to_string(array.itemsize) +
                               " bytes an element, which is larger than any memory");
     }
+    if (address == 0 && array.size() > 0) throw py::value_error(about() + " at address 0, which is no memory");
     return array;
 }
 
@@ -72,21 +77,31 @@ ArrayView import_numpy(const py::array& source) {
     return array;
 }
 
-/// The typestr of a struct format of one number. ctypes and numpy write 'l' for 8 bytes, so the size is the buffer's.
-std::string typestr_of_format(std::string_view format, std::int64_t itemsize) {
+/// The typestr of a buffer's elements. ctypes and numpy write 'l' for 8 bytes, so the size of a number is the buffer's.
+std::string typestr_of_buffer(const py::object& source, std::string_view format, std::int64_t itemsize) {
+    const std::string_view whole = format;
     const bool swapped = !format.empty() && (format[0] == '>' || format[0] == '!');
     if (!format.empty() && std::string_view("@=<>!").find(format[0]) != std::string_view::npos) format.remove_prefix(1);
     const auto is_one_of = [&](std::string_view letters) {
         return format.size() == 1 && letters.find(format[0]) != std::string_view::npos;
     };
-    const char kind = is_one_of("BHILQN")                ? 'u'
+    const char kind = is_one_of("BHILQNc")               ? 'u'
                       : is_one_of("bhilqn")              ? 'i'
                       : is_one_of("efdg")                ? 'f'
                       : is_one_of("?")                   ? 'b'
-                      : is_one_of("c")                   ? 'S'
                       : format == "Zf" || format == "Zd" ? 'c'
-                                                         : 'V';
-    const char order = itemsize == 1 || kind == 'V' || kind == 'S' ? '|' : swapped ? '>' : '<';
+                                                         : '\0';
+    if (kind == '\0') {  // numpy reads strings and structs, and knows no pointers
+        const auto view = py::reinterpret_steal<py::object>(PyMemoryView_FromObject(source.ptr()));
+        const auto array = view ? py::array::ensure(view) : py::array();
+        if (array && array.itemsize() == itemsize && !array.dtype().attr("hasobject").cast<bool>()) {
+            return typestr_of(array.dtype());
+        }
+        PyErr_Clear();
+        throw py::type_error("a buffer with elements of format '" + std::string(whole) +
+                             "' is not accepted, because they are no numbers, strings or structs of them");
+    }
+    const char order = itemsize == 1 ? '|' : swapped ? '>' : '<';
     return {std::string{order, kind} + std::to_string(itemsize)};
 }
 
@@ -104,7 +119,7 @@ ArrayView import_buffer(const py::object& source, const char* name) {
     }
     array.data = static_cast<std::byte*>(buffer->buf);
     array.itemsize = buffer->itemsize;
-    array.typestr = typestr_of_format(buffer->format == nullptr ? "B" : buffer->format, buffer->itemsize);
+    array.typestr = typestr_of_buffer(source, buffer->format == nullptr ? "B" : buffer->format, buffer->itemsize);
     array.read_only = buffer->readonly != 0;
     array.shape = Extents(buffer->shape, buffer->shape + buffer->ndim);
     // ctypes gives no strides, though they are asked for: its arrays are C-contiguous.
@@ -115,20 +130,52 @@ ArrayView import_buffer(const py::object& source, const char* name) {
 
 /// From the dict of __array_interface__ or __cuda_array_interface__, which have the same entries.
 ArrayView import_interface(const py::object& source, const char* attribute, const char* name) {
-    const auto interface = source.attr(attribute).cast<py::dict>();
-    if (!interface.contains("data") || !py::isinstance<py::tuple>(interface["data"])) {
-        throw py::type_error(std::string(name) + " has an " + attribute + " without an address, of " + shown(source));
+    const py::object given = source.attr(attribute);
+    if (!py::isinstance<py::dict>(given)) {
+        throw py::type_error(std::string(name) + " has an " + attribute + " that is no dict, but " + shown(given));
     }
-    const py::tuple data = interface["data"];
+    const auto interface = py::reinterpret_borrow<py::dict>(given);
+    const auto refuse_entry = [&](const char* key, const char* accepted, const py::handle& value) {
+        throw py::type_error(std::string(name) + " has an " + attribute + " with '" + key + "' " + shown(value) +
+                             "; it must be " + accepted);
+    };
+    const auto entry = [&](const char* key) -> py::object {
+        return interface.contains(key) ? py::object(interface[key]) : py::none();
+    };
+    const auto read_extents = [&](const char* key, Extents& extents) {
+        const py::object values = entry(key);
+        if (!py::isinstance<py::tuple>(values) && !py::isinstance<py::list>(values)) {
+            refuse_entry(key, "a tuple of ints", values);
+        }
+        for (const auto value : values) {
+            if (PyIndex_Check(value.ptr()) == 0) refuse_entry(key, "a tuple of ints", values);
+            extents.push_back(value.cast<std::int64_t>());
+        }
+    };
+    const py::object data = entry("data");
+    if (!py::isinstance<py::tuple>(data) || py::len(data) != 2 || PyIndex_Check(py::tuple(data)[0].ptr()) == 0) {
+        refuse_entry("data", "a tuple (address, read_only)", data);
+    }
+    if (!entry("mask").is_none()) refuse_entry("mask", "None: arrays with a mask are not accepted", entry("mask"));
     ArrayView array;
-    array.data = reinterpret_cast<std::byte*>(data[0].cast<std::uintptr_t>());
-    array.read_only = data[1].cast<bool>();
-    const auto dtype = py::dtype::from_args(interface["typestr"]);
+    array.data = reinterpret_cast<std::byte*>(py::tuple(data)[0].cast<std::uintptr_t>());
+    array.read_only = py::tuple(data)[1].cast<bool>();
+    const py::object typestr = entry("typestr");
+    if (!py::isinstance<py::str>(typestr)) refuse_entry("typestr", "a str such as '<f4'", typestr);
+    auto dtype = py::dtype::from_args(typestr);
+    const py::object fields = entry("descr");  // without fields it is [("", typestr)]
+    if (dtype.kind() == 'V' && py::isinstance<py::list>(fields) &&
+        !fields.equal(py::list(py::make_tuple(py::make_tuple("", typestr))))) {
+        const auto fielded = py::dtype::from_args(fields);
+        if (fielded.itemsize() != dtype.itemsize()) refuse_entry("descr", "of as many bytes as 'typestr'", fields);
+        dtype = fielded;
+    }
     array.typestr = typestr_of(dtype);
     array.itemsize = dtype.itemsize();
-    for (const auto extent : py::tuple(interface["shape"])) array.shape.push_back(extent.cast<std::int64_t>());
-    if (interface.contains("strides") && !interface["strides"].is_none()) {
-        for (const auto step : py::tuple(interface["strides"])) array.strides.push_back(step.cast<std::int64_t>());
+    if (array.itemsize == 0) refuse_entry("typestr", "of elements of at least one byte", typestr);
+    read_extents("shape", array.shape);
+    if (!entry("strides").is_none()) {
+        read_extents("strides", array.strides);
     } else {
         array.strides = contiguous_extents(array.shape, array.itemsize);
     }
@@ -155,10 +202,13 @@ ArrayView import_cuda_interface(const py::object& source, const ImportOptions& o
 }
 
 std::string typestr_of(const dlpack::DLDataType& type, const char* name) {
-    if (type.lanes != 1 || type.bits % 8 != 0) {
+    constexpr std::uint8_t kOpaqueHandle = 3;
+    const bool odd_size = type.code <= 2 && (type.bits > 64 || (type.bits & (type.bits - 1)) != 0) && type.bits != 128;
+    if (type.lanes != 1 || type.bits == 0 || type.bits % 8 != 0 || type.code == kOpaqueHandle || odd_size ||
+        (type.code == 6 && type.bits != 8)) {
         throw py::type_error(std::string(name) + " has elements of DLPack type code " + std::to_string(type.code) +
                              " with " + std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) +
-                             " lanes; whole bytes and one lane are accepted");
+                             " lanes; numbers of whole bytes and one lane are accepted");
     }
     const auto with = [&](char kind) {
         return std::string{type.bits > 8 ? '<' : '|', kind} + std::to_string(type.bits / 8);
@@ -219,6 +269,9 @@ ArrayView import_capsule(const py::object& capsule, const ImportOptions& options
             "constructed from it once.");
     } else {
         throw py::type_error("__dlpack__() of " + name + " returned " + shown(capsule) + ", not a DLPack capsule");
+    }
+    if (tensor->ndim < 0 || (tensor->ndim > 0 && tensor->shape == nullptr)) {
+        throw py::value_error(name + " has a DLPack tensor of " + std::to_string(tensor->ndim) + " axes without sizes");
     }
     array.typestr = typestr_of(tensor->dtype, options.name);
     array.itemsize = tensor->dtype.bits / 8;

@@ -129,8 +129,9 @@ public:
         return outputs;
     }
 
-    Arrays decode(const py::sequence& sources, const std::string& data_type, const py::object& outs,
+    Arrays decode(const py::sequence& sources, const py::object& data_type, const py::object& outs,
                   const py::object& sizes, const py::object& input_consumed) const {
+        const std::string typestr = to_element_type(data_type);
         Inputs inputs = to_inputs(sources);
         const auto consumed = to_consumed(input_consumed, inputs);
         Arrays outputs = to_outputs(outs, inputs.views.size(), device());
@@ -146,7 +147,7 @@ public:
             mark_written(target_, outputs);
             if (on_cpu() || !outs.is_none()) work->finish();
         }
-        set_element_type(outputs, data_type);
+        set_element_type(outputs, typestr);
         if (!on_cpu() && outs.is_none()) set_pending(outputs, std::move(work));
         if (outs.is_none()) move_back(inputs, outputs);
         return outputs;

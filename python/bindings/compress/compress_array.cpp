@@ -30,7 +30,6 @@ ArrayPtr wrapped(ArrayView view) {
         }
     }
     if (view.typestr == kBfloat16) view.typestr = "<u2";  // a codec takes the bits of what numpy lacks
-    if (view.typestr == "|S1") view.typestr = "|u1";      // bytes as ctypes and memoryview.cast("c") write them
     auto array = std::make_shared<CompressArray>(CompressArray{std::move(view)});
     array->capacity = static_cast<std::size_t>(array->span_bytes());
     return array;
@@ -124,17 +123,23 @@ bool give_up_tail(const CompressArray& array, std::size_t used_bytes) noexcept {
     return array.device.kind == Device::Kind::cpu && array.buffer != nullptr && array.buffer->give_up_tail(used_bytes);
 }
 
+std::string to_element_type(const py::object& data_type) {
+    const bool is_text = py::isinstance<py::str>(data_type);
+    const auto text = is_text ? data_type.cast<std::string>() : "";
+    if (data_type.is_none() || (is_text && text.empty())) return "|u1";
+    return text == kFloat8 ? text : typestr_of(py::dtype::from_args(data_type));
+}
+
 void set_element_type(std::span<const ArrayPtr> arrays, const std::string& typestr) {
     if (arrays.empty()) return;
-    const std::string wanted = typestr.empty() ? "|u1" : typestr;
     CompressArray typed;
-    typed.typestr = wanted == kFloat8 ? wanted : typestr_of(py::dtype::from_args(py::str(wanted)));
+    typed.typestr = typestr;
     typed.itemsize = numpy_dtype(typed).itemsize();
     for (const ArrayPtr& array : arrays) {
         const std::int64_t bytes = array->size() * array->itemsize;
         if (typed.itemsize == 0 || bytes % typed.itemsize != 0) {
             throw py::value_error("Buffer size not aligned with size of data type: " + std::to_string(bytes) +
-                                  " bytes are not a multiple of the size of " + wanted);
+                                  " bytes are not a multiple of the size of " + typestr);
         }
         array->typestr = typed.typestr;
         array->itemsize = typed.itemsize;

@@ -35,6 +35,8 @@ using ArrayPtr = std::shared_ptr<CompressArray>;
 /// Buffer::give_up_tail() of a new_array() on the CPU; false for memory of the caller's allocator.
 [[nodiscard]] bool give_up_tail(const CompressArray& array, std::size_t used_bytes) noexcept;
 
+/// The typestr of `data_type`, a str or what numpy.dtype() takes. Raises TypeError for elements that hold objects.
+[[nodiscard]] std::string to_element_type(const py::object& data_type);
 /// The bytes of each array as elements of `typestr`, one axis. Raises ValueError for a part of an element.
 void set_element_type(std::span<const std::shared_ptr<CompressArray>> arrays, const std::string& typestr);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compress_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <string>
@@ -10,6 +13,8 @@
 #include "errors.h"
 #include "gil.h"
 #include "tricodec/base/cuda_stream.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/gpu.h"
 
 namespace tricodec::python {
 namespace {
@@ -34,6 +39,26 @@ void set_allocator(Kind kind, const py::object& allocator) {
     Py_XDECREF(before);
 }
 
+/// Refuses an address that is no memory of this process, before a codec writes there.
+void expect_memory(Kind kind, std::uintptr_t address, std::size_t size_bytes) {
+    if (size_bytes == 0) return;
+    bool mapped = false;
+    if (kind == Kind::device) {
+        mapped = gpu_of(reinterpret_cast<void*>(address)).has_value();
+    } else {  // msync() with nothing to write only looks whether the pages are there
+        const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+        const std::uintptr_t first = address / page * page;
+        std::uintptr_t end = 0;
+        mapped = !__builtin_add_overflow(address, size_bytes, &end) &&
+                 msync(reinterpret_cast<void*>(first), end - first, MS_ASYNC) == 0;
+    }
+    if (!mapped) {
+        throw py::value_error("the allocator returned ptr " + std::to_string(address) +
+                              ", which is not the address of " + std::to_string(size_bytes) + " bytes of memory " +
+                              (kind == Kind::device ? "on a GPU" : "in this process"));
+    }
+}
+
 ForeignMemory call(Kind kind, std::size_t size_bytes, int device_index, StreamView stream) {
     PyObject* function = g_allocators.at(static_cast<std::size_t>(kind));
     if (function == nullptr) return {};
@@ -43,7 +68,11 @@ ForeignMemory call(Kind kind, std::size_t size_bytes, int device_index, StreamVi
     if (!py::hasattr(memory, "ptr") || PyLong_Check(py::object(memory.attr("ptr")).ptr()) == 0) {
         throw py::type_error("the allocator returned " + shown(memory) + ", which has no integer attribute 'ptr'");
     }
-    const auto address = memory.attr("ptr").cast<std::uintptr_t>();
+    const auto address = fit<std::uintptr_t>(memory.attr("ptr"), "the allocator returned memory with ptr");
+    TRICODEC_EXPECT(address != 0 || size_bytes == 0, out_of_memory,
+                    "the allocator returned " + shown(memory) + " with ptr 0 for " + std::to_string(size_bytes) +
+                        " bytes: it has no memory left; free some, or restore tricodec's own with None");
+    expect_memory(kind, address, size_bytes);
     return {reinterpret_cast<void*>(address), share_object(std::move(memory))};
 }
 
@@ -152,14 +181,16 @@ void bind_compress_memory(py::module_& module) {
             name, [kind](const py::object& allocator) { set_allocator(kind, allocator); },
             py::arg("allocator") = py::none(), text);
     };
-    define("set_device_allocator", Kind::device,
-           "Set the allocator of results on GPUs; existing buffers keep their memory.\n\n"
-           "Args:\n"
-           "    allocator: called with (nbytes: int, stream: CudaStream); returns an object with an integer attribute "
-           "``ptr``\n"
-           "        that frees the memory when it is destroyed. None restores tricodec's own.\n"
-           "Raises:\n"
-           "    TypeError: if it cannot be called.");
+    define(
+        "set_device_allocator", Kind::device,
+        "Set the allocator of results on GPUs; existing buffers keep their memory.\n\n"
+        "Args:\n"
+        "    allocator: called with (nbytes: int, stream: CudaStream); returns an object with an integer attribute "
+        "``ptr``\n"
+        "        that frees the memory when it is destroyed, with ptr 0 if there is none: an OutOfMemoryError. None\n"
+        "        restores tricodec's own.\n"
+        "Raises:\n"
+        "    TypeError: if it cannot be called.");
     define("set_pinned_allocator", Kind::pinned,
            "Set the allocator of the page-locked host memory for copies of sizes and tables to a GPU and back. See\n"
            "`set_device_allocator`.\n\n"

@@ -13,7 +13,8 @@
 namespace tricodec::python {
 
 /// Memory of the caller's allocator for `device`; `data` is null if none is set. Acquires the interpreter's lock if it
-/// is not held. Raises TypeError if what the allocator returns has no integer `ptr`.
+/// is not held. Raises TypeError if what the allocator returns has no integer `ptr`, ValueError if that is no address
+/// of memory; throws Error(out_of_memory) if it is 0.
 struct ForeignMemory {
     void* data = nullptr;
     std::shared_ptr<void> owner;

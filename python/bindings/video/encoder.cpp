@@ -28,6 +28,20 @@ public:
           engine_(encoder->engine()),
           device_(encoder->device().to_string()),
           encoder_(std::move(encoder), "Encoder") {}
+    /// Packets that the encoder holds back are lost with it.
+    ~PyEncoder() {
+        if (!holds_back_ || !warns_ || Py_IsInitialized() == 0) return;
+        const py::gil_scoped_acquire lock;
+        const py::error_scope pending;
+        if (PyErr_WarnEx(
+                PyExc_ResourceWarning,
+                "an Encoder was dropped without flush(): its last packets are lost; write those of flush() too",
+                1) < 0) {
+            PyErr_WriteUnraisable(nullptr);
+        }
+    }
+    PyEncoder(const PyEncoder&) = delete;
+    PyEncoder& operator=(const PyEncoder&) = delete;
 
     static std::unique_ptr<PyEncoder> create(int width, int height, const std::string& codec, const DeviceWord& device,
                                              const std::string& format, const py::object& frame_rate,
@@ -66,14 +80,19 @@ public:
             frame.time_base = stream_->time_base;
         }
         auto packets = encoder_.call([&](Encoder& encoder) { return encoder.encode(frame, {.force_key = force_key}); });
+        holds_back_ = true;
         if (consumed && !stays) record_event(*consumed, thread_stream(input), input.index);
         return packets;
     }
-    std::vector<Packet> flush() { return encoder_.call(&Encoder::flush); }
+    std::vector<Packet> flush() {
+        holds_back_ = false;
+        return encoder_.call(&Encoder::flush);
+    }
     void reconfigure(std::optional<std::int64_t> bit_rate, std::optional<std::int64_t> max_bit_rate,
                      std::optional<std::int64_t> buffer_size) {
         encoder_.call([&](Encoder& encoder) { encoder.reconfigure({bit_rate, max_bit_rate, buffer_size}); });
     }
+    void do_not_warn() { warns_ = false; }
     [[nodiscard]] const std::shared_ptr<StreamInfo>& stream() const { return stream_; }
     [[nodiscard]] py::bytes headers() const {
         return {reinterpret_cast<const char*>(headers_.data()), headers_.size()};
@@ -99,6 +118,8 @@ private:
     int reorder_depth_;
     std::string engine_;
     std::string device_;
+    bool warns_ = true;
+    bool holds_back_ = false;  // frames were sent, and flush() was not called
     Guarded<Encoder> encoder_;
 };
 
@@ -111,7 +132,9 @@ void bind_encoder(py::module_& module) {
             const auto names = encoder_names();
             return py::tuple(py::cast(names));
         },
-        "libavcodec's encoders of video in this build, a tuple of str.");
+        "libavcodec's encoders of video that encode 4:2:0 pictures into Matroska here, a tuple of str. The first call "
+        "tries "
+        "each. Others (certain sizes, palettes) still work by name.");
     module.def("unknown_encoder_options", &unknown_encoder_options, py::arg("encoder"), py::arg("options"),
                "The options that an encoder does not know (\"\") or refuses the value of (why).");
     module.def("picture_bytes", &picture_bytes, py::arg("format"), py::arg("width"), py::arg("height"),
@@ -176,6 +199,7 @@ Raises:
     ValueError: for another size, a time that is not after the previous one, or ``input_consumed`` with a picture on
         the CPU.
     TypeError: for another element type.)")
+        .def("_do_not_warn", &PyEncoder::do_not_warn, "For front ends that drop encoders as their originals do.")
         .def("flush", &PyEncoder::flush, "The packets that are still held back. Nothing can be encoded afterwards.")
         .def("reconfigure", &PyEncoder::reconfigure, py::kw_only(), py::arg("bit_rate") = py::none(),
              py::arg("max_bit_rate") = py::none(), py::arg("buffer_size") = py::none(),

@@ -26,16 +26,6 @@ ArrayView single_array(const Frame& frame) {
     return {frame.single_view(), frame.owner, frame.buffer};
 }
 
-int frame_getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
-    try {
-        return fill_buffer(self, buffer, flags, single_array(py::cast<const Frame&>(py::handle(self))));
-    } catch (const std::exception& error) {
-        PyErr_SetString(PyExc_BufferError, error.what());
-        buffer->obj = nullptr;
-        return -1;
-    }
-}
-
 py::tuple planes_of(const Frame& self) {
     const int num_planes = info(self.format).num_planes;
     py::tuple result(static_cast<std::size_t>(num_planes));
@@ -95,7 +85,7 @@ Frame moved(const Frame& self, const DeviceWord& device, const py::object& strea
 
 py::object device_array_of(const Frame& self, const py::object& shape) {
     if (self.device.kind == Device::Kind::cpu) {
-        throw py::value_error("the frame is in host memory; np.asarray() or to_ndarray() make arrays of it");
+        throw py::value_error("the frame is in host memory; to_ndarray() and planes make arrays of it");
     }
     const auto& format = info(self.format);
     const std::byte* next = self.planes[0].data;
@@ -173,13 +163,13 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
 
 void bind_frame(py::module_& module) {
     py::class_<Frame, std::shared_ptr<Frame>> cls(
-        module, "Frame", buffer_protocol<frame_getbuffer>(),
+        module, "Frame",
         R"(A decoded picture. It stays valid and unchanged as long as it, or an array made from it, is held.
 
-``planes`` share its memory. If one strided array describes the whole picture (gray, rgb24, packed nv12),
-``np.asarray(frame)``, ``memoryview(frame)``, ``np.from_dlpack(frame)`` and ``torch.from_dlpack(frame)`` share it too.
-For other formats ``np.asarray(frame)`` copies, as ``to_ndarray()`` does. DLPack and the CUDA array interface share a
-frame on a GPU; numpy refuses it, and ``cpu()`` and ``to_ndarray()`` copy it.
+``np.asarray(frame)`` and ``plt.imshow(frame)`` give the picture: upright, uint8 RGB, [H, W, 3], in host memory,
+whatever the frame's format and device. The samples as they were decoded are in ``planes``, which share the frame's
+memory, in ``to_ndarray()`` and in ``pack()``, which copy. DLPack and the CUDA array interface share all samples
+without a copy if one strided array describes them (gray, rgb24, packed nv12): ``torch.from_dlpack(frame)``.
 
 Thread safety: safe; the pixels must not be written.)");
     publish(cls);
@@ -260,12 +250,12 @@ Raises:
     ValueError: if the number of planes or a shape does not fit the format.
     TypeError: if a dtype does not fit the format.)")
         .def("__array__", array_of, py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
-             R"(numpy's conversion: shares the memory where one array describes the picture, else copies like
-to_ndarray().
+             R"(numpy's conversion: the picture as Transform() makes it, uint8 RGB, [H, W, 3], upright, in host memory.
+
+An upright rgb24 frame in host memory is shared, all others are converted.
 
 Raises:
-    ValueError: if copy is False and a copy is needed.
-    TypeError: for a frame on a GPU; use cpu() or to_ndarray().)")
+    ValueError: if copy is False and a copy is needed.)")
         .def("__repr__", describe_frame);
     def_exchange(cls, single_array);
     def_waiting(cls);

@@ -158,16 +158,22 @@ py::object to_ndarray(const Frame& frame, const std::optional<std::string>& form
 
 py::object array_of(const py::object& self, const py::object& dtype, const py::object& copy) {
     const auto& frame = self.cast<const Frame&>();
-    const bool copies = frame.device.kind == Device::Kind::cpu && !frame.has_single_view();
-    if (!copies) {
-        ArrayView array;
-        array.device = frame.device;
-        if (frame.device.kind == Device::Kind::cpu) array = {frame.single_view(), frame.owner};
-        return to_numpy_array(array, self, dtype, copy);
+    const bool is_picture = frame.format == PixelFormat::rgb24 && frame.orientation == Orientation{};
+    if (is_picture && frame.device.kind == Device::Kind::cpu) {
+        return to_numpy_array({frame.single_view(), frame.owner}, self, dtype, copy);
     }
-    if (!copy.is_none() && !copy.cast<bool>()) throw py::value_error(no_single_view(frame));
-    const py::array result = copied_array(frame, frame.format);
-    return py::module_::import("numpy").attr("asarray")(result, dtype);
+    if (!copy.is_none() && !copy.cast<bool>()) {
+        throw py::value_error("the RGB picture of a " + std::string(to_string(frame.format)) + " frame on " +
+                              frame.device.to_string() +
+                              " is made by a copy; its planes share the frame's memory: np.asarray(frame.planes[0])");
+    }
+    Frame host;
+    {
+        const Unlocked unlocked;
+        host = to_host(frame);
+    }
+    const py::object picture = transform_frames(Transform(), {&host, 1}, true, py::none(), std::nullopt, false);
+    return py::module_::import("numpy").attr("asarray")(picture, dtype);
 }
 
 Frame frame_from_planes(const py::sequence& planes, const std::string& format_name, const py::object& color,

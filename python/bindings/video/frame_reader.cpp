@@ -240,7 +240,7 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
         return to_numpy(call([&](FrameReader& reader) {
             Tensor result;
             reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
-                auto shape = shape_of(reader.geometry(), *wanted);
+                auto shape = shape_of(reader.geometry(numbers.empty() ? 0 : numbers.front()), *wanted);
                 shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
                 result = empty_on_host(shape, dtype, device_, pinned);
                 reader.batch_into(numbers, *wanted, result.view);
@@ -248,9 +248,9 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
             return result;
         }));
     }
-    auto shape = frame_shape(*wanted);
-    shape.insert(shape.begin(),
-                 call([&](FrameReader& reader) { return static_cast<std::int64_t>(select(reader).size()); }));
+    const auto asked = call([&](FrameReader& reader) { return select(reader); });
+    auto shape = frame_shape(*wanted, asked.empty() ? 0 : asked.front());
+    shape.insert(shape.begin(), std::ssize(asked));
     const ArrayView to = to_out_array(out, dtype, shape, device_, on);
     const TensorView view = to.tensor_view();
     call([&](FrameReader& reader) {
@@ -273,8 +273,8 @@ void PyFrameReader::batch_into(const std::vector<std::vector<std::int64_t>>& ind
     std::vector<FrameReader::Part> parts;
     std::vector<ArrayView> arrays;
     for (std::size_t k = 0; k < indices.size(); ++k) {
-        auto shape = frame_shape(*wanted);
-        shape.insert(shape.begin(), static_cast<std::int64_t>(indices[k].size()));
+        auto shape = frame_shape(*wanted, indices[k].empty() ? 0 : indices[k].front());
+        shape.insert(shape.begin(), std::ssize(indices[k]));
         const py::object out = outs[k];
         arrays.push_back(to_out_array(out, wanted->options().dtype, shape, device_, std::nullopt));
         parts.push_back({indices[k], *wanted, arrays.back().tensor_view()});
@@ -339,10 +339,7 @@ double PyFrameReader::fps() {
 }
 
 double PyFrameReader::duration() {
-    return call([](FrameReader& reader) {
-        const auto times = reader.video_times();
-        return times.pts_seconds.empty() ? 0.0 : times.end_seconds - times.pts_seconds.front();
-    });
+    return call([](FrameReader& reader) { return reader.video_times().duration_seconds(); });
 }
 
 std::pair<int, int> PyFrameReader::picture_size() {
@@ -386,8 +383,8 @@ void PyFrameReader::refresh() {
     std::tie(engine_, device_) = call([](FrameReader& reader) { return std::pair(reader.engine(), reader.device()); });
 }
 
-std::vector<std::int64_t> PyFrameReader::frame_shape(const Transform& transform) {
-    return shape_of(call(&FrameReader::geometry), transform);
+std::vector<std::int64_t> PyFrameReader::frame_shape(const Transform& transform, std::int64_t index) {
+    return shape_of(call(&FrameReader::geometry, index), transform);
 }
 
 }  // namespace tricodec::python

@@ -228,7 +228,7 @@ private:
     [[nodiscard]] std::optional<StreamView> stream_for(const py::object& stream) const;
     /// A GPU that meets a stream it cannot decode is replaced by the CPU.
     void refresh();
-    std::vector<std::int64_t> frame_shape(const Transform& transform);
+    std::vector<std::int64_t> frame_shape(const Transform& transform, std::int64_t index = 0);
 
     std::optional<StreamView> stream_of_results_;
     py::object opened_with_ = py::none();

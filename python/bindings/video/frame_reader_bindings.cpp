@@ -70,7 +70,7 @@ Args:
 Raises:
     IndexError: if there is no such frame.)")
         .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
-             "Number of the frame on screen at a time: the last one with a time at or before it.\n\n"
+             "Number of the frame on screen at a time: the one with the greatest time that is not after it.\n\n"
              "Raises:\n"
              "    IndexError: before the first frame or after the end of the last.")
         .def("at", &PyFrameReader::at, py::arg("seconds"),

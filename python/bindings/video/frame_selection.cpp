@@ -11,6 +11,7 @@
 #include "convert.h"
 #include "gil.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/selection/frame_clock.h"
 #include "video/video.h"
 
 namespace tricodec::python {
@@ -86,8 +87,10 @@ py::tuple run_select_frames(const std::vector<double>& pts_seconds, double end_s
     py::dict left = words;
     const auto selection = take_selection(left);
     expect_no_words(left, "select_frames()");
-    const VideoTimes video{
-        .pts_seconds = pts_seconds, .end_seconds = end_seconds, .tick_seconds = tick_seconds, .key_frames = key_frames};
+    const FrameClock clock(pts_seconds, {}, end_seconds);
+    auto video = clock.video_times();
+    video.tick_seconds = tick_seconds;
+    video.key_frames = key_frames;
     SelectedFrames selected;
     {
         Unlocked unlocked;

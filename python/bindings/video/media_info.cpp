@@ -46,6 +46,27 @@ py::object pixel_format_of(const StreamInfo& stream) {
     return py::str(std::string(to_string(stream.pixel_format)));
 }
 
+py::object mastering_display_of(const StreamInfo& stream) {
+    if (!stream.mastering_display) return py::none();
+    const auto& display = *stream.mastering_display;
+    py::dict facts;
+    facts["red"] = py::cast(display.red);
+    facts["green"] = py::cast(display.green);
+    facts["blue"] = py::cast(display.blue);
+    facts["white"] = py::cast(display.white);
+    facts["min_luminance"] = display.min_luminance;
+    facts["max_luminance"] = display.max_luminance;
+    return facts;
+}
+
+py::object content_light_of(const StreamInfo& stream) {
+    if (!stream.content_light) return py::none();
+    py::dict facts;
+    facts["max_cll"] = stream.content_light->max_cll;
+    facts["max_fall"] = stream.content_light->max_fall;
+    return facts;
+}
+
 py::dict stream_dict(const py::object& self) {
     Names names = {"index",      "kind",      "codec",     "codec_name", "profile",
                    "level",      "time_base", "start_pts", "duration",   "duration_seconds",
@@ -64,6 +85,8 @@ py::dict stream_dict(const py::object& self) {
                 "rotation",
                 "mirrored",
                 "interlaced",
+                "mastering_display",
+                "content_light",
                 "attached_picture"};
     } else if (kind == StreamKind::audio) {
         more = {"sample_rate", "num_channels", "channel_layout", "sample_format"};
@@ -92,14 +115,8 @@ py::object stream_or_none(int index) {
     return index < 0 ? py::object(py::none()) : py::int_(index);
 }
 
-/// The video that a reader opens when no stream is named: the first track that is no cover picture, else the cover.
 py::object best_video(const MediaInfo& info) {
-    const StreamInfo* best = nullptr;
-    for (const StreamInfo& stream : info.streams) {
-        if (stream.kind != StreamKind::video) continue;
-        if (best == nullptr || (best->attached_picture && !stream.attached_picture)) best = &stream;
-    }
-    return best == nullptr ? py::none() : py::cast(*best);
+    return info.best_video < 0 ? py::none() : py::cast(info.streams[static_cast<std::size_t>(info.best_video)]);
 }
 
 std::string describe(const StreamInfo& stream) {
@@ -159,6 +176,12 @@ void bind_stream_info(py::module_& module) {
         .def_property_readonly(
             "real_frame_rate", [](const StreamInfo& self) { return to_positive_fraction(self.real_frame_rate); },
             "Lowest rate that represents every time stamp, a Fraction, or None.")
+        .def_property_readonly(
+            "mastering_display", mastering_display_of,
+            "The display that HDR was graded on: chromaticities (x, y) of \"red\", \"green\", "
+            "\"blue\" and \"white\", \"min_luminance\" and \"max_luminance\" in cd/m2; None unknown.")
+        .def_property_readonly("content_light", content_light_of,
+                               "\"max_cll\" and \"max_fall\" of HDR in cd/m2; None unknown.")
         .def_readonly("attached_picture", &StreamInfo::attached_picture, "True for a cover image, which is no video.")
         .def_readonly("sample_rate", &StreamInfo::sample_rate, "Of audio, in Hz.")
         .def_readonly("num_channels", &StreamInfo::num_channels, "Of audio.")
@@ -227,11 +250,11 @@ void bind_media(py::module_& module) {
             },
             "All streams, a tuple of StreamInfo.")
         .def_property_readonly(
-            "_ffmpeg_video", [](const MediaInfo& self) { return stream_or_none(self.ffmpeg_video); },
-            "Index of the video stream that FFmpeg itself would pick, by bit rate and frames, or None.")
+            "_best_video", [](const MediaInfo& self) { return stream_or_none(self.best_video); },
+            "Index of the video stream that a reader opens by default, or None.")
         .def_property_readonly(
-            "_ffmpeg_audio", [](const MediaInfo& self) { return stream_or_none(self.ffmpeg_audio); },
-            "Index of the audio stream that FFmpeg itself would pick, or None.")
+            "_best_audio", [](const MediaInfo& self) { return stream_or_none(self.best_audio); },
+            "Index of the audio stream that a reader opens by default, or None.")
         .def_property_readonly("video", best_video, "The video stream that a reader opens by default, or None.")
         .def("to_dict", media_dict,
              "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")

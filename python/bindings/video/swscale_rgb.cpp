@@ -18,9 +18,10 @@
 namespace tricodec::python {
 namespace {
 
-SwscaleRgb make_converter(const std::string& dtype, const py::object& size, const py::sequence& steps) {
+SwscaleRgb make_converter(const std::string& dtype, const py::object& size, const py::sequence& steps, bool bilinear) {
     SwscaleOptions options;
     options.dtype = parse_dtype(dtype);
+    options.bilinear = bilinear;
     if (!size.is_none()) {
         const auto numbers = to_ints(size, 2, "size", "(height, width)");
         options.size = Size{numbers[0], numbers[1]};
@@ -69,7 +70,8 @@ py::array PyFrameReader::rgb_frames(const py::object& indices, const SwscaleRgb&
     return to_numpy(call([&](FrameReader& reader) {
         Tensor result;
         reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
-            result = empty_for(convert, reader.geometry(), static_cast<std::int64_t>(numbers.size()));
+            const auto first = reader.geometry(numbers.empty() ? 0 : numbers.front());
+            result = empty_for(convert, first, static_cast<std::int64_t>(numbers.size()));
             reader.each(numbers, [&](std::int64_t slot, const Frame& frame) {
                 const TensorView place = result.view[slot];
                 const Size size = convert.output_size(frame.width, frame.height, frame.orientation);
@@ -102,11 +104,12 @@ void bind_swscale_rgb(py::module_& module) {
 
 Thread safety: safe.)");
     cls.def(py::init(&make_converter), py::kw_only(), py::arg("dtype") = "uint8", py::arg("size") = py::none(),
-            py::arg("steps") = py::tuple(),
+            py::arg("steps") = py::tuple(), py::arg("bilinear") = false,
             R"(Args:
     dtype: "uint8", "uint16" (all 16 bits) or "float32" (the uint16 picture divided by 65535).
-    size: (height, width) that the conversion scales to, bicubic.
+    size: (height, width) that the conversion scales to.
     steps: what follows on the upright picture: (height, width) resizes, bilinear; (top, left, height, width) crops.
+    bilinear: how the conversion scales and interpolates chroma; else bicubic.
 Raises:
     ValueError: for other values.
     UnsupportedError: without libswscale.)")

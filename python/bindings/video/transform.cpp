@@ -91,7 +91,7 @@ py::dict options_of(const Transform& transform) {
     result["resize"] = name_of(options.resize, std::array{"nearest", "bilinear", "bicubic"});
     result["antialias"] = options.antialias;
     result["chroma"] = name_of(options.chroma, std::array{"interpolated", "nearest"});
-    result["color"] = name_of(options.color, std::array{"rgb", "bgr", "gray", "yuv"});
+    result["color"] = name_of(options.color, std::array{"rgb", "bgr", "gray", "yuv", "rgba"});
     result["matrix"] = options.matrix ? py::object(py::str(std::string(to_string(*options.matrix)))) : py::none();
     result["range"] = options.range ? py::object(py::str(std::string(to_string(*options.range)))) : py::none();
     result["unspecified"] = name_of(options.unspecified, std::array{"bt601", "bt709", "by_height"});
@@ -204,7 +204,8 @@ Args:
     antialias: widen the filter when the picture shrinks; "nearest" ignores it.
     chroma: how subsampled chroma comes to full resolution: "interpolated" from the samples around a pixel, or
         "nearest", the sample that covers it: for a model trained on frames of torchcodec, decord or OpenCV.
-    color: channels of the result: "rgb", "bgr", "gray" or "yuv" (the stream's own samples at full resolution).
+    color: channels of the result: "rgb", "bgr", "gray", "yuv" (the stream's own samples at full resolution) or "rgba"
+        (RGB and the opacity, which is full for streams without transparency).
     matrix: color matrix to use instead of the stream's: "bt601", "bt709", "bt2020", ...
     range: range of the samples to use instead of the stream's: "limited" or "full".
     unspecified: matrix of a stream that states none: "bt601", "bt709" or "by_height" (BT.709 from 720 lines on).

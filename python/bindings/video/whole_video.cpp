@@ -52,7 +52,8 @@ std::optional<AudioEncoding> to_audio_encoding(const py::object& given) {
 py::object run_transcode(const py::object& source, const py::object& target, const py::dict& encoder,
                          const py::dict& muxer, const py::object& crop, const py::object& size,
                          std::optional<double> start, std::optional<double> end, bool audio, int num_workers,
-                         const py::object& progress, const py::object& audio_encoding) {
+                         const py::object& progress, const py::object& audio_encoding, bool deinterlace,
+                         int stream_index) {
     const MediaSource from = to_media_source(source);
     const OpenedTarget to = to_media_target(target);
     TranscodeOptions options;
@@ -71,8 +72,10 @@ py::object run_transcode(const py::object& source, const py::object& target, con
     options.start_seconds = start;
     options.end_seconds = end;
     options.audio = audio;
+    options.deinterlace = deinterlace;
     options.audio_encoding = to_audio_encoding(audio_encoding);
     options.num_workers = num_workers;
+    options.stream_index = stream_index;
     options.progress = to_progress(progress);
     TranscodeResult result;
     {
@@ -84,7 +87,7 @@ py::object run_transcode(const py::object& source, const py::object& target, con
     return py::dict("num_frames"_a = result.num_frames, "num_audio_packets"_a = result.num_audio_packets,
                     "num_damaged_packets"_a = result.num_damaged_packets, "size_bytes"_a = result.size_bytes,
                     "seconds"_a = result.seconds, "decoder"_a = result.decoder, "encoder"_a = result.encoder,
-                    "cancelled"_a = result.cancelled, "data"_a = to.memory ? py::object(data()) : py::none());
+                    "cancelled"_a = result.cancelled, "left_out"_a = result.left_out, "data"_a = to.memory ? py::object(data()) : py::none());
 }
 
 Tensor to_pixels(const py::object& frames) {
@@ -142,7 +145,7 @@ void bind_transcode(py::module_& module) {
     module.def("transcode", run_transcode, py::arg("source"), py::arg("target"), py::arg("encoder"), py::arg("muxer"),
                py::arg("crop"), py::arg("size"), py::arg("start"), py::arg("end"), py::arg("audio"),
                py::arg("num_workers"), py::arg("progress"), py::arg("audio_encoding") = py::none(),
-               "What tricodec.transcode() calls.");
+               py::arg("deinterlace") = false, py::arg("stream_index") = -1, "What tricodec.transcode() calls.");
 }
 
 void bind_encode_video(py::module_& module) {

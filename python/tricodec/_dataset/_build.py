@@ -127,7 +127,8 @@ class _Known:
             file = self._facts[path]["file"]
             if file is None:
                 place = place_of(path, self.root)
-                yield Located(path, path) if is_remote_url(path) else stat_of(place, self.root)
+                if is_remote_url(path) or not Path(place).is_dir():  # a folder had a row while it could not be listed
+                    yield Located(path, path) if is_remote_url(path) else stat_of(place, self.root)
                 continue
             if file not in files:
                 place = place_of(file, self.root)

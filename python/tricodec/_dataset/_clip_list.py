@@ -6,6 +6,8 @@ from __future__ import annotations
 import abc
 import bisect
 import hashlib
+import itertools
+import multiprocessing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tricodec._dataset._columns import READABLE, arrow
+from tricodec._tricodec import log
 from tricodec.selection import SELECTION_WORDS, checked_words
 
 if TYPE_CHECKING:
@@ -53,6 +56,11 @@ class ClipList(abc.ABC):
     def row(self, clip: int) -> int:
         """The row of a clip's video in the index."""
         return int(self.rows[self.place(clip)[0]])
+
+    @property
+    def counts(self) -> list[int]:
+        """The number of clips of each part."""
+        return [end - begin for begin, end in itertools.pairwise([0, *self._ends])]
 
     @abc.abstractmethod
     def words(self, clip: int) -> dict[str, Any]:
@@ -169,6 +177,39 @@ def list_clips(
     if fps is None:
         return FrameClips(rows, firsts, frames, clip_length, stride, step)
     return RateClips(rows, begins, ends, float(fps), clip_length, stride, step)
+
+
+def check_clips(index: DatasetIndex, clips: ClipList, what: str) -> None:
+    """Warns of parts without a clip, with their numbers and the first of each kind.
+
+    Args:
+        index: where the videos are.
+        clips: the clips.
+        what: how a part is called: video, part or episode.
+
+    Raises:
+        ValueError: no clip is left.
+    """
+    paths, errors = index.table["path"], index.table["error"]
+    usable = [status in READABLE for status in index.table["status"].to_pylist()]
+    parts = list(zip(clips.rows.tolist(), clips.counts, strict=True))
+    failed = [row for row, _ in parts if not usable[row]]
+    short = [row for row, count in parts if usable[row] and count == 0]
+    reasons = []
+    if failed:
+        verb, which = ("is", "it") if len(failed) == 1 else ("are", "the first")
+        reasons.append(f"{len(failed)} {verb} unreadable ({which} is '{paths[failed[0]]}': {errors[failed[0]]})")
+    if short:
+        verb, which = ("is", "it") if len(short) == 1 else ("are", "the first")
+        reasons.append(f"{len(short)} {verb} shorter than a clip ({which} is of '{paths[short[0]]}')")
+    if not parts:
+        raise ValueError(f"there is no clip: '{index.path}' has no {what}; name other sources")
+    num_lost = len(failed) + len(short)
+    left_out = f"{num_lost} of {len(parts)} {what}s of '{index.path}' cannot be used: {', '.join(reasons)}"
+    if num_lost == len(parts):
+        raise ValueError(f"there is no clip: {left_out}")
+    if reasons and multiprocessing.parent_process() is None:  # worker processes would repeat it
+        log("warning", left_out)
 
 
 def read_parts(parts: Any) -> list[dict[str, Any]]:

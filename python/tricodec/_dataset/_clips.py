@@ -12,7 +12,7 @@ import numpy as np
 
 from tricodec._dataset._batches import ClipBatches, collate
 from tricodec._dataset._cached import IndexSource, index_of
-from tricodec._dataset._clip_list import ClipList, list_clips, read_parts
+from tricodec._dataset._clip_list import ClipList, check_clips, list_clips, read_parts
 from tricodec._dataset._clip_reader import ClipReader
 from tricodec._dataset._damage import ON_DAMAGE, DamagedClip, OnDamage
 from tricodec._dataset._index import DatasetIndex
@@ -49,8 +49,12 @@ class Dataset:
 
     An object can be pickled, and works in a child made by ``fork()``.
 
+    Videos that cannot be read or are shorter than a clip are left out, with a warning that counts them.
+
     Thread safety: safe.
     """
+
+    _PART = "video"
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class Dataset:
 
         Raises:
             ValueError: a number is below 1, an option is not accepted, a part is of a video that is not in the index,
-                or a video has no label.
+                a video has no label, or there is no clip.
             TypeError: an option is unknown.
         """
         self.index = index_of(index)
@@ -114,6 +118,7 @@ class Dataset:
         }  # fmt: skip
         self._may_skip = on_damage == "skip"
         self._clips = self._list(clip_length, stride, step, fps, table)
+        check_clips(self.index, self._clips, self._PART if table is None else "part")
         self.fingerprint = self._clips.fingerprint(self.index)
         self.label_names: list[str] = []
         """The text of each label, if labels are texts."""

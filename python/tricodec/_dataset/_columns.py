@@ -9,7 +9,7 @@ from tricodec.errors import Error
 
 #: The key of an index's facts in the metadata of its Parquet file, and the version of the columns.
 METADATA_KEY = b"tricodec.index"
-FORMAT = 2
+FORMAT = 3
 
 #: Statuses of videos that can be read.
 READABLE = ("ok", "damaged", "cut")
@@ -30,7 +30,7 @@ _COLUMNS: dict[str, str] = {
     # its frames
     "time_base_num": "int64", "time_base_den": "int64", "num_frames": "int64", "fps": "double",
     "start_seconds": "double", "duration_seconds": "double", "stated_duration_seconds": "double",
-    "max_drift_seconds": "double",
+    "max_drift_seconds": "double", "num_times_back": "int64",
     # its bytes
     "gop_first_frame": "int64s", "gop_num_frames": "int64s", "gop_offset": "int64s", "gop_size_bytes": "int64s",
     "gop_open": "bools", "index": "binary",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tricodec._dataset._locate import Located
+from tricodec._dataset._locate import Located, one_line
 from tricodec._tricodec import FrameReader, StreamInfo, __version__, gpu_refusal
 from tricodec.errors import CorruptDataError, Error, MediaNotFoundError, RefusedError, UnsupportedError
 
@@ -70,11 +70,11 @@ def _row(by: Reader, video: Located) -> dict[str, Any]:
                         raise Stopped
             return row | _facts(reader, by.gpu)
     except MediaNotFoundError as error:
-        return row | {"status": "missing", "error": _text(error)}
+        return row | {"status": "missing", "error": one_line(error)}
     except (CorruptDataError, RefusedError, UnsupportedError, ValueError) as error:
-        return row | {"status": "unreadable", "error": _text(error)}
+        return row | {"status": "unreadable", "error": one_line(error)}
     except (Error, OSError, MemoryError) as error:  # it may go away by itself
-        return row | {"status": "failed", "error": _text(error)}
+        return row | {"status": "failed", "error": one_line(error)}
 
 
 def _facts(reader: FrameReader, gpu: int | None) -> dict[str, Any]:
@@ -140,8 +140,5 @@ def _times(stream: StreamInfo, times: Any) -> dict[str, Any]:
         "time_base_num": base and base.numerator,
         "time_base_den": base and base.denominator,
         "max_drift_seconds": drift,
+        "num_times_back": int((times[1:] <= times[:-1]).sum()),
     }
-
-
-def _text(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

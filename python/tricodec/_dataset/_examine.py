@@ -20,6 +20,7 @@ _COUNTED = ("status", "codec", "container", "size", "fps", "pixel_format", "audi
 #: How many times the usual a random frame costs in a slow video.
 _SLOW = 4.0
 _LARGE_BYTES = 1 << 20
+_HDR = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,6 +163,9 @@ def _times(columns: _Columns) -> Iterator[Finding]:
         columns.readable & (drift >= half),
         lambda row: f"up to {drift[row]:.3f} s from an even rate",
     )
+    back, meaning = columns.numbers("num_times_back"), "times do not rise with the frames: joined files or wrong times"
+    mask = columns.readable & (back > 0)
+    yield columns.found("times_go_back", "warning", meaning, mask, lambda row: f"at {back[row]:.0f} frames")
     yield columns.found(
         "late_start",
         "warning",
@@ -197,6 +201,17 @@ def _sizes(columns: _Columns) -> Iterator[Finding]:
         "the picture is stored turned; some readers do not turn it back",
         columns.readable & (turned != 0),
         lambda row: f"{rotation[row]} degrees",
+    )
+
+
+def _colors(columns: _Columns) -> Iterator[Finding]:
+    transfer = np.array(columns.values("color_transfer"), object)
+    yield columns.found(
+        "hdr",
+        "warning",
+        "HDR: frames of 8 bits look washed out without tone mapping",
+        columns.readable & np.isin(transfer, list(_HDR)),
+        lambda row: _HDR[transfer[row]],
     )
 
 
@@ -270,4 +285,4 @@ def _mean_frames(gops: list[int] | None) -> float:
     return float((lengths * (lengths + 1)).sum() / 2 / total) if total else 0.0
 
 
-_CHECKS = (_states, _times, _sizes, _mixtures, _duplicates, _gpu, _speed)
+_CHECKS = (_states, _times, _sizes, _colors, _mixtures, _duplicates, _gpu, _speed)

@@ -231,13 +231,13 @@ class DatasetIndex:
         found = read_labels(given, self, range(len(self)), None)
         return found.values, found.names
 
-    def scenes(self, *, threshold: float = 0.25, device: str = "cpu", workers: int = 0) -> list[dict[str, Any]]:
+    def scenes(self, *, threshold: float | None = None, device: str = "cpu", workers: int = 0) -> list[dict[str, Any]]:
         """The scenes of all videos, as ``parts`` of `Dataset`: ``path``, ``start`` and ``count``, in frames.
 
         All videos are decoded. Those that cannot be read have no scenes.
 
         Args:
-            threshold: as `tricodec.scenes.scene_cuts` takes it.
+            threshold: as `tricodec.scenes.scene_cuts` takes it; None is its default.
             device: as `FrameReader` takes it.
             workers: videos at once; 0 is the number of cores.
 
@@ -247,11 +247,11 @@ class DatasetIndex:
         """
         from concurrent.futures import ThreadPoolExecutor
 
-        from tricodec.scenes import scene_cuts
+        from tricodec.scenes import THRESHOLD, scene_cuts
 
         def of(row: int) -> list[dict[str, Any]]:
             with self.reader(row, device=device, num_workers=1) as reader:
-                cuts = scene_cuts(reader, threshold=threshold)
+                cuts = scene_cuts(reader, threshold=THRESHOLD if threshold is None else threshold)
             starts = [0, *cuts.frames.tolist(), cuts.num_frames]
             path = self._table["path"][row].as_py()
             return [

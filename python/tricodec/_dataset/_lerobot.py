@@ -85,6 +85,8 @@ class LeRobotClips(Dataset):
     Thread safety: safe.
     """
 
+    _PART = "episode"
+
     def __init__(
         self,
         root: str | os.PathLike[str],
@@ -117,8 +119,8 @@ class LeRobotClips(Dataset):
 
         Raises:
             FileNotFoundError: there is no such data set, or a file of it is missing.
-            ValueError: it is of another version, there is no such camera, column or episode, or an option is not
-                accepted.
+            ValueError: it is of another version, there is no such camera, column or episode, an option is not
+                accepted, or there is no clip.
         """
         arrow()
         root = absolute(root)

@@ -6,24 +6,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tricodec._dataset._folders import SUFFIXES, files_below
 from tricodec._dataset._lance import LanceValue, list_lance, version_of
 from tricodec._dataset._parts import Member, ParquetValue, TarPart, list_parquet, list_tar
 from tricodec._remote._listing import list_objects
 from tricodec._remote._source import remote
 from tricodec._remote._stores import is_remote_url
-from tricodec._tricodec import log
 from tricodec.errors import CorruptDataError, MediaNotFoundError
-
-#: Names of videos in a folder. A file that is named itself may have any name.
-SUFFIXES = frozenset(
-    ".mp4 .m4v .mov .qt .3gp .3g2 .mkv .webm .avi .ts .mts .m2ts .mpg .mpeg .m2v .vob .flv .f4v .wmv .asf .ogv .ogg "
-    ".mxf .ivf .obu .av1 .h264 .264 .avc .h265 .265 .hevc .mjpeg .mjpg .gif".split()
-)
-
 
 #: The columns of an index that say which video a row is of.
 LOCATED_COLUMNS = ("path", "size_bytes", "mtime_ns", "etag", "file", "file_offset")
@@ -85,11 +79,6 @@ def is_video(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in SUFFIXES
 
 
-def any_file(_name: str) -> bool:
-    """True."""
-    return True
-
-
 def locate(
     sources: Iterable[str], root: str, remote_options: Mapping[str, Any], accept: Callable[[str], bool] = is_video
 ) -> Iterator[Located]:
@@ -110,8 +99,9 @@ def locate(
         elif is_lance(source) and Path(source).is_dir():
             yield dataclasses.replace(stat_of(absolute(source), root), size_bytes=None, mtime_ns=None)
         elif Path(source).is_dir():
-            for path in _files(absolute(source), accept):
-                yield stat_of(path, root)
+            for path, error in files_below(absolute(source), accept):
+                found = stat_of(path, root)
+                yield found if error is None else Located(found.path, path, error=one_line(error))
         elif Path(source).exists():
             yield stat_of(absolute(source), root)
         else:
@@ -134,14 +124,17 @@ def locate_videos(sources: Iterable[str], root: str, remote_options: Mapping[str
             yield found
             continue
         try:
+            member = None
             etag = version_of(found.place) if is_lance(found.place) else found.etag
             for member in _members(found.place, etag, remote_options):
                 name = f"{found.path}/{member.name}"
                 yield dataclasses.replace(
                     found, path=name, size_bytes=member.size_bytes, etag=etag, file=found.path, member=member
                 )
+            if member is None:
+                yield dataclasses.replace(found, error="no video is in it")
         except (CorruptDataError, OSError) as error:
-            yield dataclasses.replace(found, error=" ".join(str(error).split()))
+            yield dataclasses.replace(found, error=one_line(error))
 
 
 def _members(place: str, version: str | None, remote_options: Mapping[str, Any]) -> Iterator[Member]:
@@ -156,8 +149,8 @@ def is_lance(place: str) -> bool:
 
 
 def is_tar(place: str) -> bool:
-    """Whether a file is an archive."""
-    return place.lower().endswith(".tar")
+    """Whether a file is an archive. A compressed one is too, and cannot be read."""
+    return re.search(r"\.(tar(\.\w+)?|tgz)$", place.lower()) is not None
 
 
 def is_parquet(place: str) -> bool:
@@ -200,17 +193,10 @@ def absolute(path: str | os.PathLike[str]) -> str:
     return os.path.normpath(Path(path).absolute())
 
 
-def _warn(error: OSError) -> None:
-    log("warning", f"the folder '{error.filename}' is left out: {error.strerror}")
-
-
-def _files(folder: str, accept: Callable[[str], bool]) -> Iterator[str]:
-    """Files in a folder and below it. Hidden ones and links to folders are left out."""
-    for parent, folders, names in os.walk(folder, onerror=_warn):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.startswith(".") and accept(name):
-                yield f"{parent}/{name}"
+def one_line(error: BaseException) -> str:
+    """Why a file cannot be read, in one line."""
+    text = error.strerror if isinstance(error, OSError) and error.filename is not None else None
+    return " ".join((text or str(error) or type(error).__name__).split())
 
 
 def _objects(url: str, remote_options: Mapping[str, Any], accept: Callable[[str], bool]) -> Iterator[Located]:

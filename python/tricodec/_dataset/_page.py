@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tricodec._dataset._columns import READABLE
 from tricodec._display import html
-from tricodec._display.pictures import encode_png, thumbnail_size, upright
+from tricodec._display.pictures import encode_png, thumbnail_size
+from tricodec._tricodec import Transform
 from tricodec.errors import Error
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _classes(index: DatasetIndex, on_progress: Callable[[int, int], object] | No
         try:
             with index.reader(rows[0], device="cpu", num_workers=1) as reader:
                 frame = reader[len(reader) // 2]
-                picture = encode_png(upright(frame, thumbnail_size(frame)))
+                picture = encode_png(Transform(size=thumbnail_size(frame))(frame))
             yield html.picture(picture, title)
         except (Error, OSError, IndexError) as error:
             yield html.heading(title)

@@ -59,6 +59,11 @@ def _row(stream: StreamInfo) -> list[object]:
             more.append(f"pixel aspect {stream.sample_aspect_ratio}")
         if stream.interlaced:
             more.append("interlaced")
+        if stream.mastering_display:
+            display = stream.mastering_display
+            more.append(f"mastered at {display['min_luminance']:.4g} to {display['max_luminance']:.4g} cd/m2")
+        if stream.content_light:
+            more.append("MaxCLL {max_cll} MaxFALL {max_fall}".format(**stream.content_light))
         if stream.attached_picture:
             more.append("cover picture")
     elif stream.kind == "audio":

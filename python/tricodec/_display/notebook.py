@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tricodec._tricodec import Frame, FrameReader, MediaInfo
+from tricodec._tricodec import Frame, FrameReader, MediaInfo, Transform
 
 if TYPE_CHECKING:
     from tricodec._display.sheet import ContactSheet
@@ -39,7 +39,7 @@ def _show(
 ) -> ContactSheet:
     """show(self: FrameReader, indices: object = None, *, size: object = None, columns: object = None) -> ContactSheet
 
-    Small pictures of frames: a notebook shows them, print() shows them in a terminal, and save() writes a PNG file.
+    Small pictures of frames: a notebook shows them, and save() writes a PNG file.
 
     Args:
         indices: frame numbers, or a slice; None takes 16 across the video.
@@ -58,12 +58,12 @@ def _show(
 
 def _png_of_frame(self: Frame) -> bytes:
     """The frame as it is displayed, made smaller if it has more than a million pixels, as a PNG file."""
-    from tricodec._display.pictures import encode_png, thumbnail_size, upright
+    from tricodec._display.pictures import encode_png, thumbnail_size
 
     size = None
     if self.width * self.height > _MOST_PIXELS:
         size = thumbnail_size(self, round(self.height * (_MOST_PIXELS / (self.width * self.height)) ** 0.5))
-    return encode_png(upright(self, size))
+    return encode_png(Transform(size=size)(self))
 
 
 def _html_of_info(self: MediaInfo) -> str:

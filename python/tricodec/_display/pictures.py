@@ -6,31 +6,31 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tricodec._display.packages import needed
-from tricodec._tricodec import Frame, OutputFile, Transform
+from tricodec._host_arrays import asnumpy
+from tricodec._tricodec import Frame, OutputFile
 
 _GAP = 4
 _BACKGROUND = 24
 THUMBNAIL_HEIGHT = 144
 
 
-def to_image(picture: npt.NDArray[Any]) -> Any:
+def to_image(picture: Any) -> Any:
     """A picture as one of Pillow.
 
     Args:
-        picture: uint8, [H, W], [H, W, 1] (gray) or [H, W, 3] (RGB).
+        picture: uint8, [H, W], [H, W, 1] (gray) or [H, W, 3] (RGB), in the memory of any device.
 
     Raises:
         ValueError: the picture has another shape or dtype.
         ImportError: Pillow is not installed.
     """
-    pixels = np.asarray(picture)
+    pixels = asnumpy(picture)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
     is_rgb = pixels.ndim == 3 and pixels.shape[2] == 3
@@ -40,14 +40,14 @@ def to_image(picture: npt.NDArray[Any]) -> Any:
     return needed("PIL.Image", "pillow", "pictures").fromarray(np.ascontiguousarray(pixels))
 
 
-def encode_png(picture: npt.NDArray[Any]) -> bytes:
+def encode_png(picture: Any) -> bytes:
     """A picture, as `to_image` takes it, as the bytes of a PNG file."""
     file = io.BytesIO()
     to_image(picture).save(file, "png")
     return file.getvalue()
 
 
-def write_png(path: str | os.PathLike[str], picture: npt.NDArray[Any]) -> None:
+def write_png(path: str | os.PathLike[str], picture: Any) -> None:
     """Writes a picture, as `to_image` takes it, to a PNG file."""
     data = encode_png(picture)
     with OutputFile(path) as file:
@@ -62,27 +62,23 @@ def thumbnail_size(frame: Frame, height: int = THUMBNAIL_HEIGHT) -> tuple[int, i
     return height, max(1, round(height * ratio))
 
 
-def upright(frame: Frame, size: tuple[int, int] | None = None) -> npt.NDArray[Any]:
-    """A frame as it is displayed: uint8 RGB, [H, W, 3], in host memory."""
-    return np.asarray(Transform(size=size)(frame.cpu()))
-
-
 def evenly_spaced(num_frames: int, count: int) -> list[int]:
     """At most `count` frame numbers, each in the middle of its part of the video."""
     count = min(count, num_frames)
     return [(2 * part + 1) * num_frames // (2 * count) for part in range(count)]
 
 
-def compose(pictures: Sequence[npt.NDArray[Any]], columns: int | None = None) -> npt.NDArray[Any]:
+def compose(pictures: Any, columns: int | None = None) -> npt.NDArray[Any]:
     """Puts pictures of one size into rows, left to right, with gaps.
 
     Args:
-        pictures: uint8 [H, W, 3] each, at least one.
+        pictures: uint8 [F, H, W, 3] with at least one picture, in the memory of any device.
         columns: pictures a row; None makes about as many rows as columns.
 
     Returns:
         uint8 [H', W', 3].
     """
+    pictures = asnumpy(pictures)
     columns = columns or math.ceil(math.sqrt(len(pictures)))
     columns = min(columns, len(pictures))
     rows = math.ceil(len(pictures) / columns)

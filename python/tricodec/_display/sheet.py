@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ContactSheet: small pictures of frames, which show themselves in a notebook and a terminal."""
+"""ContactSheet: small pictures of frames, which a notebook shows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tricodec._host_arrays import asnumpy
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,19 +24,16 @@ SHEET_FRAMES = 16
 class ContactSheet:
     """Small pictures of frames in rows: `FrameReader.show` makes it.
 
-    A notebook shows it with the number and time of each frame. ``print()`` shows it in a terminal: by kitty's or sixel
-    graphics, or by half blocks of color.
+    A notebook shows it with the number and time of each frame.
 
     Thread safety: safe, since it never changes.
     """
 
-    def __init__(
-        self, pictures: Sequence[npt.NDArray[Any]], captions: Sequence[str], columns: int | None = None
-    ) -> None:
+    def __init__(self, pictures: npt.NDArray[Any], captions: Sequence[str], columns: int | None = None) -> None:
         """Put pictures on a sheet.
 
         Args:
-            pictures: uint8 RGB, [H, W, 3] each, of one size, at least one.
+            pictures: uint8 RGB, [F, H, W, 3], at least one, in the memory of any device.
             captions: a text for each.
             columns: pictures a row; None makes about as many rows as columns.
 
@@ -45,7 +44,7 @@ class ContactSheet:
 
         if len(pictures) == 0:
             raise ValueError("a contact sheet needs at least one frame; name some")
-        self._pictures = list(pictures)
+        self._pictures = asnumpy(pictures)
         self._captions = list(captions)
         self._pixels = compose(self._pictures, columns)
 
@@ -72,11 +71,6 @@ class ContactSheet:
     def __repr__(self) -> str:
         height, width, _ = self._pixels.shape
         return f"<tricodec.ContactSheet of {len(self)} frames, {width}x{height} pixels>"
-
-    def __str__(self) -> str:
-        from tricodec._display.terminal import preview
-
-        return preview(self._pixels).rstrip("\n")
 
     def _repr_png_(self) -> bytes:
         from tricodec._display.pictures import encode_png
@@ -110,10 +104,10 @@ def sheet_of_reader(
     numbers = [int(number) % len(reader) if -len(reader) <= number < 0 else int(number) for number in indices]
     if not numbers:
         raise ValueError("show() needs at least one frame; name some, or none for frames across the video")
-    pictures = np.asarray(reader.batch(numbers, size=size or thumbnail_size(reader[numbers[0]])))
+    pictures = reader.batch(numbers, size=size or thumbnail_size(reader[numbers[0]]))
     times = reader.pts_seconds
     captions = [f"{number}: {times[number]:.3f} s" for number in numbers]
-    return ContactSheet(list(pictures), captions, columns)
+    return ContactSheet(pictures, captions, columns)
 
 
 def sheet_of_batch(frames: Any, captions: Sequence[str]) -> ContactSheet:
@@ -125,7 +119,7 @@ def sheet_of_batch(frames: Any, captions: Sequence[str]) -> ContactSheet:
 
     chosen = evenly_spaced(len(frames), SHEET_FRAMES)
     some = [frames[number] for number in chosen]
-    array = np.stack([np.asarray(each.numpy() if hasattr(each, "numpy") else each) for each in some])
+    array = np.stack([asnumpy(each) for each in some])
     if array.shape[-1] not in (1, 3) and array.shape[1] in (1, 3):
         array = array.transpose(0, 2, 3, 1)
     if array.ndim != 4 or array.shape[-1] not in (1, 3):
@@ -140,4 +134,4 @@ def sheet_of_batch(frames: Any, captions: Sequence[str]) -> ContactSheet:
     if height > THUMBNAIL_HEIGHT:
         small = (max(1, round(width * THUMBNAIL_HEIGHT / height)), THUMBNAIL_HEIGHT)
         array = np.stack([np.asarray(to_image(picture).resize(small)) for picture in array])
-    return ContactSheet(list(array), [captions[number] for number in chosen])
+    return ContactSheet(array, [captions[number] for number in chosen])

@@ -284,4 +284,6 @@ def _version_of(meta: Any) -> Version:
 def _short(error: BaseException) -> str:
     """The first lines of an error: obstore's repeat the whole request."""
     text = str(error).strip().split("\n\nDebug source")[0]
+    if "http://" in text and text.endswith("builder error"):  # obstore's words for a scheme that it may not use
+        text += '; an endpoint without encryption (http) needs client_options={"allow_http": True}'
     return text if len(text) <= 400 else text[:400] + " ..."

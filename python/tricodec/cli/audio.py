@@ -4,12 +4,23 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import itertools
 from typing import Any
 
 import tricodec
 from tricodec._display.progress import Progress
 from tricodec._output_files import refuse_existing
-from tricodec.cli.shared import STDIO, add_force, refuse_own_source, report, shown_name, to_source, warn_of_damage
+from tricodec.cli.shared import (
+    STDIO,
+    add_force,
+    counted,
+    refuse_own_source,
+    report,
+    shown_name,
+    to_source,
+    warn_of_damage,
+)
 from tricodec.encode import write_audio
 
 _CHUNK_SECONDS = 1
@@ -39,6 +50,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file."""
+    if options.start is not None and options.end is not None and options.end <= options.start:
+        raise ValueError(f"--end {options.end:g} is not after --start {options.start:g}; name a later end")
     if options.output == STDIO:
         raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
     if options.input != STDIO:
@@ -50,22 +63,29 @@ def run(options: argparse.Namespace) -> int:
     ):
         start = 0 if options.start is None else reader.sample_at(options.start)
         count = -1 if options.end is None else max(0, reader.sample_at(options.end) - start)
-        chunks = (
-            [reader.read(start, 0)] if count == 0 else reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count)
-        )
+        first = None
+        chunks = reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count) if count else iter(())
+        with contextlib.suppress(IndexError):  # --start is past the end
+            first = next(chunks, None)
+        if first is None or len(first) == 0:
+            end = reader.start_seconds + reader.stream.duration_seconds
+            raise ValueError(
+                f"no sound lies in the range of --start and --end; there is sound from {reader.start_seconds:.3f} s to "
+                f"{end:.3f} s"
+            )
         num_samples = 0
         length = count if count >= 0 else round(reader.stream.duration_seconds * reader.sample_rate) - start
 
-        def counted() -> Any:
+        def chunks_of() -> Any:
             nonlocal num_samples
-            for chunk in chunks:
+            for chunk in itertools.chain([first], chunks):
                 num_samples += len(chunk)
                 progress.show(num_samples, length)
                 yield chunk.data
 
         # Resampled and mixed where it is encoded: in one step to the encoder's type, as ffmpeg does.
         write_audio(
-            options.output, counted(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
+            options.output, chunks_of(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
             num_channels=options.channels, bit_rate=options.bit_rate,
         )  # fmt: skip
         facts = {
@@ -75,8 +95,8 @@ def run(options: argparse.Namespace) -> int:
         }  # fmt: skip
         report(
             options,
-            f"{num_samples} samples, {num_samples / reader.sample_rate:.3f} s, of {reader.stream.codec_name} at "
-            f"{reader.sample_rate} Hz, {reader.channel_layout}: {options.output}",
+            f"{counted(num_samples, 'sample')}, {num_samples / reader.sample_rate:.3f} s, of "
+            f"{reader.stream.codec_name} at {reader.sample_rate} Hz, {reader.channel_layout}: {options.output}",
             facts,
         )
         warn_of_damage(shown_name(options.input), reader.num_damaged_packets)

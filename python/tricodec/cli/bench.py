@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import tricodec
 from tricodec import bench
 from tricodec._display.progress import Progress
 from tricodec._output_files import refuse_existing
 from tricodec.cli import bench_quality
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
 from tricodec.cli.bench_report import print_report, print_settings, write_files
-from tricodec.cli.shared import pairs_of, parse_size, print_facts, say
+from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size, print_facts, say
 
 EXIT_UNSTABLE = 2
 EXIT_USAGE = 3
@@ -58,7 +59,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse
             metavar="NAME=VALUE",
             help="option of the encoder: preset=fast",
         )
-    transcode.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
+    transcode.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
     for each in (compress, serve):
         each.add_argument(
             "--algorithm", default="LZ4", help="of compress, an algorithm of tricodec.Codec (default LZ4)"
@@ -112,8 +113,8 @@ def _add_transform(parser: argparse.ArgumentParser, *, size: str | None, dtype: 
         "--size",
         type=_size_or_source,
         default=size,
-        metavar="HxW",
-        help=f'height and width, or "source"{default(size)}',
+        metavar=SIZE,
+        help=f'width and height, or "source"{default(size)}',
     )
     parser.add_argument("--dtype", choices=_DTYPES, default=dtype, help=f"of the tensor{default(dtype)}")
     parser.add_argument("--layout", choices=_LAYOUTS, default=layout, help=f"of the tensor{default(layout)}")
@@ -130,8 +131,9 @@ def open_decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> ben
 
 def open_transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     """The engine of `tricodec bench transform`."""
-    asked, transfers = chosen(options, "size", "dtype", "layout"), not options.no_data_transfers
-    return bench.TransformEngine(_clip(options, stack), options.device, asked, transfers=transfers)
+    clip, transfers = _clip(options, stack), not options.no_data_transfers
+    asked = chosen(options, "size", "dtype", "layout")
+    return bench.TransformEngine(clip, options.device, asked, transfers=transfers)
 
 
 def open_encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
@@ -141,8 +143,8 @@ def open_encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> ben
 
 def open_transcode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     """The engine of `tricodec bench transcode`."""
-    asked = _encoder_options(options)
-    return bench.TranscodeEngine(_clip(options, stack), options.device, options.codec, asked, options.size)
+    clip, asked = _clip(options, stack), _encoder_options(options)
+    return bench.TranscodeEngine(clip, options.device, options.codec, asked, options.size)
 
 
 def open_compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Engine:
@@ -155,8 +157,9 @@ def open_compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench
 
 def open_pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     """The engine of `tricodec bench pipeline`."""
-    asked, transfers = chosen(options, "size", "dtype", "layout"), not options.no_data_transfers
-    return bench.PipelineEngine(_clip(options, stack), options.device, asked, options.front_end, transfers=transfers)
+    clip, transfers = _clip(options, stack), not options.no_data_transfers
+    asked = chosen(options, "size", "dtype", "layout")
+    return bench.PipelineEngine(clip, options.device, asked, options.front_end, transfers=transfers)
 
 
 def open_serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
@@ -174,7 +177,12 @@ def open_serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> benc
 
 
 def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
-    return stack.enter_context(bench.clip_or(options.file))
+    path = stack.enter_context(bench.clip_or(options.file))
+    size = getattr(options, "size", None)
+    if size is not None and min(size) < 0:
+        with tricodec.FrameReader(path, device="cpu") as reader:
+            options.size = full_size(size, reader.width, reader.height)
+    return path
 
 
 def _encoder_options(options: argparse.Namespace) -> dict[str, str]:

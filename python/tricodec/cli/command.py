@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import tricodec
+from tricodec import _signals
 from tricodec._output_files import permissions_of
 from tricodec.cli import (
     audio,
-    batch,
     bench,
     completion,
     compress,
@@ -29,11 +29,10 @@ from tricodec.cli import (
     transcode,
 )
 from tricodec.cli.inputs import one_line
-from tricodec.cli.shared import Parser
+from tricodec.cli.shared import Parser, in_options, option_names
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2  # argparse's
-EXIT_INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -49,11 +48,13 @@ def build_parser() -> argparse.ArgumentParser:
     as_json = Parser(add_help=False, parents=[common])
     as_json.add_argument("--json", action="store_true", help="print the result as JSON")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (probe, frames, audio, encode, transcode, compress, batch, index, doctor, demo, info):
+    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, info):
         module.add_parser(commands, as_json)
     bench.add_parser(commands, common, as_json)
     commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
     completion.add_parser(commands, common)
+    for command in commands.choices.values():
+        command.set_defaults(option_names=option_names(command))
     return parser
 
 
@@ -87,9 +88,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments without the program's name; None takes sys.argv's.
 
     Returns:
-        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C; of `bench` 2 for
-        figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
+        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C, 143 after SIGTERM, 129
+        after SIGHUP; of `bench` 2 for figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
     """
+    with _signals.raised():
+        try:
+            return _run(argv)
+        except KeyboardInterrupt as ended:
+            return _signals.exit_of(ended)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _take_any_name()
     if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
@@ -112,12 +121,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             status: int = options.run(options)
         return status
     except BrokenPipeError:
-        raise
-    except KeyboardInterrupt:
-        print("tricodec: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        raise  # for _reader_may_end()
     except Exception as error:
         if getattr(options, "debug", False):
             raise
-        print(f"tricodec: error: {one_line(error)}", file=sys.stderr)
+        print(f"tricodec: error: {in_options(one_line(error), getattr(options, 'option_names', {}))}", file=sys.stderr)
         return EXIT_FAILURE

@@ -127,5 +127,5 @@ def _contact_sheet(reader: tricodec.FrameReader, folder: Path) -> Path:
     pictures = reader.batch(indices, size=thumbnail_size(reader[indices[0]]))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "contact_sheet.png"
-    write_png(path, compose(list(pictures)))
+    write_png(path, compose(pictures))
     return path

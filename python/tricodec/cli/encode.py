@@ -15,8 +15,10 @@ from tricodec._display.progress import Progress
 from tricodec._display.tables import format_table
 from tricodec._output_files import refuse_existing
 from tricodec.cli.shared import (
+    SIZE,
     STDIO,
     add_force,
+    counted,
     nearest,
     pairs_of,
     parse_size,
@@ -28,7 +30,8 @@ from tricodec.cli.shared import (
 )
 from tricodec.encode.settings import PARAMETERS
 
-_RAW = (".yuv", ".rgb", ".raw", ".nv12")
+#: Names of raw pictures, and their layout unless --format names it. ffmpeg too writes .yuv as planes.
+_RAW = {".yuv": "yuv420p", ".raw": "yuv420p", ".nv12": "nv12", ".rgb": "rgb24"}
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -43,9 +46,10 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="INPUT", nargs="?", help="raw pictures, or any video")
     parser.add_argument("last", metavar="OUTPUT", nargs="?", help="the same as -o")
     parser.add_argument("-o", "--output", metavar="OUTPUT", help=".mp4, .mkv, .ivf, .h264, ...")
-    parser.add_argument("--size", type=parse_size, metavar="HxW", help="height and width of raw pictures")
+    parser.add_argument("--size", type=parse_size, metavar=SIZE, help="width and height of raw pictures")
     parser.add_argument(
-        "--format", default="NV12", help="layout of raw pictures: NV12 (default), YUV420, ABGR, rgb24, ..."
+        "--format",
+        help="layout of raw pictures: yuv420p (default; of .nv12 nv12, of .rgb rgb24), nv12, rgb24, ABGR, ...",
     )
     parser.add_argument(
         "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="codec, preset, rc, bitrate, ..."
@@ -77,8 +81,17 @@ def run(options: argparse.Namespace) -> int:
     if options.input != STDIO:
         refuse_own_source(options.input, options.output)
     refuse_existing(options.output, options.force)
-    if not options.size and (options.input == STDIO or PurePath(options.input).suffix.lower() in _RAW):
-        raise ValueError("raw pictures do not say their size; pass --size HEIGHTxWIDTH, such as --size 720x1280")
+    suffix = PurePath(options.input).suffix.lower()
+    is_raw = options.input == STDIO or suffix in _RAW or bool(options.format)
+    if not is_raw and options.size:
+        raise ValueError(
+            f"--size is of raw pictures, and '{options.input}' is a video; `tricodec transcode --size` resizes, and "
+            "--format says that a file has raw pictures"
+        )
+    if is_raw and not options.size:
+        raise ValueError("raw pictures do not say their size; pass --size WIDTHxHEIGHT, such as --size 1280x720")
+    if options.size and min(options.size) < 0:
+        raise ValueError("raw pictures do not say their shape; --size needs both numbers, such as --size 1280x720")
     reader = None if options.size else tricodec.FrameReader(options.input, device="cpu")
     pictures, width, height, rate = _open(options, reader)
     if rate is not None:
@@ -95,6 +108,7 @@ def run(options: argparse.Namespace) -> int:
     with tricodec.Muxer(options.output) as muxer, Progress("encode") as progress:
         keywords = {**plan.keywords, "device": options.device, "global_header": muxer.wants_global_headers}
         encoder = tricodec.Encoder(width, height, **keywords)
+        encoder._do_not_warn()  # an error that keeps it from its end is reported
         stream = muxer.add_stream(encoder.stream)
         for picture, layout in pictures:
             for packet in encoder.encode(picture, format=layout, pts=count):
@@ -107,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
             message = f"'{options.input}' has no picture to encode"
             raise ValueError(message)
     facts = {"output": options.output, "num_frames": count, "width": width, "height": height, "encoder": encoder.engine}
-    report(options, f"{count} frames of {width}x{height} by {encoder.engine}: {options.output}", facts)
+    report(options, f"{counted(count, 'frame')} of {width}x{height} by {encoder.engine}: {options.output}", facts)
     if reader is not None:
         warn_of_damage(options.input, reader.num_damaged_packets)
     return 0
@@ -122,8 +136,8 @@ def _open(
         rate = stream.average_frame_rate or stream.real_frame_rate
         return ((frame, "") for frame in reader), stream.width, stream.height, rate
     height, width = options.size
-    size = tricodec.picture_bytes(options.format, width, height)
-    return _raw(options.input, size, options.format), width, height, None
+    layout = options.format or _RAW.get(PurePath(options.input).suffix.lower(), "yuv420p")
+    return _raw(options.input, tricodec.picture_bytes(layout, width, height), layout), width, height, None
 
 
 def _raw(name: str, size: int, layout: str) -> Iterator[tuple[Any, str]]:

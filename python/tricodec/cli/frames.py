@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -19,9 +18,12 @@ from tricodec._output_files import is_there, refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.inputs import Input, Kept, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
+    SIZE,
+    SIZE_HELP,
     STDIO,
     add_force,
     counted,
+    full_size,
     parse_size,
     positive,
     refuse_own_source,
@@ -49,13 +51,12 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "files", metavar="FILE", nargs="+",
         help="a video, a folder of videos, - for standard input, or a URL (s3, gs, az, https, hf)",
     )  # fmt: skip
+    parser.add_argument("--start", dest="start_s", type=float, metavar="SECONDS", help="time to start at")
+    parser.add_argument("--end", dest="end_s", type=float, metavar="SECONDS", help="leave out frames from here on")
     parser.add_argument(
-        "--start",
-        type=int,
-        default=0,
-        metavar="N",
+        "--first", dest="start", type=int, default=0, metavar="N",
         help="number of the first frame; a negative one counts from the end (default 0)",
-    )
+    )  # fmt: skip
     parser.add_argument("--stride", type=positive, default=1, metavar="N", help="every N-th frame (default 1)")
     parser.add_argument("--count", type=positive, metavar="N", help="number of frames (default: to the end)")
     parser.add_argument("--indices", type=_list_of(int), metavar="N,...", help="the numbers of the frames")
@@ -71,10 +72,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fps", type=float, metavar="R", help="frames per second to take")
     parser.add_argument("--num-frames", type=positive, metavar="N", help="number of frames to take, evenly spaced")
-    parser.add_argument("--start-s", type=float, metavar="S", help="time to begin at in seconds, instead of --start")
-    parser.add_argument("--end-s", type=float, metavar="S", help="time to end at in seconds, instead of --count")
     parser.add_argument("--sampling", metavar="RULE", help="a rule of tricodec.sampling: uniform, qwen, smolvlm, ...")
-    parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
+    parser.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
     parser.add_argument("-o", "--output", metavar="PATH", help="where the result goes; - is standard output")
@@ -87,10 +86,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--contact-sheet", nargs="?", const="", metavar="PATH",
         help=f"small pictures of all frames chosen, or of {_SHEET_FRAMES} across the video, on one PNG; PATH is -o",
-    )  # fmt: skip
-    output.add_argument(
-        "--preview", action="store_true",
-        help="show the contact sheet in the terminal: by kitty's or sixel graphics, or by half blocks of color",
     )  # fmt: skip
     output.add_argument(
         "--md5",
@@ -123,7 +118,6 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
         (options.framemd5, _framemd5, ".framemd5"),
         (options.raw is not None, _raw, ".raw"),
         (options.contact_sheet is not None, _contact_sheet, ".png"),
-        (options.preview, _preview, ""),
     ):
         if is_asked:
             write, suffix = other, other_suffix
@@ -132,7 +126,7 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
         output = options.output if len(inputs) == 1 else output_of(each, inputs, options.output, stem)
     else:
         output = output_of(each, inputs, options.output, stem.with_name(stem.name + suffix))
-    if output is None and not (options.md5 or options.framemd5 or options.preview):
+    if output is None and not (options.md5 or options.framemd5):
         output = each.relative.stem + suffix
     if output is not None and STDIO not in (output, each.name):
         refuse_own_source(each.name, output)
@@ -142,7 +136,8 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
     with tricodec.FrameReader(
         to_source(each.name), device="cpu", stream_index=options.stream, ignore_edit_list=options.ignore_edit_list
     ) as reader:
-        facts = write(reader, each, output, options)
+        size = full_size(options.size, reader.width, reader.height)
+        facts = write(reader, each, output, argparse.Namespace(**{**vars(options), "size": size}))
         number, issues = reader.num_damaged_packets, reader.issues
     warn_of_damage(each.shown, number, issues[0].message if issues else "")
     return {"file": each.name, **facts, "num_damaged_packets": number}
@@ -267,7 +262,7 @@ def _sheet(reader: tricodec.FrameReader, name: str, options: argparse.Namespace)
         message = f"{name} has no frames to put on a contact sheet"
         raise ValueError(message)
     size = options.size or thumbnail_size(reader[indices[0]])
-    return compose(list(reader.batch(indices, size=size))), len(indices)
+    return compose(reader.batch(indices, size=size)), len(indices)
 
 
 def _contact_sheet(
@@ -281,15 +276,3 @@ def _contact_sheet(
     height, width = sheet.shape[:2]
     say(options, f"wrote {counted(count, 'frame')} on {width}x{height} pixels to {shown_target(str(output))}")
     return {"output": output, "num_frames": count, "width": width, "height": height}
-
-
-def _preview(reader: tricodec.FrameReader, each: Input, _: str | None, options: argparse.Namespace) -> dict[str, Any]:
-    from tricodec._display.terminal import preview
-
-    sheet, count = _sheet(reader, each.shown, options)
-    if not options.json:
-        if os.environ.get("TERM") == "dumb" and "TRICODEC_PREVIEW" not in os.environ and sys.stdout.isatty():
-            raise ValueError("this terminal (TERM=dumb) shows no pictures; write them with --contact-sheet FILE")
-        print(each.shown)
-        sys.stdout.write(preview(sheet))
-    return {"num_frames": count}

@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 import tricodec
+from tricodec._dataset._locate import place_of
 from tricodec._display.progress import Progress
-from tricodec.cli.shared import report
+from tricodec.cli.shared import counted, report
+
+_LOST = ("failed", "unreadable")
+_SHOWN = 10
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -42,7 +47,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the index, and prints what was done."""
+    """Writes the index, and prints what was done: 1 if a file or a folder cannot be read."""
     with Progress("index", None) as progress:
         summary = tricodec.DatasetIndex.build(
             options.source, options.output, read=options.read, workers=options.workers, prune=options.prune,
@@ -50,6 +55,12 @@ def run(options: argparse.Namespace) -> int:
         )  # fmt: skip
     if summary.num_videos == 0:
         raise ValueError(f"no video was found in {', '.join(options.source) or options.output}; the index is empty")
+    index = tricodec.DatasetIndex(options.output)
+    failed = [row for row in index.table.select(["path", "status", "error"]).to_pylist() if row["status"] in _LOST]
+    for row in failed[:_SHOWN]:
+        print(f"tricodec: error: '{place_of(row['path'], index.root)}': {row['error']}", file=sys.stderr)
+    if len(failed) > _SHOWN:
+        print(f"tricodec: error: {len(failed) - _SHOWN} more; `tricodec doctor` lists them", file=sys.stderr)
     states = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
     facts = {
         "output": options.output, "num_videos": summary.num_videos, "num_read": summary.num_read,
@@ -57,8 +68,8 @@ def run(options: argparse.Namespace) -> int:
     }  # fmt: skip
     report(
         options,
-        f"{options.output}: {summary.num_videos} videos ({states or 'none'}), {summary.num_read} read, "
+        f"{options.output}: {counted(summary.num_videos, 'video')} ({states or 'none'}), {summary.num_read} read, "
         f"{summary.num_kept} kept",
         facts,
     )
-    return 0
+    return 1 if failed else 0

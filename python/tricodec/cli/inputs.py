@@ -14,7 +14,7 @@ from typing import Any
 
 import tricodec
 from tricodec._output_files import is_there, permissions_of, refuse_existing
-from tricodec.cli.shared import STDIO, print_facts, say, shown_name
+from tricodec.cli.shared import STDIO, in_options, print_facts, say, shown_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Input:
     """Its name below the folder that was named, or its own name."""
     twin: str | None = None
     """Another file of the call with the same relative name."""
-
+    error: Exception | None = None
+    """Why it cannot be read: a folder that may not be listed, or a pipe in a folder."""
     place: str = ""
     """Its place among several files, as "3/12 ", for progress bars."""
 
@@ -58,7 +59,7 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
             if len(names) > 1:
                 raise ValueError("- is standard input, which is read alone; name it without other files")
             found.append(Input(name, PurePath("stdin")))
-        elif not tricodec.is_remote_url(name) and Path(name).is_dir():
+        elif not tricodec.is_remote_url(name) and os.path.isdir(name):  # noqa: PTH112  # Path raises without permission
             inside = list(_files(Path(name), accepts or _is_video))
             if not inside:
                 kind = "file" if accepts else "video"
@@ -103,20 +104,22 @@ def run_each(
     is_alone = len(inputs) == 1
     for number, each in enumerate(inputs):
         try:
+            if each.error is not None:
+                raise each.error
             with permissions_of(None if each.name == STDIO else each.name):
                 results.append(work(each))
         except Kept as kept:
             results.append({"file": each.name, "output": str(kept), "kept": True})
             say(options, f"kept {kept}")
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as ended:
             if not is_alone:
-                print(f"tricodec: {number} of {len(inputs)} files are done", file=sys.stderr)
+                ended.args = (f"{number} of {len(inputs)} files are done",)
             raise
         except (tricodec.Error, OSError, ValueError, IndexError) as error:
             if is_alone or isinstance(error, (BrokenPipeError, OutputError)) or getattr(options, "debug", False):
                 raise
             num_failed += 1
-            text = one_line(error)
+            text = in_options(one_line(error), getattr(options, "option_names", {}))
             results.append({"file": each.name, "error": text})
             name = "" if f"'{each.name}'" in text else f"{each.shown}: "
             print(f"tricodec: error: {name}{text}", file=sys.stderr)
@@ -193,15 +196,13 @@ def one_line(error: BaseException) -> str:
 
 
 def _is_video(name: str) -> bool:
-    from tricodec._dataset._locate import SUFFIXES
+    from tricodec._dataset._folders import SUFFIXES
 
     return PurePath(name).suffix.lower() in SUFFIXES
 
 
 def _files(folder: Path, accepts: Callable[[str], bool]) -> Iterator[Input]:
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(parent) / name
-            if not name.startswith(".") and accepts(name):
-                yield Input(str(path), path.relative_to(folder))
+    from tricodec._dataset._folders import files_below
+
+    for path, error in files_below(str(folder), accepts):
+        yield Input(path, PurePath(path).relative_to(folder), error=error)

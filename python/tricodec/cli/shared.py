@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any, NoReturn, TextIO
 
 import tricodec
 
+SIZE = "WIDTHxHEIGHT"
+SIZE_HELP = "resize to this width and height; -1 or -2 (even) for one of them keeps the shape"
 STDIO = "-"
 """The name of standard input and of standard output."""
 
@@ -31,6 +34,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **words: Any) -> None:
         super().__init__(*args, **{"formatter_class": _Formatter, **words})
+        self._negative_number_matcher = re.compile(r"-\.?\d")  # "-2x720" is a value too
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuses what it does not know here, where the options of the sub-command are known."""
@@ -42,8 +46,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Prints the message in one line, and exits with 2."""
-        import re
-
         wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if wrong:
             message += nearest(wrong[1], re.findall(r"[\w.+-]+", wrong[2]))
@@ -61,12 +63,28 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """(height, width) of "720x1280"; an argparse type."""
-    height, separator, width = text.lower().partition("x")
-    if not (separator and height.isdecimal() and width.isdecimal() and int(height) > 0 and int(width) > 0):
-        message = f"{text!r} is not a size; write HEIGHTxWIDTH, such as 720x1280"
+    """(height, width) of "1280x720"; one of them may be -1 or -2. An argparse type."""
+    width, _, height = text.lower().partition("x")
+    sides = [int(side) for side in (height, width) if side.isdecimal() or side in ("-1", "-2")]
+    if len(sides) != 2 or 0 in sides or max(sides) < 0:
+        message = f"{text!r} is not a size; write {SIZE}, such as 1280x720, or 1280x-2, which keeps the shape"
         raise argparse.ArgumentTypeError(message)
-    return int(height), int(width)
+    return sides[0], sides[1]
+
+
+def full_size(size: tuple[int, int] | None, width: int, height: int) -> tuple[int, int] | None:
+    """(height, width) without -1 or -2, which follow from the shape of the picture as ffmpeg's ``scale`` says.
+
+    Args:
+        size: of `parse_size`. -1 is the nearest whole number, -2 the nearest even one.
+        width, height: of the upright picture, or of its crop.
+    """
+    if size is None or min(size) > 0:
+        return size
+    step, side = -min(size), max(size)
+    this, other = (height, width) if size[0] < 0 else (width, height)  # `this` side is looked for
+    found = max(1, (2 * side * this + other * step) // (2 * other * step)) * step
+    return (found, side) if size[0] < 0 else (side, found)
 
 
 def positive(text: str) -> int:
@@ -95,6 +113,38 @@ def to_source(text: str) -> Any:
             raise ValueError("standard input is closed; name a file in place of -")
         return sys.stdin.buffer
     return tricodec.remote(text) if tricodec.is_remote_url(text) else text
+
+
+#: Words of the library, by the option that has another name.
+_OTHER_WORDS = {
+    "container": "format", "workers": "num_workers", "threads": "num_threads", "tolerance": "tolerance_s",
+    "stream": "stream_index", "rate": "sample_rate", "channels": "num_channels", "option": "options",
+}  # fmt: skip
+
+
+def option_names(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """The options of a command by the words that the library has for them."""
+    named = [(action.dest, action.option_strings[-1]) for action in parser._actions if action.option_strings]
+    return {word: option for dest, option in named for word in (dest, _OTHER_WORDS.get(dest, dest))}
+
+
+def in_options(text: str, names: Mapping[str, str]) -> str:
+    """An error of the library with the options of the command line in place of the library's words."""
+    if not names:
+        return text
+    if "--container" not in names.values():
+        text = re.sub(r",? or name the format \(format=[^)]*\)", "", text)
+    words = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    value = r"""(?:'([^']*)'|"([^"]*)"|([\w.]+))?"""
+    text = re.sub(
+        rf"(?<![\w-])({words})={value}",
+        lambda found: " ".join([names[found[1]], *(v for v in found.groups()[1:] if v and v != "True")]),
+        text,
+    )
+    text = re.sub(rf"^({words})(?= (?:is|are|was|must|does|goes|has|['\"]))", lambda found: names[found[1]], text)
+    return re.sub(
+        rf"(?<![\w.'-])({words})(?![\w'(])", lambda found: names[found[1]] if "_" in found[1] else found[0], text
+    )
 
 
 def shown_name(text: str) -> str:

@@ -13,8 +13,12 @@ import tricodec
 from tricodec._display.progress import Progress
 from tricodec.cli.inputs import Input, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
+    SIZE,
+    SIZE_HELP,
     STDIO,
     add_force,
+    counted,
+    full_size,
     pairs_of,
     parse_size,
     refuse_own_source,
@@ -42,25 +46,29 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help=".mp4, .mkv, .webm, .ts, ...; a folder for several inputs; - is standard output",
     )  # fmt: skip
     parser.add_argument(
-        "--container", choices=tuple(_STREAMABLE), help="default: mp4 in a folder, mkv on standard output"
+        "--container",
+        choices=tuple(_STREAMABLE),
+        help="default: by the name of the output; mp4 in a folder, mkv on standard output",
     )
     parser.add_argument(
-        "--codec", default="h264", help="h264 (default), hevc, av1, or the name of a libavcodec encoder"
+        "--codec", default="h264", help="h264 (default), hevc, av1, a libavcodec encoder, or copy (no decoding)"
     )
+    parser.add_argument("--stream", type=int, default=-1, metavar="N", help="number of the video stream")
     parser.add_argument("--crf", type=float, metavar="Q", help="constant quality: lower is better and larger")
     parser.add_argument("--preset", metavar="NAME", help="speed of the encoder: ultrafast ... veryslow; p1 ... p7")
     parser.add_argument(
         "--bit-rate", type=int, default=0, metavar="BITS_PER_SECOND", help="default: the encoder's own choice"
     )
     parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
-    parser.add_argument("--size", type=parse_size, metavar="HxW", help="resize to this height and width")
+    parser.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
     parser.add_argument(
         "--crop",
         nargs=4,
         type=int,
         metavar=("TOP", "LEFT", "HEIGHT", "WIDTH"),
-        help="keep this part of the stored picture, in pixels",
+        help="keep this part of the upright picture, in pixels",
     )
+    parser.add_argument("--deinterlace", action="store_true", help="make progressive pictures of interlaced ones")
     parser.add_argument("--start", type=float, metavar="SECONDS", help="time of the first frame (default: the start)")
     parser.add_argument("--end", type=float, metavar="SECONDS", help="leave out frames from here on (default: the end)")
     parser.add_argument("--no-audio", action="store_true", help="leave out audio")
@@ -118,11 +126,17 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
             bar.show(round(seconds * 1000), round(total * 1000))
             return True
 
+        source = to_source(each.name)
+        if options.size and min(options.size) < 0:
+            source, size = _shaped(source, options)
+        else:
+            size = options.size
         result = tricodec.transcode(
-            to_source(each.name), sys.stdout.buffer if output == STDIO else output,
-            format=_STREAMABLE[options.container or "mkv"] if output == STDIO else "",
-            codec=options.codec, device=options.device, crop=options.crop, crf=options.crf, preset=options.preset,
-            size=options.size, start=options.start, end=options.end, audio=not options.no_audio,
+            source, sys.stdout.buffer if output == STDIO else output,
+            format=_STREAMABLE[options.container or "mkv"] if output == STDIO or options.container else "",
+            codec=options.codec, device=options.device, stream_index=options.stream, crop=options.crop,
+            crf=options.crf, preset=options.preset,
+            size=size, deinterlace=options.deinterlace, start=options.start, end=options.end, audio=not options.no_audio,
             audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
             bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,
             num_threads=options.threads, options=pairs_of("--option", options.option), fast_start=options.fast_start,
@@ -130,12 +144,28 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
         )  # fmt: skip
     say(
         options,
-        f"{result.num_frames} frames, {result.seconds:.3f} s, {result.num_audio_packets} audio packets, by "
+        f"{counted(result.num_frames, 'frame')}, {result.seconds:.3f} s, "
+        f"{counted(result.num_audio_packets, 'audio packet')}, by "
         f"{result.decoder} and {result.encoder}: {shown_target(output)}",
     )
+    if result.left_out:
+        say(options, f"{each.shown}: left out: {result.left_out}")
     warn_of_damage(each.shown, result.num_damaged_packets)
     return {
         "file": each.name, "output": output, "num_frames": result.num_frames, "seconds": result.seconds,
         "num_audio_packets": result.num_audio_packets, "size_bytes": result.size_bytes, "decoder": result.decoder,
-        "encoder": result.encoder, "num_damaged_packets": result.num_damaged_packets,
+        "encoder": result.encoder, "left_out": result.left_out, "num_damaged_packets": result.num_damaged_packets,
     }  # fmt: skip
+
+
+def _shaped(source: Any, options: argparse.Namespace) -> tuple[Any, tuple[int, int] | None]:
+    """The source, and the size that keeps the shape of its picture."""
+    if source is sys.stdin.buffer:
+        source = source.read()  # it is read twice
+    video = tricodec.probe(source).video
+    if video is None:
+        return source, None  # transcode() says what is wrong
+    width, height = (video.height, video.width) if video.rotation % 180 else (video.width, video.height)
+    if options.crop:
+        height, width = options.crop[2:]
+    return source, full_size(options.size, width, height)

@@ -6,11 +6,8 @@ from __future__ import annotations
 import os
 
 from tricodec._keywords import meant
-from tricodec.compat._packages import PACKAGES, install_packages
+from tricodec.compat._packages import VERSIONS, install_packages
 from tricodec.compat._torchaudio import install_torchaudio
-
-_DISTRIBUTIONS = {"decord2": "decord"}
-"""Names of distributions that are imported by another one."""
 
 
 def install(*names: str, force: bool = False) -> tuple[str, ...]:
@@ -24,29 +21,31 @@ def install(*names: str, force: bool = False) -> tuple[str, ...]:
     asks for it. Modules that imported an original before keep it. A second call does nothing.
 
     Args:
-        names: "torchaudio", "torchcodec", "decord"; none is "torchaudio".
+        names: "torchaudio", "torchcodec", "decord" (decord 0.6, which scales bilinear) or "decord2" (bicubic); none is
+            "torchaudio".
         force: also replace modules that torchaudio has.
 
     Returns:
         The modules and packages of these that tricodec now provides, such as ``("torchaudio.io", ...)`` or
-        ``("torchcodec", "decord")``.
+        ``("torchcodec", "decord")``; decord2's package is named decord.
 
     Raises:
         ValueError: for another name.
 
     Thread safety: call it before other threads import these packages.
     """
-    accepted = ("torchaudio", *PACKAGES)
-    names = tuple(_DISTRIBUTIONS.get(name.lower(), name.lower()) for name in names)
+    accepted = ("torchaudio", *VERSIONS)
+    names = tuple(name.lower() for name in names)
     for name in names:
         if name not in accepted:
             raise ValueError(
                 f"{name!r} is no package with a replacement here; accepted are {', '.join(accepted)}"
                 + meant(name, accepted)
             )
-    packages = [name for name in names if name in PACKAGES]
-    if packages:
-        install_packages(packages)
+    distributions = [name for name in names if name in VERSIONS]
+    if distributions:
+        install_packages(distributions)
+    packages = ["decord" if name == "decord2" else name for name in distributions]
     if names and "torchaudio" not in names:
         return tuple(packages)
     return (*install_torchaudio(force=force), *packages)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``from nvidia import nvcomp`` without NVIDIA's own package."""
+"""``from nvidia import nvcomp`` without NVIDIA's own package and without the distribution tricodec-nvcomp."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import logging
 import os
@@ -40,6 +41,15 @@ class _Finder(MetaPathFinder):
         return ModuleSpec(fullname, _Loader(), is_package=fullname == _NAMES[0]) if fullname in _NAMES else None
 
 
+def _is_shipped(origin: str | None) -> bool:
+    """Whether a file is that of the distribution tricodec-nvcomp."""
+    try:
+        shipped = importlib.metadata.distribution("tricodec-nvcomp").locate_file("nvidia/nvcomp/__init__.py")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return origin is not None and os.path.realpath(origin) == os.path.realpath(str(shipped))
+
+
 _first = _Finder()
 _last = _Finder()
 
@@ -67,7 +77,7 @@ def install_nvcomp(*, force: bool | None = None) -> bool:
     if force and _first not in sys.meta_path:
         sys.meta_path.insert(0, _first)
     spec = importlib.util.find_spec("nvidia.nvcomp")
-    ours = spec is not None and isinstance(spec.loader, _Loader)
+    ours = spec is not None and (isinstance(spec.loader, _Loader) or _is_shipped(spec.origin))
     if new and ours:
         _log.info("nvidia.nvcomp is tricodec's, under the name tricodec.nvcomp too")
     elif new and spec is not None:

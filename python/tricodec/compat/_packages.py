@@ -17,8 +17,10 @@ from typing import Any
 
 _log = logging.getLogger("tricodec")
 
-#: The releases that the names are of.
-VERSIONS = {"torchcodec": "0.17.0", "decord": "0.6.0"}
+#: The releases that the names are of, by distribution. decord2's package is named decord too.
+VERSIONS = {"torchcodec": "0.17.0", "decord": "0.6.0", "decord2": "3.4.0"}
+#: The distribution that each package is of: that which was installed last.
+DISTRIBUTIONS = {"torchcodec": "torchcodec", "decord": "decord"}
 #: The package's name and where it is here: submodules have the same names.
 PACKAGES = {"torchcodec": "tricodec.compat.torchcodec", "decord": "tricodec.compat.decord"}
 # A submodule that is no package of its own is not looked up below it.
@@ -87,7 +89,8 @@ class _Finder(MetaPathFinder):
         self, context: importlib.metadata.DistributionFinder.Context | None = None
     ) -> Iterable[importlib.metadata.Distribution]:
         wanted = getattr(context, "name", None)
-        names = self.installed if wanted is None else self.installed & {wanted.lower()}
+        names = {DISTRIBUTIONS[package] for package in self.installed}
+        names = names if wanted is None else names & {wanted.lower()}
         return [_Distribution(name) for name in sorted(names)]
 
 
@@ -98,8 +101,11 @@ def install_packages(names: Iterable[str]) -> None:
     """Put packages in place, also of installed ones; modules that were imported before keep what they have."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    for name in names:
-        if name in _finder.installed:
+    for distribution in names:
+        name = "decord" if distribution == "decord2" else distribution
+        changes = DISTRIBUTIONS[name] != distribution
+        DISTRIBUTIONS[name] = distribution
+        if name in _finder.installed and not changes:
             continue
         imported = [module for module in sys.modules if module == name or module.startswith(f"{name}.")]
         for module in imported:

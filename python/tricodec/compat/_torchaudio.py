@@ -21,6 +21,7 @@ _MODULES = {
     ),
     "torio.utils.ffmpeg_utils": ("tricodec.io.ffmpeg_utils", {}),
 }
+_VERSION = "2.8.0"  # the last release with these modules
 _PACKAGES = ("torchaudio", "torchaudio.utils", "torio", "torio.utils")
 
 
@@ -32,6 +33,8 @@ class _Loader(Loader):
         source = _MODULES.get(module.__name__)
         if source is None:  # a package that is not installed: it only holds its modules
             module.__path__ = []
+            if "." not in module.__name__:
+                vars(module)["__version__"] = _VERSION
             return
         ours = importlib.import_module(source[0])
         names = {name: name for name in ours.__all__} | source[1]

@@ -85,8 +85,8 @@ class Codec:
     Thread safety: safe.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        """Prepare a codec.
+    def __init__(self, *positional: Any, **kwargs: Any) -> None:
+        """Prepare a codec; all arguments are keywords, such as ``algorithm="Zstd"``.
 
         Keyword Args:
             algorithm: "LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS" or "Cascaded", in upper
@@ -128,6 +128,9 @@ class Codec:
             UnsupportedError: if this machine cannot do the algorithm, with the reason.
             DeviceError: if a GPU is demanded and cannot be used.
         """
+        if positional:
+            asked = positional[0] if isinstance(positional[0], str) else "Zstd"
+            raise TypeError(f"Codec() takes keywords alone, not {positional[0]!r}; write Codec(algorithm={asked!r})")
         self._options = parse(kwargs)
         self._gpu = choose_gpu(self._options)
         self._native: _tricodec.Codec | None = make_native(self._options, self._gpu)
@@ -179,7 +182,7 @@ class Codec:
         Raises:
             ValueError: for sizes that the algorithm does not take, and if ``out`` is too small or shares memory, and
                 for ``input_consumed`` with arrays on the CPU.
-            TypeError: for objects that are not arrays.
+            TypeError: for objects that are not arrays, and arrays of Python objects.
         """
         self._expect_config(compression_config, CompressConfig, "compression_config")
         if array is None or srcs is not None or array_s is not None:
@@ -190,18 +193,18 @@ class Codec:
         return native.encode((array,), None if out is None else (out,), input_consumed)[0]
 
     @overload
-    def decode(self, src: list[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+    def decode(self, src: list[Any], data_type: Any = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def decode(self, src: Any, data_type: str = "", out: Any = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
+    def decode(self, src: Any, data_type: Any = "", out: Any = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
 
     @overload
-    def decode(self, *, srcs: Sequence[Any], data_type: str = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
+    def decode(self, *, srcs: Sequence[Any], data_type: Any = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
 
     def decode(
         self,
         src: Any = None,
-        data_type: str = "",
+        data_type: Any = "",
         out: Any = None,
         decompression_config: DecompressConfig | None = None,
         *,
@@ -213,7 +216,7 @@ class Codec:
         Args:
             src: compressed bytes, or a list of them: anything that `as_array` takes.
             srcs: nvCOMP's name of a list, as a keyword.
-            data_type: array protocol string of the result's elements, "|u1" if empty.
+            data_type: dtype of the result's elements, or its array protocol string; "|u1" if empty.
             out: the outputs, as for `encode`.
             decompression_config: of `decompression_config`; the sizes that the streams must expand to. On the CPU this
                 saves reading them.
@@ -225,12 +228,12 @@ class Codec:
         Raises:
             CorruptDataError: if the bytes are damaged.
             RefusedError: if they expand to more than the limit max_output_bytes.
+            TypeError: for a ``data_type`` that is none, or that holds Python objects.
             ValueError: if the size is not a multiple of the element size, if ``out`` is too small or shares memory,
                 for a ``decompression_config`` of other sizes, and for ``input_consumed`` with bytes on the CPU.
         """
         self._expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
-        data_type = getattr(data_type, "str", data_type)
         if src is None or srcs is not None:
             src = only("decode", src=src, srcs=srcs)
         native = self._open()
@@ -258,7 +261,8 @@ class Codec:
             The compressed bytes, uint8 [N], or a list of them in order.
 
         Raises:
-            ValueError: for elements that are not numbers, and as `encode`.
+            TypeError: for Python objects.
+            ValueError: for other elements that are not numbers, and as `encode`.
         """
         if _is_batch(array_s):
             return self.encode([to_npy(array) for array in array_s])

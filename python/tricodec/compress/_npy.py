@@ -23,13 +23,16 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
         uint8 [N].
 
     Raises:
-        ValueError: for elements that are not numbers.
+        TypeError: for Python objects.
+        ValueError: for other elements that are not numbers.
     """
     import numpy as np
 
     if isinstance(array, _tricodec.DeviceArray):
         array = array.numpy()
     host = np.asarray(array.cpu() if hasattr(array, "cpu") else array, order="C")
+    if host.dtype.hasobject:
+        raise TypeError(f"an array of {host.dtype} holds references to Python objects; convert it to numbers")
     if host.dtype.kind not in "biufc":
         raise ValueError(f"an array of {host.dtype} cannot be compressed with a header; its elements must be numbers")
     host = host.astype(host.dtype.newbyteorder("<"), copy=False)

@@ -156,6 +156,8 @@ def _checked(name: str, value: Any, kind: type) -> Any:
     if kind is str:
         # A numpy dtype is as good as its array protocol string.
         text = getattr(value, "str", value) if name == "data_type" else value
+        if name == "data_type" and str(text).strip("<>=|") in ("O", "O8", "object"):
+            raise TypeError("data_type is object: references to Python objects cannot be compressed; use numbers")
         if isinstance(text, str):
             return text
     elif kind is bool:

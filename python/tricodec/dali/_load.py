@@ -18,6 +18,7 @@ from tricodec.dali._dali_install import DaliInstall, describe
 from tricodec.dali._index import accept_index
 from tricodec.dali._plan import accept_plans
 from tricodec.dali._sources import accept_sources
+from tricodec.dali._whole_numbers import refuse_fractions
 
 #: Where the build of the package puts a plugin for the DALI that it found.
 PREBUILT_DIR = Path(__file__).parent / "lib"
@@ -48,6 +49,7 @@ def register() -> None:
         _load_library(install)
     if not hasattr(fn, "tricodec"):
         ops.Reload()
+    refuse_fractions(backend, ops.tricodec, _SCHEMAS)
     accept_plans(fn.tricodec)
     accept_sources(fn.tricodec)
     accept_index(fn.tricodec)

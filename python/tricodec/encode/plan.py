@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tricodec._renamed import warn
 from tricodec.encode.settings import Settings
 from tricodec.encode.table import TABLE, Refused
 
@@ -26,12 +25,6 @@ class Plan:
     encoder: str
     keywords: dict[str, Any]
     notes: dict[str, str]
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """The old name of `keywords`."""
-        warn("Plan.words", "Plan.keywords")
-        return self.keywords
 
 
 def build(settings: Settings, encoder: str) -> Plan:

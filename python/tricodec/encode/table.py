@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from tricodec.encode.settings import PRESETS, TUNINGS, Settings
+from tricodec.encode.settings import CPU_ENCODERS, PRESETS, TUNINGS, Settings
 from tricodec.errors import UnsupportedError
 
 __all__ = ["TABLE", "Column", "Effect", "Refused", "Row"]
@@ -23,6 +24,8 @@ _NVENC_TUNINGS = dict(zip(TUNINGS, ("hq", "ll", "ull", "lossless"), strict=True)
 #: "svtav1-params" are written "params:NAME". A str is the reason why the parameter has no effect; it is no error.
 Effect = dict[str, Any] | str
 Column = Callable[[Settings], Effect]
+
+_log = logging.getLogger("tricodec")
 
 
 class Refused(UnsupportedError):
@@ -67,6 +70,14 @@ def _silent(reason: str) -> Column:
     return lambda _: reason
 
 
+def _clamped(encoder: str, name: str, value: int, least: int, most: int) -> int:
+    """The nearest value that an encoder accepts; the log says which it is if it is another one."""
+    kept = min(max(value, least), most)
+    if kept != value:
+        _log.warning("%s is %d with %s, not %d: it accepts %d to %d", name, kept, encoder, value, least, most)
+    return kept
+
+
 def _qp_ratio(high: int, low: int) -> str:
     return f"{2.0 ** ((high - low) / 6.0):.6f}"
 
@@ -88,12 +99,15 @@ def _x26x_rate(settings: Settings, lossless: dict[str, Any], spare: int = 0) -> 
         p, b, i = settings.constqp or (28, 31, 25)
         # One QP and two ratios give the three QPs; differences of QPs are 6 log2(ratio).
         return {"qp": p, "params:ipratio": _qp_ratio(p, i), "params:pbratio": _qp_ratio(b, p)}
-    size = settings.vbvbufsize - spare
-    filled = min(settings.vbvinit, settings.vbvbufsize) - spare
+    encoder, kilobit, most = CPU_ENCODERS[settings.codec], 1000, 2**32 - 1  # both count whole kilobits
+    size = max(kilobit, _clamped(encoder, "vbvbufsize", settings.vbvbufsize, kilobit, most) - spare)
+    filled = min(settings.vbvinit - spare, size)
     buffer = {"bufsize": size, "params:vbv-init": f"{max(0.0001, filled / size):.4f}"}
     if settings.cq:
-        return {"crf": settings.cq, "maxrate": settings.vbr_limit} | buffer
-    return {"b": settings.bitrate, "maxrate": settings.greatest_rate} | buffer
+        limit = _clamped(encoder, "maxbitrate", settings.vbr_limit, kilobit, most)
+        return {"crf": _clamped(encoder, "cq", settings.cq, 1, 51), "maxrate": limit} | buffer
+    rate = _clamped(encoder, "bitrate", settings.bitrate, kilobit, most)
+    return {"b": rate, "maxrate": max(rate, settings.greatest_rate)} | buffer
 
 
 def _x265_rate(settings: Settings) -> Effect:
@@ -230,7 +244,7 @@ def _depth(settings: Settings) -> int:
 def _x265_depth(settings: Settings) -> int:
     """x265 looks beyond its B frames. Any lookahead lets it hold back a picture for each of its threads."""
     least = 0 if settings.b_frames == 0 and settings.tuning_info.endswith("low_latency") else settings.b_frames + 1
-    return max(_depth(settings), least)
+    return _clamped("libx265", "lookahead", max(_depth(settings), least), 0, 250)
 
 
 def _profile(settings: Settings) -> Effect:
@@ -280,9 +294,9 @@ TABLE: tuple[Row, ...] = (
     Row(("qmin", "qmax"), _limits, _limits, _svt_limits, _limits, none=lambda s: s.qmin is None and s.qmax is None),
     Row(
         ("lookahead", "multipass"),
-        lambda s: {"params:rc-lookahead": _depth(s)},
+        lambda s: {"params:rc-lookahead": _clamped("libx264", "lookahead", _depth(s), 0, 250)},
         lambda s: {"params:rc-lookahead": _x265_depth(s)},
-        lambda s: {"params:lookahead": min(s.lookahead, 120)} if s.lookahead else {},
+        lambda s: {"params:lookahead": _clamped("libsvtav1", "lookahead", s.lookahead, 0, 120)} if s.lookahead else {},
         lambda s: {"rc-lookahead": s.lookahead, "multipass": s.multipass},
     ),
     Row(

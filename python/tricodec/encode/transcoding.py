@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tricodec import _tricodec
 from tricodec._keywords import explains_keywords
@@ -31,10 +31,11 @@ class TranscodeResult:
             frames. A codec with several threads may count a packet twice. All packets that are missing at the end of a
             source that was cut off count as one.
         size_bytes: size of all packets of the output in bytes.
-        seconds: duration of the video in the output.
+        seconds: duration of the video in the output, to the end of its last frame.
         decoder: the engine that decoded: "libavcodec h264".
         encoder: the engine that encoded: "libavcodec libx264".
         cancelled: whether ``progress`` cancelled the call; the output is then a complete file with the frames so far.
+        left_out: streams of the source that the output does not have: "subtitle stream 2 (mov_text)"; "" if it has all.
         data: the file, if the target was None.
     """
 
@@ -46,6 +47,7 @@ class TranscodeResult:
     decoder: str
     encoder: str
     cancelled: bool
+    left_out: str
     data: bytes | None = dataclasses.field(repr=False)
 
 
@@ -54,10 +56,12 @@ def transcode(
     source: Source,
     target: Target,
     *,
-    codec: EncoderName = "h264",
+    codec: EncoderName | Literal["copy"] = "h264",
     device: Device = "auto",
+    stream_index: int = -1,
     crop: Sequence[int] | None = None,
     size: Sequence[int] | None = None,
+    deinterlace: bool = False,
     start: float | None = None,
     end: float | None = None,
     audio: bool = True,
@@ -83,24 +87,32 @@ def transcode(
 ) -> TranscodeResult:
     """Decode a video, crop and resize it, encode it and write it to a container. The sound is copied, or encoded again.
 
-    Each stage runs on a separate thread. Rotation, colors, pixel shape and time stamps are kept, also the time stamps
-    of a variable frame rate.
+    Each stage runs on a separate thread. Every frame of the range is kept, with its time, also at a variable frame rate.
+    Times that jump, as in joined recordings, continue without a gap. The output begins at time 0; the sound stays in
+    step. Rotation, colors, pixel shape, metadata, chapters, and the title, language and flags of streams are kept.
+    Where the container has no field for the rotation, the pictures are turned upright. Transparency is dropped.
 
     Args:
         source: as `probe` takes it.
         target: a path, an object with ``write(bytes)``, or None for a file in ``data`` of the result. A path gets its
             file, which may replace an old one, when the new file is complete; an exception keeps the old file. The
-            target may be the path of the source.
+            target is another file than the source.
         codec, device, bit_rate, crf, gop_size, num_b_frames, preset, options, fast_start, fragmented: as
-            `encode_video` takes them.
-        crop: (top, left, height, width) in pixels of the stored pictures; None is the whole picture.
-        size: (height, width) of the output in pixels; None is the size of the crop.
-        start: time in seconds of the first frame, which has time 0 in the output. It is exact, wherever key frames are.
-        end: time in seconds; frames from here on are left out.
+            `encode_video` takes them. The codec "copy" copies the packets without decoding, from the last key frame at
+            or before ``start``; the log says where that is.
+        stream_index: number of the video stream; -1 is the stream that `FrameReader` reads.
+        crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.
+        size: (height, width) of the upright output in pixels; None is the size of the crop, where an encoder that
+            needs even sizes loses an odd last row or column, which one warning says.
+        deinterlace: makes progressive pictures of interlaced ones, as many, by libavfilter's bwdif. Otherwise
+            interlaced video stays interlaced and is marked so, where the encoder can.
+        start: time in seconds; the first frame that begins there or later has time 0 in the output. It is exact,
+            wherever key frames are. A negative time is accepted where the video begins before 0.
+        end: time in seconds; frames that begin there or later are left out.
         audio: whether the output has the audio streams of the source.
         audio_codec: None copies the packets of the audio. "aac", "opus", "mp3", "flac", "pcm_s16le", ... or an encoder
             of FFmpeg encodes it again. Then it begins and ends exactly at ``start`` and ``end``; a copy does with whole
-            packets. It needs a path, bytes or an object that cannot seek.
+            packets.
         audio_rate: samples per second of the encoded sound; None is the source's rate, or the nearest that the encoder
             supports.
         audio_channels: channels of the encoded sound: 1 is mono, 2 stereo; None is the number of the source.
@@ -115,7 +127,7 @@ def transcode(
         progress: a function of (frames, seconds, expected seconds or 0) of the output; False cancels the call.
 
     Raises:
-        ValueError: an option is not accepted, the range is empty, or the target is an open file of the source.
+        ValueError: an option is not accepted, no frame begins in the range, or the target is the source.
         UnsupportedError: there is no encoder for the codec, or the container cannot hold the codec.
         CorruptDataError: the source is not a supported media file, or none of its frames can be decoded.
 
@@ -146,7 +158,20 @@ def transcode(
         raise ValueError(message)
     return TranscodeResult(
         **_tricodec.transcode(
-            source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress, encoding
+            source,
+            target,
+            encoder,
+            muxer,
+            crop,
+            size,
+            start,
+            end,
+            audio,
+            num_workers,
+            progress,
+            encoding,
+            deinterlace,
+            stream_index,
         )
     )
 

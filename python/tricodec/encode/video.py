@@ -66,8 +66,8 @@ def encode_video(
         layout: "HWC", "CHW", "CHW2" or "HWC8", as `Transform` defines them.
         format: layout of raw planes, if the frames are raw planes one after another: "yuv420p", "nv12", "p010le", ...;
             [F, H * 3 / 2, W] for 4:2:0, uint16 for more than 8 bits. None: the frames are pictures of channels.
-        pixel_format: layout of the encoded pictures; None is "yuv420p", for raw planes the nearest layout that the
-            encoder supports.
+        pixel_format: layout of the encoded pictures; None is "yuv420p", for raw planes and for lossless codecs the
+            nearest layout to the frames' own that the encoder supports.
         matrix: color matrix for the conversion of RGB, which the stream then states: "bt601", "bt709", "bt2020", ...;
             None is BT.601, which the stream does not state.
         range: color range of the conversion, "limited" or "full"; None is limited, which the stream does not state.

@@ -18,6 +18,7 @@ from tricodec.io._streams import (
     argument_errors,
     basic_audio_filters,
     basic_video_filters,
+    expect_integers,
     output_stream,
     source_stream,
 )
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tricodec._tricodec import Source
 
 _AGAIN = 2
-_SEEK_MODES = ("key", "any", "precise")
 
 
 class StreamReader:
@@ -74,6 +74,7 @@ class StreamReader:
         allowed = options.pop("protocol_whitelist", "")
         names = [*protocols, *(name for name in allowed.split(",") if name)]
         self._arrays = arrays
+        expect_integers(optional=False, buffer_size=buffer_size)
         with argument_errors():
             if arrays not in ("auto", "numpy", "torch"):
                 message = f"arrays must be auto, numpy or torch, not {arrays!r}"
@@ -112,11 +113,13 @@ class StreamReader:
 
     def get_src_stream_info(self, i: int) -> SourceStream:
         """Describe stream `i` of the source: a SourceStream, SourceAudioStream or SourceVideoStream."""
+        expect_integers(optional=False, i=i)
         with argument_errors():
             return source_stream(self._native.source_stream(i))
 
     def get_out_stream_info(self, i: int) -> OutputStream:
         """Describe output `i`, as its filters deliver it: an OutputAudioStream or OutputVideoStream."""
+        expect_integers(optional=False, i=i)
         with argument_errors():
             return output_stream(self._native.output_stream(i))
 
@@ -125,16 +128,13 @@ class StreamReader:
 
         Args:
             timestamp: seconds, at least 0.
-            mode: ``"key"`` is the key frame before; ``"any"`` any frame before, which may be damaged; ``"precise"`` the
-                first frame at `timestamp` or after it.
+            mode: ``"key"`` is the key frame before; ``"any"`` any frame before, as the container finds it, which may be
+                damaged; ``"precise"`` the first frame at `timestamp` or after it, whole and by its number in the index.
 
         Raises:
             StreamArgumentError: the time or the mode is not accepted.
             UnsupportedError: the source cannot seek.
         """
-        if mode not in _SEEK_MODES:
-            message = f"mode must be one of {', '.join(_SEEK_MODES)}, not {mode!r}"
-            raise StreamArgumentError(message)
         with argument_errors():
             self._native.seek(timestamp, mode)
 
@@ -267,6 +267,8 @@ class StreamReader:
         filter_desc: str,
         hw_accel: str | None,
     ) -> None:
+        expect_integers(optional=False, frames_per_chunk=frames_per_chunk, buffer_chunk_size=buffer_chunk_size)
+        expect_integers(stream_index=stream_index)
         if stream_index is not None and stream_index < 0:
             message = f"stream_index must be at least 0 or None, not {stream_index}"
             raise StreamArgumentError(message)
@@ -279,6 +281,7 @@ class StreamReader:
 
     def remove_stream(self, i: int) -> None:
         """Remove output `i`; the numbers of later outputs decrease. A decoder ends with its last output."""
+        expect_integers(optional=False, i=i)
         with argument_errors():
             self._native.remove_stream(i)
 

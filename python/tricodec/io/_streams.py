@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 
 @dataclass
@@ -96,8 +96,16 @@ def output_stream(facts: dict[str, Any]) -> OutputStream:
     return _OUTPUTS[facts["media_type"]](**facts)
 
 
+def expect_integers(*, optional: bool = True, **named: object) -> None:
+    """Raises TypeError for a value that is no integer, nor None if that is a choice."""
+    for name, value in named.items():
+        if not isinstance(value, SupportsIndex) and not (optional and value is None):
+            raise TypeError(f"{name} must be an int, not {value!r}; use int() or round()")
+
+
 def basic_audio_filters(sample_format: str | None, sample_rate: int | None, num_channels: int | None) -> str:
     """``aresample=SR,aformat=sample_fmts=F:channel_layouts=Nc``, without values that are None."""
+    expect_integers(sample_rate=sample_rate, num_channels=num_channels)
     filters = []
     if sample_rate is not None:
         filters.append(f"aresample={sample_rate}")
@@ -115,6 +123,7 @@ def basic_video_filters(
     frame_rate: float | None, width: int | None, height: int | None, pixel_format: str | None
 ) -> str:
     """``fps=R,scale=width=W:height=H,format=pix_fmts=F``, without values that are None."""
+    expect_integers(width=width, height=height)
     filters = []
     if frame_rate is not None:
         filters.append(f"fps={frame_rate}")

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import NativeCodecConfig, NativeStreamWriter
-from tricodec.io._streams import StreamArgumentError, argument_errors
+from tricodec.io._streams import StreamArgumentError, argument_errors, expect_integers
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -118,6 +118,10 @@ class StreamWriter:
             StreamArgumentError: an argument is not accepted; the text lists the accepted values.
             UnsupportedError: the encoder is not available on this machine; the text has FFmpeg's reason.
         """
+        expect_integers(
+            sample_rate=sample_rate, num_channels=num_channels, encoder_sample_rate=encoder_sample_rate,
+            encoder_num_channels=encoder_num_channels,
+        )  # fmt: skip
         with argument_errors():
             self._native.add_audio_stream(
                 sample_rate, num_channels, format, encoder or "", dict(encoder_option or {}), encoder_sample_rate or 0,
@@ -162,6 +166,7 @@ class StreamWriter:
             StreamArgumentError, UnsupportedError: as `add_audio_stream`.
             DeviceError: the GPU of `hw_accel` is not available.
         """
+        expect_integers(width=width, height=height, encoder_width=encoder_width, encoder_height=encoder_height)
         with argument_errors():
             self._native.add_video_stream(
                 frame_rate, width, height, format, encoder or "", dict(encoder_option or {}),

@@ -12,7 +12,6 @@
 
 #include "image/cuda/convert.h"
 #include "image/cuda/launch.h"
-#include "image/cuda/resample_mma.h"
 #include "image/cuda/resample_tile.h"
 
 namespace tricodec::image::gpu {
@@ -46,110 +45,6 @@ void for_each_block(const Launch& launch, const Run& run) {
 template <class Args, class Run>
 void for_each_block(const Launch& launch, const Args& args, const Run& run) {
     for_each_block(launch, [&](int x, int y, int z) { run(args.frames[z], x, y); });
-}
-
-/// All lanes of a warp, step by step; products of matrices as PTX defines mma.m16n8k32 and mma.m16n8k16.
-template <class Lane>
-struct EmulatedWarp {
-    std::array<Lane, 32> lanes{};
-    unsigned char* shared;
-
-    explicit EmulatedWarp(unsigned char* memory) : shared(memory) {}
-
-    [[nodiscard]] const Lane& first() const { return lanes[0]; }
-    static int uniform(int value) { return value; }
-
-    template <class Step>
-    void each(const Step& step) {
-        for (int i = 0; i < 32; ++i) step(lanes[static_cast<std::size_t>(i)], i);
-    }
-
-    template <Signed kSigned, unsigned kColumns = 32, class Step>
-    void multiply(const Step& step) {
-        std::array<std::array<int, kColumns>, 16> a{};
-        std::array<std::array<int, 8>, kColumns> b{};
-        const auto byte = [](std::uint32_t word, unsigned i, bool is_signed) {
-            const auto value = static_cast<std::uint8_t>(word >> (8 * i));
-            return is_signed ? static_cast<std::int8_t>(value) : int{value};
-        };
-        for (unsigned i = 0; i < 32; ++i) {
-            const Product product = step(lanes[i]);
-            for (unsigned reg = 0; reg < kColumns / 8; ++reg) {
-                for (unsigned k = 0; k < 4; ++k) {
-                    a[i / 4 + reg % 2 * 8][i % 4 * 4 + k + reg / 2 * 16] =
-                        byte(product.a[reg], k, kSigned == Signed::a);
-                }
-            }
-            for (unsigned reg = 0; reg < kColumns / 16; ++reg) {
-                for (unsigned k = 0; k < 4; ++k) {
-                    b[i % 4 * 4 + k + reg * 16][i / 4] = byte(product.b[reg], k, kSigned == Signed::b);
-                }
-            }
-        }
-        for (unsigned i = 0; i < 32; ++i) {
-            const Product product = step(lanes[i]);
-            for (unsigned reg = 0; reg < 4; ++reg) {
-                product.sums[reg] = product.start[reg];
-                for (unsigned k = 0; k < kColumns; ++k) {
-                    product.sums[reg] += a[i / 4 + reg / 2 * 8][k] * b[k][i % 4 * 2 + reg % 2];
-                }
-            }
-        }
-    }
-
-    template <class Step>
-    void load_turned(const Step& step) {
-        std::array<std::array<std::array<std::uint16_t, 8>, 8>, 4> matrices{};
-        for (unsigned i = 0; i < 32; ++i) {
-            const Turned turned = step(lanes[i], static_cast<int>(i));
-            EXPECT_EQ(turned.from % 16, 0);
-            std::memcpy(matrices[i / 8][i % 8].data(), shared + turned.from, 16);
-        }
-        for (unsigned i = 0; i < 32; ++i) {
-            const Turned turned = step(lanes[i], static_cast<int>(i));
-            for (unsigned m = 0; m < 4; ++m) {
-                turned.words[m] = matrices[m][i % 4 * 2][i / 4] | std::uint32_t{matrices[m][i % 4 * 2 + 1][i / 4]}
-                                                                      << 16;
-            }
-        }
-    }
-
-    template <unsigned kWith, class Step>
-    void swap(const Step& step) {
-        std::array<std::uint32_t, 32> words{};
-        for (unsigned i = 0; i < 32; ++i) words[i] = *step(lanes[i]);
-        for (unsigned i = 0; i < 32; ++i) *step(lanes[i]) = words[i ^ kWith];
-    }
-
-    void start_copy(int to, const unsigned char* from, int num_bytes = 16) const {
-        std::memset(shared + to, 0, 16);
-        std::memcpy(shared + to, from, static_cast<std::size_t>(num_bytes));
-    }
-};
-
-/// All warps of a block, step by step.
-template <class Lane>
-struct EmulatedBlock {
-    std::vector<EmulatedWarp<Lane>> warps;
-
-    EmulatedBlock(int num_warps, unsigned char* memory)
-        : warps(static_cast<std::size_t>(num_warps), EmulatedWarp<Lane>(memory)) {}
-
-    template <class Step>
-    void each_warp(const Step& step) {
-        for (std::size_t i = 0; i < warps.size(); ++i) step(warps[i], static_cast<int>(i));
-    }
-
-    void together() const {}
-};
-
-template <int kSampleBytes, Element kElement, bool kPairs>
-void emulate_resample_mma(const Launch& launch, const MmaArgs& args) {
-    SharedMemory memory(launch.shared_bytes);
-    for_each_block(launch, [&](int unit, int block_y, int share) {
-        EmulatedBlock<MmaLane> block(kMmaWarps, memory.fresh());
-        mma_block<kSampleBytes, kElement, kPairs>(block, args, unit, block_y, share);
-    });
 }
 
 template <int kSampleBytes, Element kElement>
@@ -202,18 +97,6 @@ void emulate_resample_tile(const Launch& launch) {
     with_element(args, [&]<Element kElement>() { emulate_resample_tile<kSampleBytes, kElement>(launch, args); });
 }
 
-template <int kSampleBytes>
-void emulate_resample_mma(const Launch& launch) {
-    const auto& args = std::get<MmaArgs>(launch.args);
-    with_element(args, [&]<Element kElement>() {
-        if (launch.kernel.ends_with("_pairs")) {
-            emulate_resample_mma<kSampleBytes, kElement, true>(launch, args);
-        } else {
-            emulate_resample_mma<kSampleBytes, kElement, false>(launch, args);
-        }
-    });
-}
-
 template <int kBits>
 void emulate_convert(const Launch& launch) {
     const auto& args = std::get<ConvertArgs>(launch.args);
@@ -234,8 +117,6 @@ inline void emulate(const Launch& launch) {
     const std::string& kernel = launch.kernel;
     if (kernel.starts_with("tricodec_convert_8_")) return emulate_convert<8>(launch);
     if (kernel.starts_with("tricodec_convert_16_")) return emulate_convert<16>(launch);
-    if (kernel.starts_with("tricodec_resample_mma_8_")) return emulate_resample_mma<1>(launch);
-    if (kernel.starts_with("tricodec_resample_mma_16_")) return emulate_resample_mma<2>(launch);
     if (kernel.starts_with("tricodec_resample_tile_8_")) return emulate_resample_tile<1>(launch);
     if (kernel.starts_with("tricodec_resample_tile_16_")) return emulate_resample_tile<2>(launch);
     FAIL() << "no kernel is called " << kernel;

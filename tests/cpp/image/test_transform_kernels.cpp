@@ -20,8 +20,6 @@
 namespace tricodec::image {
 namespace {
 
-constexpr std::size_t kSharedBytes = 99 * 1024;  // of the GPUs that have the least
-
 /// Tables in memory aligned as a device's is.
 class DeviceTables {
 public:
@@ -42,13 +40,13 @@ void expect_all_used(std::set<std::string> used, const Wanted& is_wanted) {
 }
 
 /// Runs what a GPU would run, for frames of one geometry, and returns the kernel's name.
-std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const TransformOptions& options, int arrangement,
-                              bool prefer_mma = false, int multiprocessors = 1) {
+std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const TransformOptions& options,
+                              int arrangement) {
     const Frame& first = sources[0].frame;
     const auto plan = std::make_shared<const Plan>(make_plan(frame_key(first, options), options));
     std::vector<Canvas> expected;
     std::vector<Canvas> results;
-    const gpu::KernelPlan kernels(plan, prefer_mma);
+    const gpu::KernelPlan kernels(plan);
     const DeviceTables tables(kernels.tables());
     std::vector<gpu::Item> items;
     expected.reserve(sources.size());
@@ -59,7 +57,7 @@ std::string expect_same_bytes(const std::vector<PaddedFrame>& sources, const Tra
         transform_ref(*plan, sources[i].frame, expected[i].view, 0, plan->grid.height);
         items.push_back({&sources[i].frame, target_of(*plan, results[i].view)});
     }
-    const gpu::Launch launch = kernels.launch(tables.data(), items, {kSharedBytes, multiprocessors});
+    const gpu::Launch launch = kernels.launch(tables.data(), items);
     gpu::emulate(launch);
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto differs =
@@ -115,7 +113,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_eve
                 if (random.one_in(2) && format.family != ColorFamily::rgb) options.color = OutputColor::yuv;
             }
             const int arrangement = random.between(0, 5);
-            used.insert(expect_same_bytes(sources, options, arrangement, !random.one_in(3)));
+            used.insert(expect_same_bytes(sources, options, arrangement));
             if (HasFailure()) return;
         }
     }
@@ -333,115 +331,6 @@ TEST(TransformKernels, add_up_outputs_that_more_columns_go_into_than_shared_memo
     }
 }
 
-TEST(TransformKernels, give_the_bytes_of_the_oracle_where_coefficients_repeat) {
-    Random random(31);
-    std::set<std::string> used;
-    for (const int columns : {12, 16, 24}) {  // of eight outputs
-        for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
-            for (const Layout layout : {Layout::hwc, Layout::chw}) {
-                for (int i = 0; i < 3; ++i) {
-                    const int units = random.between(3, 40);
-                    const int height = 2 * random.between(2, 50);
-                    const int left = random.one_in(3) ? 32 * random.between(0, 2) : 0;
-                    const int top = random.one_in(3) ? random.between(0, 4) : 0;
-                    std::vector<PaddedFrame> sources;
-                    for (int k = 0; k < 2; ++k) {
-                        sources.push_back(random_frame(PixelFormat::nv12, left + units * columns + random.between(0, 1),
-                                                       top + height, random, 16));
-                        sources[k].frame.width = left + units * columns;
-                    }
-                    TransformOptions options = random_options(info(PixelFormat::nv12), sources[0].frame, random);
-                    Frame& frame = sources[0].frame;
-                    frame.orientation = {};
-                    options.crop = Crop{top, left, height, units * columns};
-                    options.size = Size{random.between((height * 2 + 2) / 3, 2 * height), 8 * units};
-                    if (random.one_in(2)) options.size->height = height * 8 / columns;
-                    options.resize = Resize::bilinear;
-                    options.antialias = columns != 16 || options.antialias;
-                    options.dtype = dtype;
-                    options.layout = layout;
-                    options.color = layout == Layout::chw && random.one_in(3) ? OutputColor::bgr : OutputColor::rgb;
-                    if (dtype == DType::uint8) {
-                        options.scale.reset();
-                        options.mean.clear();
-                        options.std.clear();
-                    }
-                    for (PaddedFrame& source : sources) {
-                        source.frame.color = frame.color;
-                        source.frame.orientation = {};
-                    }
-                    used.insert(expect_same_bytes(sources, options, 5));
-                    if (HasFailure()) return;
-                }
-            }
-        }
-    }
-    expect_all_used(used, [](const std::string& kernel) {
-        return kernel.starts_with("tricodec_resample_mma_8_") && kernel.ends_with("_pairs");
-    });
-}
-
-TEST(TransformKernels, multiply_matrices_where_rows_are_mixed_and_the_gpu_can) {
-    Random random(23);
-    std::vector<PaddedFrame> sources;
-    sources.push_back(random_frame(PixelFormat::nv12, 320, 180, random, 16));
-    const auto kernel = [&](int height, std::size_t shared_bytes, Resize resize = Resize::bilinear) {
-        TransformOptions options;
-        options.resize = resize;
-        options.size = Size{height, 56};
-        sources[0].frame.orientation = {};
-        const auto plan = std::make_shared<const Plan>(make_plan(frame_key(sources[0].frame, options), options));
-        const gpu::KernelPlan kernels(plan);
-        const DeviceTables tables(kernels.tables());
-        const Canvas canvas(*plan, 5);
-        const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
-        return kernels.launch(tables.data(), items, {shared_bytes, /*multiprocessors=*/1}).kernel;
-    };
-    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_resample_mma_8_uint8_pairs");
-    EXPECT_EQ(kernel(40, 0), "tricodec_resample_tile_8_uint8");
-    EXPECT_EQ(kernel(40, 8 * 1024), "tricodec_resample_tile_8_uint8");
-    EXPECT_EQ(kernel(120, kSharedBytes), "tricodec_resample_mma_8_uint8_pairs");
-    EXPECT_EQ(kernel(120, kSharedBytes, Resize::nearest), "tricodec_resample_tile_8_uint8");
-    sources[0].frame.planes[0].data += 8;  // copies are of 16 bytes
-    EXPECT_EQ(kernel(40, kSharedBytes), "tricodec_resample_tile_8_uint8");
-    sources[0] = random_frame(PixelFormat::nv12, 64, 900, random, 16);  // more rows than shared memory holds
-    EXPECT_EQ(kernel(8, kSharedBytes), "tricodec_resample_tile_8_uint8");
-}
-
-TEST(TransformKernels, give_the_bytes_of_the_oracle_where_products_take_hundreds_of_rows) {
-    Random random(29);
-    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p, PixelFormat::gray}) {
-        for (const int height : {5, 14, 33, 70}) {
-            std::vector<PaddedFrame> sources;
-            const int width = random.between(40, 100);
-            sources.push_back(random_frame(format, width, random.between(320, 480), random, 16));
-            sources[0].frame.orientation = {};
-            TransformOptions options;
-            options.size = Size{height, random.between(3, 50)};
-            options.resize = height == 14 ? Resize::bicubic : Resize::bilinear;
-            EXPECT_TRUE(expect_same_bytes(sources, options, 0, true).starts_with("tricodec_resample_mma_"));
-        }
-    }
-}
-
-TEST(TransformKernels, give_the_bytes_of_the_oracle_where_blocks_take_several_frames) {
-    Random random(31);
-    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p, PixelFormat::gray}) {
-        for (const int num_frames : {2, 7, 21}) {
-            for (const int multiprocessors : {1, 4, 16}) {
-                std::vector<PaddedFrame> sources;
-                for (int i = 0; i < num_frames; ++i) sources.push_back(random_frame(format, 90, 70, random, 16));
-                for (PaddedFrame& source : sources) source.frame.orientation = {};
-                for (PaddedFrame& source : sources) source.frame.color = sources[0].frame.color;
-                TransformOptions options;
-                options.size = Size{random.between(9, 40), random.between(9, 40)};
-                const std::string kernel = expect_same_bytes(sources, options, 0, true, multiprocessors);
-                EXPECT_TRUE(kernel.starts_with("tricodec_resample_mma_"));
-            }
-        }
-    }
-}
-
 /// Frames of random samples and of one stride in one piece of memory, in any order, with other bytes between planes.
 class Batch {
 public:
@@ -497,15 +386,12 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_batches_of_frames_anywhe
                 options.layout = random.one_in(2) ? Layout::chw : Layout::hwc;
                 options.size = Size{static_cast<int>(height / reduction), random.between(9, 70)};
                 if (random.one_in(3)) options.crop = Crop{3, 17, height - 7, 61};
-                const int multiprocessors = random.between(1, 4);
-                used.insert(expect_same_bytes(batch.frames, options, 0, true, multiprocessors));
+                used.insert(expect_same_bytes(batch.frames, options, 0));
                 if (HasFailure()) return;
             }
         }
     }
-    expect_all_used(used, [](const std::string& kernel) {
-        return kernel.starts_with("tricodec_resample_mma_8_") && kernel.ends_with("_pairs");
-    });
+    expect_all_used(used, [](const std::string& kernel) { return kernel.starts_with("tricodec_resample_tile_8_"); });
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_frames_that_come_twice_or_have_another_stride) {
@@ -518,34 +404,7 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_frames_that_come_twice_o
     wider.frames[0].frame.width = 200;
     wider.frames[0].frame.color = batch.frames[0].frame.color;
     batch.frames.push_back(std::move(wider.frames[0]));
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0, true), "tricodec_resample_mma_8_uint8_pairs");
-}
-
-TEST(TransformKernels, give_the_bytes_of_the_oracle_where_eight_points_are_stored_at_once) {
-    Random random(37);
-    for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010le, PixelFormat::yuv420p, PixelFormat::gray}) {
-        for (const DType dtype : {DType::uint8, DType::float16, DType::bfloat16, DType::float32}) {
-            for (const int width : {32, 64, 72, 33, 24}) {
-                std::vector<PaddedFrame> sources;
-                sources.push_back(random_frame(format, random.between(80, 200), 60, random, 16));
-                sources[0].frame.orientation = {};
-                TransformOptions options;
-                options.size = Size{random.between(7, 50), width};
-                options.layout = Layout::chw;
-                options.dtype = dtype;
-                EXPECT_TRUE(expect_same_bytes(sources, options, 5, true).starts_with("tricodec_resample_mma_"));
-                const auto plan =
-                    std::make_shared<const Plan>(make_plan(frame_key(sources[0].frame, options), options));
-                const Canvas canvas(*plan, 5);
-                const std::vector<gpu::Item> items{{&sources[0].frame, target_of(*plan, canvas.view)}};
-                const gpu::KernelPlan kernels(plan, true);
-                const DeviceTables tables(kernels.tables());
-                const gpu::Launch launch = kernels.launch(tables.data(), items, {kSharedBytes, /*multiprocessors=*/1});
-                EXPECT_EQ(std::get<gpu::MmaArgs>(launch.args).eights != 0, width % 8 == 0 && dtype != DType::float32)
-                    << width;
-            }
-        }
-    }
+    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0), "tricodec_resample_tile_8_uint8");
 }
 
 TEST(TransformKernels, run_many_frames_at_once) {

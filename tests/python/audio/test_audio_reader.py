@@ -225,7 +225,7 @@ def test_facts_are_those_of_the_file_and_of_the_result() -> None:
         ({"sample_rate": -8000}, "sample_rate is -8000"),
         ({"num_channels": 0}, "num_channels is 0"),
         ({"num_channels": 65}, "num_channels is 65"),
-        ({"dtype": "uint8"}, "use 'float32' or 'int16'"),
+        ({"dtype": "uint8"}, "of sound is not one of int16, float32"),
         ({"seek_mode": "fast"}, "use 'exact' or 'approximate'"),
         ({"stream_index": 9}, "which has 3 streams"),
         ({"stream_index": 0}, "is video, not audio"),

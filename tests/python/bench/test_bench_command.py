@@ -32,7 +32,7 @@ COMMANDS: dict[str, list[str]] = {
     "decode": ["--device", "cpu", "--threads", "1"],
     "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "source"],
     "encode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast"],
-    "transcode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast", "--size", "90x160"],
+    "transcode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast", "--size", "160x-2"],
     "compress": ["--device", "cpu", "--array-bytes", "5000", "--batch", "2"],
     "pipeline": ["--device", "cpu", "--batch", "3", "--concurrency", "1,2"],
 }

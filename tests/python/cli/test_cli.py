@@ -92,7 +92,7 @@ def test_framemd5_has_a_line_for_each_frame(run: Run) -> None:
 def test_start_stride_and_count_choose_frames(run: Run) -> None:
     clip = media.generated("h264_bframes.mp4")
 
-    _, out, _ = run("frames", clip, "--framemd5", "--start", "5", "--stride", "7", "--count", "3")
+    _, out, _ = run("frames", clip, "--framemd5", "--first", "5", "--stride", "7", "--count", "3")
 
     rows = [line.split("\t") for line in out.splitlines()[1:]]
     assert [row[0] for row in rows] == ["5", "12", "19"]
@@ -119,12 +119,12 @@ def test_raw_to_standard_output_can_be_piped() -> None:
 def test_pictures_hold_the_pixels_of_the_transform(run: Run, tmp_path: Path) -> None:
     clip = media.generated("h264_rot90.mp4")
 
-    status, out, _ = run("frames", clip, "--output", tmp_path, "--start", "10", "--count", "2", "--size", "64x36")
+    status, out, _ = run("frames", clip, "--output", tmp_path, "--first", "10", "--count", "2", "--size", "36x64")
 
     assert status == 0
     assert "2 PNG files" in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000010.png", "000011.png"]
-    expected = tricodec.decode_video(clip, start=10, count=2, size=(64, 36)).frames
+    expected = tricodec.decode_video(clip, start=10, count=2, size=(64, 36), device="cpu").frames
     for number, frame in zip((10, 11), expected, strict=True):
         with Image.open(tmp_path / f"{number:06d}.png") as picture:
             assert np.array_equal(np.asarray(picture), frame)
@@ -144,14 +144,14 @@ def test_pictures_go_to_a_folder_named_after_the_file(
 def test_contact_sheet_shows_sixteen_frames_across_the_video(run: Run, tmp_path: Path) -> None:
     clip = media.generated("h264_bframes.mp4")
 
-    status, out, _ = run("frames", clip, "--contact-sheet", tmp_path / "sheet.png", "--size", "18x32")
+    status, out, _ = run("frames", clip, "--contact-sheet", tmp_path / "sheet.png", "--size", "32x18")
 
     assert status == 0
     assert "16 frames" in out
     with Image.open(tmp_path / "sheet.png") as picture:
         sheet = np.asarray(picture)
     assert sheet.shape == (4 + 4 * (18 + 4), 4 + 4 * (32 + 4), 3)
-    first = tricodec.decode_video(clip, start=evenly_spaced(50, 16)[0], count=1, size=(18, 32)).frames[0]
+    first = tricodec.decode_video(clip, start=evenly_spaced(50, 16)[0], count=1, size=(18, 32), device="cpu").frames[0]
     assert np.array_equal(sheet[4:22, 4:36], first)
 
 
@@ -178,7 +178,7 @@ def test_missing_file_is_one_line_and_status_1(run: Run, command: str) -> None:
 
 
 def test_start_past_the_end_is_status_1(run: Run) -> None:
-    status, _, err = run("frames", media.generated("h264_bframes.mp4"), "--md5", "--start", "50")
+    status, _, err = run("frames", media.generated("h264_bframes.mp4"), "--md5", "--first", "50")
 
     assert status == 1
     assert "50" in err
@@ -227,6 +227,34 @@ def test_a_misspelled_option_or_command_gets_the_nearest_one(
     error = capsys.readouterr().err
     assert error.endswith(f"; did you mean '{near}'?\n")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("transcode CLIP -o a.xyz", "or name the format (--container mp4)"),
+        ("transcode CLIP -o a.mp4 --workers -1", "--workers is -1"),
+        ("transcode CLIP -o a.mp4 --preset foo", "--preset 'foo' is not one of"),
+        ("transcode CLIP -o a.mp4 --bit-rate -5", "--bit-rate is -5"),
+        ("frames CLIP --start 99", "--start is 99 s"),
+        ("frames CLIP --times 99", "pass --tolerance to take"),
+        ("frames CLIP --stream 9", "--stream 9 is not in"),
+        ("audio SOUND -o a.xyz", "or another one of FFmpeg's"),
+        ("audio SOUND -o a.wav --channels 99", "use --channels 1 or 2"),
+        ("index CLIP -o a.parquet --workers -1", "--workers is -1"),
+    ],
+)
+def test_errors_name_the_options_of_the_command(
+    run: Run, arguments: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = {"CLIP": media.generated("h264_bframes.mp4"), "SOUND": media.generated("mp3.mp3")}
+
+    status, _, err = run(*(names.get(word, word) for word in arguments.split()))
+
+    assert status == 1
+    assert text in err
+    assert not re.search(r"\b(format=|num_|bit_rate|tolerance_s|start_s|stream_index)", err)
 
 
 def test_debug_shows_the_error_itself() -> None:
@@ -288,6 +316,7 @@ def test_demo_gets_the_same_bytes_through_every_door(run: Run, tmp_path: Path) -
         layout="CHW",
         mean=[0.485, 0.456, 0.406],
         std=[0.229, 0.224, 0.225],
+        device="cpu",
     ).frames
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.endswith(" yes")}
     assert status == 0

@@ -15,6 +15,7 @@ import media
 import numpy as np
 import pytest
 from peer_names import ORIGINALS, assert_same_pixels, decord, ffmpeg_rgb
+from tricodec.compat import _packages
 
 ours_only = pytest.mark.skipif(ORIGINALS, reason="decord has this defect")
 
@@ -31,12 +32,24 @@ def test_pixels_are_those_of_ffmpeg(clip: str) -> None:  # V116
     assert_same_pixels(reader(clip)[:].asnumpy(), ffmpeg_rgb(media.generated(clip)))
 
 
+@ours_only
 @pytest.mark.parametrize("size", [(160, 90), (400, 300), (100, -1), (-1, 60)])
-def test_sizes_are_ffmpegs_bicubic(size: tuple[int, int]) -> None:  # V116
-    width, height = size
-    found = reader(width=width, height=height).get_batch([0, 7]).asnumpy()
-    filters = f"scale={width if width > 0 else 320}:{height if height > 0 else 180}"
-    assert_same_pixels(found, ffmpeg_rgb(media.generated("h264_bframes.mp4"), filters=filters)[[0, 7]])
+@pytest.mark.parametrize(
+    ("clip", "turn"),
+    [
+        ("h264_bframes.mp4", ""), ("h264_rot90.mp4", "transpose=clock,"), ("h264_rot180.mp4", "hflip,vflip,"),
+        ("h264_rot270.mp4", "transpose=cclock,"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(("release", "flags"), [("decord", "bilinear"), ("decord2", "bicubic")])
+def test_sizes_are_those_of_ffmpegs_scaler_as_each_release_sets_it(
+    release: str, flags: str, clip: str, turn: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:  # V116
+    monkeypatch.setitem(_packages.DISTRIBUTIONS, "decord", release)
+    height, width = reader(clip)[0].shape[:2]
+    filters = f"{turn}scale={size[0] if size[0] > 0 else width}:{size[1] if size[1] > 0 else height}:flags={flags}"
+    found = reader(clip, width=size[0], height=size[1]).get_batch([0, 7]).asnumpy()
+    assert_same_pixels(found, ffmpeg_rgb(media.generated(clip), filters=filters)[[0, 7]])
 
 
 @ours_only

@@ -71,6 +71,17 @@ except ImportError:
     assert printed_by(program, media.generated("h264_bframes.mp4")) == "True\n"
 
 
+def test_the_release_is_that_of_the_distribution_that_is_named() -> None:
+    program = """
+import importlib.metadata, tricodec.compat
+for name in ("decord", "decord2", "decord"):
+    assert tricodec.compat.install(name) == ("decord",)
+    import decord
+    print(decord.__version__, importlib.metadata.version(name))
+"""
+    assert printed_by(program) == "0.6.0 0.6.0\n3.4.0 3.4.0\n0.6.0 0.6.0\n"
+
+
 def test_a_program_runs_unchanged_under_the_variable(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("import sys, decord\nprint(len(decord.VideoReader(sys.argv[1])))\n")
@@ -80,12 +91,15 @@ def test_a_program_runs_unchanged_under_the_variable(tmp_path: Path) -> None:
     assert result.stdout == "50\n", result.stderr
     wrong = subprocess.run(command, capture_output=True, text=True, env={"TRICODEC_COMPAT": "opencv"}, check=False)
     assert wrong.returncode == 2
-    assert "accepted are torchaudio, torchcodec, decord" in wrong.stderr
+    assert "accepted are torchaudio, torchcodec, decord, decord2" in wrong.stderr
 
 
 def test_other_names_are_refused() -> None:
     result = run_python("import tricodec.compat; tricodec.compat.install('cv2')")
-    assert "'cv2' is no package with a replacement here; accepted are torchaudio, torchcodec, decord" in result.stderr
+    assert (
+        "'cv2' is no package with a replacement here; accepted are torchaudio, torchcodec, decord, decord2"
+        in result.stderr
+    )
 
 
 def test_nothing_is_in_place_before_install() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs import printed_by
 from tricodec import nvcomp
 
 
@@ -76,6 +77,41 @@ def test_n46_allocators_are_checked() -> None:
             nvcomp.Codec(algorithm="LZ4").encode(b"abc")
     finally:
         nvcomp.set_host_allocator(None)
+
+
+@pytest.mark.parametrize(
+    ("returned", "text"),
+    [
+        ("NS(ptr=0)", "OutOfMemoryError: the allocator returned namespace(ptr=0) with ptr 0 for "),
+        ("NS(ptr=8)", "ValueError: the allocator returned ptr 8, which is not the address of "),
+        ("NS(ptr=2**64 - 1)", "ValueError: the allocator returned ptr 18446744073709551615, which is not"),
+        ("NS(ptr=-1)", "ValueError: the allocator returned memory with ptr -1, which is out of range"),
+        ("NS(ptr=2**70)", "ValueError: the allocator returned memory with ptr 1180591620717411303424"),
+        ("NS(ptr=None)", "TypeError: the allocator returned namespace(ptr=None), which has no integer"),
+        ("None", "TypeError: the allocator returned None, which has no integer attribute 'ptr'"),
+        ("NS(ptr=1.5)", "TypeError: the allocator returned namespace(ptr=1.5), which has no integer"),
+        ("exec('raise MemoryError(7)')", "MemoryError: 7"),
+    ],
+)
+def test_an_allocator_without_memory_ends_the_call_and_not_the_process(returned: str, text: str) -> None:
+    program = f"""
+    from types import SimpleNamespace as NS
+    from tricodec import nvcomp
+    codec = nvcomp.Codec(algorithm="LZ4", device="cpu", num_threads=2)
+    packed = codec.encode(b"a" * 200000)
+    nvcomp.set_host_allocator(lambda size, stream: {returned})
+    for call in (codec.encode, codec.decode, lambda data: codec.encode([data] * 3), lambda data: codec.decode([data])):
+        try:
+            call(packed)
+        except Exception as error:
+            print(f"{{type(error).__name__}}: {{error}}")
+    nvcomp.set_host_allocator(None)
+    print(bytes(codec.decode(packed)) == b"a" * 200000)
+    """
+    lines = printed_by(program).splitlines()
+    assert len(lines) == 5
+    assert all(line.startswith(text) for line in lines[:4]), lines
+    assert lines[4] == "True"
 
 
 def test_n51_external_memory_drops_memory_before_its_stream() -> None:

@@ -104,7 +104,7 @@ def beside(folder: Path) -> str:
         f"import sys; sys.path.insert(0, {str(official(folder))!r})\n"
         "import importlib.util\n"
         "if importlib.util.find_spec('nvidia'):\n"
-        "    import nvidia; nvidia.__path__ = [*nvidia.__path__, sys.path[0] + '/nvidia']\n"
+        "    import nvidia; nvidia.__path__ = [sys.path[0] + '/nvidia', *nvidia.__path__]\n"
     )
 
 

@@ -48,13 +48,16 @@ def test_frames_go_to_a_gpu_and_come_back_unchanged(run: Run) -> None:
 
 
 @pytest.mark.needs_kernels
-def test_numpy_is_refused_memory_of_a_gpu_and_told_how_to_copy(run: Run) -> None:
+def test_numpy_gets_the_picture_of_a_frame_on_a_gpu_and_is_refused_arrays_there(run: Run) -> None:
     run("""
     frame = frame_of().to("cuda")
     result = tricodec.Transform(size=(8, 8))(frame)
-    for array in (frame, frame.planes[0], result):
-        assert isinstance(raised(lambda: np.asarray(array)), TypeError)
-        assert "cuda:0" in str(raised(lambda: np.asarray(array)))
+    assert (np.asarray(frame) == np.asarray(frame_of())).all() and np.asarray(frame).any()  # the picture
+    for array in (frame.planes[0], result):
+        error = raised(lambda: np.asarray(array))
+        assert isinstance(error, TypeError) and "cuda:0" in str(error) and "tricodec.asnumpy()" in str(error)
+        assert (tricodec.asnumpy(array) == tricodec.asnumpy(Interface(array))).all()
+        assert tricodec.asnumpy(array).shape == array.shape
         assert isinstance(raised(lambda: memoryview(array)), (BufferError, TypeError))
         assert not hasattr(array, "__array_interface__")
     assert not hasattr(frame_of(), "__cuda_array_interface__")

@@ -137,7 +137,7 @@ def test_the_table_names_some_videos_and_the_exit_status_says_that_some_cannot_b
 def test_good_videos_give_status_0(run: Run, tmp_path: Path) -> None:
     status, out, _ = run("index", generated("h264_bframes.mp4"), "-o", tmp_path / "index.parquet")
     assert status == 0
-    assert "1 videos (1 ok), 1 read, 0 kept" in out
+    assert "1 video (1 ok), 1 read, 0 kept" in out
 
     status, out, err = run("doctor", tmp_path / "index.parquet")
     assert (status, err) == (0, "")

@@ -128,11 +128,12 @@ def test_episodes_are_chosen_and_batches_hold_their_columns(root: Path) -> None:
         ({"episodes": [9]}, "no episode 9"),
         ({"columns": ["force"]}, "no column force; it has episode_index"),
         ({"stride": 0}, "stride is 0"),
+        ({"clip_length": 100}, "no clip: .* episodes of .* are shorter than a clip"),
     ],
 )
 def test_wrong_choices_are_refused(root: Path, words: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        tricodec.LeRobotClips(root, clip_length=2, **words)
+        tricodec.LeRobotClips(root, **{"clip_length": 2, **words})
 
 
 @pytest.mark.usefixtures("cache")

@@ -207,7 +207,7 @@ def test_ctrl_c_ends_the_command_with_its_status(old: Path, capsys: pytest.Captu
     thread.start()
     source = str(generated("h264_bframes.mp4"))
     slow = [f"--option={name}={value}" for name, value in SLOW.items()]
-    status = main(["transcode", source, "-f", "-o", str(old), "--size", "720x1280", "--threads", "1", *slow])
+    status = main(["transcode", source, "-f", "-o", str(old), "--size", "1280x720", "--threads", "1", *slow])
     thread.join()
 
     assert status == 130

@@ -30,10 +30,8 @@ class Picture:
         reference: whether others may refer to it.
         long_term: keeps the picture as the long-term picture of that number.
         shows_long_term: a skipped picture repeats the long-term picture of that number.
-        shows: a skipped picture repeats the one of which frame_num is so much lower.
         num_active: how many pictures its list has.
         shows_later: it repeats the one so many places after the first instead.
-        lower: how the lower half of a skipped picture is coded, in a slice of its own.
         forgets: pictures of which frame_num is so much lower are no references any more.
         recovers: it is an open key frame, if it is not an IDR picture.
     """
@@ -47,10 +45,8 @@ class Picture:
     reference: bool = True
     long_term: int | None = None
     shows_long_term: int | None = None
-    shows: int = 0
     num_active: int = 1
     shows_later: int = 0
-    lower: Picture | None = None
     forgets: Sequence[int] = ()
     recovers: bool = False
 
@@ -110,11 +106,9 @@ class H264Stream(PcmStream):
             header.ue(picture.redundant)
         if slice_type == _P:
             header.u(1, picture.num_active > 1).ue(*[picture.num_active - 1] * (picture.num_active > 1))
-            header.u(1, picture.shows_long_term is not None or picture.shows > 0)
+            header.u(1, picture.shows_long_term is not None)
             if picture.shows_long_term is not None:
                 header.ue(2, picture.shows_long_term, 3)
-            elif picture.shows > 0:
-                header.ue(0, picture.shows - 1, 3)
         if picture.idr:
             header.u(1, 0).u(1, picture.long_term is not None)
         elif picture.reference:
@@ -152,14 +146,8 @@ class H264Stream(PcmStream):
         """Writes a picture without residuals and motion: it repeats the first picture of its list."""
         self._write_recovery_point(picture)
         total = self.across * self.down // (2 if picture.field else 1)
-        half = total if picture.lower is None else total // 2
-        self._skip_slice(0, half, picture)
-        if picture.lower is not None:
-            self._skip_slice(half, total - half, picture.lower)
-
-    def _skip_slice(self, first: int, count: int, picture: Picture) -> None:
-        bits = self._header(first, _P, picture)
-        for _ in range(count if picture.shows_later else 0):
+        bits = self._header(0, _P, picture)
+        for _ in range(total if picture.shows_later else 0):
             bits.ue(0, 0)  # no skipped block, its kind
             if picture.num_active == 2:
                 bits.u(1, 0)
@@ -167,7 +155,7 @@ class H264Stream(PcmStream):
                 bits.ue(picture.shows_later)
             bits.se(0, 0).ue(0)  # motion, residuals
         if not picture.shows_later:
-            bits.ue(count)
+            bits.ue(total)
         self._unit(bits.trailing(), 2, 1)
 
 

@@ -45,13 +45,13 @@ def test_a_frame_is_its_upright_picture() -> None:
     with tricodec.FrameReader(path) as reader:
         shown = pixels_of(reader[3]._repr_png_())
 
-    assert np.array_equal(shown, tricodec.decode_video(path, start=3, count=1).frames[0])
+    assert np.array_equal(shown, tricodec.decode_video(path, start=3, count=1, device="cpu").frames[0])
 
 
 def test_show_has_the_frames_their_numbers_and_times(tmp_path: Path) -> None:
     with tricodec.FrameReader(generated("h264_bframes.mp4")) as reader:
         sheet = reader.show([0, 25, -1], size=(18, 32), columns=3)
-        expected = reader.batch([0, 25, 49], size=(18, 32))
+        expected = tricodec.asnumpy(reader.batch([0, 25, 49], size=(18, 32)))
         page = Page(sheet._repr_html_())
         sheet.save(tmp_path / "sheet.png")
 
@@ -62,7 +62,6 @@ def test_show_has_the_frames_their_numbers_and_times(tmp_path: Path) -> None:
     assert np.array_equal(sheet.pixels[4:22, 4 + 36 : 4 + 36 + 32], expected[1])
     assert np.array_equal(pixels_of((tmp_path / "sheet.png").read_bytes()), sheet.pixels)
     assert np.array_equal(pixels_of(sheet._repr_png_()), sheet.pixels)
-    assert "▀" in str(sheet)
 
 
 def test_show_of_a_frame_past_the_end_says_so() -> None:
@@ -93,10 +92,11 @@ def test_readers_and_probes_are_tables() -> None:
     probe = Page(tricodec.probe(path)._repr_html_()).texts
     with tricodec.FrameReader(path) as reader:
         table = Page(reader._repr_html_()).texts
+        engine = reader.engine
     closed = Page(reader._repr_html_()).texts
 
     assert {"h264", "aac", "320x180 yuv420p", "48000 Hz"} <= set(probe)
-    assert "libavcodec h264" in table[0]
+    assert engine in table[0]
     assert "aac" not in table
     assert "closed" in closed
 

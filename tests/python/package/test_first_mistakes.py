@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -82,6 +83,37 @@ MISTAKES: dict[str, Mistake] = {
         tricodec.RefusedError,
         "pass the media themselves .mp4, mov",
     ),
+    "an image": Mistake(lambda folder: tricodec.probe(folder / "a.png"), tricodec.RefusedError, "it is an image"),
+    "a photo": Mistake(lambda folder: tricodec.FrameReader(folder / "a.jpg"), tricodec.RefusedError, "it is an image"),
+    "a song": Mistake(
+        lambda _: tricodec.decode_video(media.generated("mp3.mp3")), tricodec.RefusedError, "tricodec.AudioReader"
+    ),
+    "a zip file": Mistake(lambda folder: tricodec.probe(folder / "a.zip"), tricodec.UnsupportedError, "unpack it"),
+    "a packed archive": Mistake(
+        lambda folder: tricodec.probe(folder / "a.tar.gz"), tricodec.Error, r"compressed \(gzip\); unpack it"
+    ),
+    "an archive": Mistake(
+        lambda folder: tricodec.probe(folder / "a.tar"), tricodec.UnsupportedError, "tricodec.Dataset and"
+    ),
+    "a web page": Mistake(
+        lambda folder: tricodec.probe(folder / "a.html"), tricodec.UnsupportedError, "download the video itself"
+    ),
+    "a link to nothing": Mistake(
+        lambda folder: tricodec.probe(folder / "link.mp4"), tricodec.MediaNotFoundError, "a link to a file that is not"
+    ),
+    "sound that is listed and not there": Mistake(
+        lambda folder: tricodec.AudioReader(folder / "late.ts"), tricodec.UnsupportedError, "no audio stream with sound"
+    ),
+    "a video that its edit list hides": Mistake(
+        lambda folder: tricodec.decode_video(folder / "hidden.mp4"),
+        tricodec.UnsupportedError,
+        "edit list of .* hides all of its 50 frames; ignore_edit_list=True",
+    ),
+    "a video that its edit list leaves out": Mistake(
+        lambda folder: tricodec.decode_video(folder / "left_out.mp4"),
+        tricodec.UnsupportedError,
+        "edit list of .* hides all of its 50 frames; ignore_edit_list=True",
+    ),
     "a list of files": Mistake(
         lambda folder: tricodec.FrameReader([clip(folder)]), TypeError, "read_many reads several videos"
     ),
@@ -113,6 +145,12 @@ MISTAKES: dict[str, Mistake] = {
     "a wrong filter": Mistake(decode(resize="bilnear"), ValueError, "did you mean 'bilinear'"),
     "a wrong policy": Mistake(decode(times=[1.0], policy="neerest"), ValueError, "did you mean 'nearest'"),
     "a wrong rule": Mistake(decode(sampling="qwem"), ValueError, "did you mean 'qwen'"),
+    "a rule by half its name": Mistake(decode(sampling="qwen3"), ValueError, "did you mean 'qwen3_vl'"),
+    "an unusual dtype": Mistake(decode(dtype="int8"), ValueError, "is not one of uint8, float16, bfloat16, float32"),
+    "a dtype that pictures lack": Mistake(
+        decode(dtype="float64"), ValueError, "is not one of uint8, float16, bfloat16, float32"
+    ),
+    "reading as a file": Mistake(one(lambda reader: reader.read()), AttributeError, "did you mean 'iterate'"),
     "a wrong codec": Mistake(encode(codec="h246"), ValueError, "did you mean 'h264'"),
     "a wrong pixel format": Mistake(encode(pixel_format="yuv420"), ValueError, "did you mean 'yuv420p'"),
     "a wrong algorithm": Mistake(lambda _: tricodec.Codec(algorithm="zsdt"), ValueError, "did you mean 'Zstd'"),
@@ -160,6 +198,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cut.mp4").write_bytes(data[:4000])
     (folder / "empty.mp4").touch()
     (folder / "notes.txt").write_text("nothing to see here\n" * 50)
+    (folder / "a.html").write_text("<!DOCTYPE html>\n<html><body>Not found</body></html>" + " " * 3000)
+    (folder / "link.mp4").symlink_to("nowhere.mp4")
+    for name in ("a.png", "a.jpg"):
+        media.ffmpeg("-i", folder / "video.mp4", "-frames:v", "1", folder / name)
+    for kind in ("zip", "gztar", "tar"):
+        shutil.make_archive(str(folder / "a"), kind, folder, "video.mp4")
+    # The table of programs names MP3, of which the part that is left has no packet.
+    media.ffmpeg(
+        "-i", folder / "video.mp4", "-itsoffset", "60", "-f", "lavfi", "-i", "sine=d=1", "-c:v", "copy", "-c:a", "mp3",
+        folder / "all.ts",
+    )  # fmt: skip
+    (folder / "late.ts").write_bytes((folder / "all.ts").read_bytes()[: 188 * 40])
+    edits = data.index(b"elst") + 12  # duration and place of the first edit, each of 4 bytes
+    (folder / "hidden.mp4").write_bytes(data[: edits + 4] + (10**7).to_bytes(4, "big") + data[edits + 8 :])
+    (folder / "left_out.mp4").write_bytes(data[: edits + 4] + b"\xff" * 4 + data[edits + 8 :])
     return folder
 
 

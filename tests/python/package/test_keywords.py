@@ -49,7 +49,14 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "words of a source": (lambda _: tricodec.read_many([("a.mp4", [1])]), r"\('a.mp4', \[1\]\); expected a source, or"),
     "missing": (lambda reader: reader.batches(), r"batches\(\) is missing the argument 'batch_size'"),
     "positional": (lambda _: tricodec.Transform((2, 2)), "give the others by their names: crop, size"),
-    "wrong type": (lambda _: tricodec.FrameReader("x", stream_index="one"), "stream_index='one'; expected"),
+    "wrong type": (
+        lambda _: tricodec.FrameReader("x", stream_index="one"),
+        "stream_index is a whole number, such as -1, not 'one'",
+    ),
+    "a time as a text": (lambda reader: reader.at("1.0"), r"at\(\): seconds is a number, not '1.0' \(str\); write 1.0"),
+    "a codec by its name": (lambda _: tricodec.Codec("zstd"), r"write Codec\(algorithm='zstd'\)"),
+    "threads of a reader": (lambda _: tricodec.FrameReader("x", threads=4), "did you mean 'num_workers'"),
+    "threads of an encoder": (lambda _: tricodec.transcode("x", "y.mp4", threads=4), "did you mean 'num_threads'"),
     "wrong type of a method": (
         lambda _: tricodec.Muxer(None, format="mp4").add_stream(4),
         r"Muxer.add_stream\(\) got an argument of a wrong type: stream=4; expected stream: tricodec.StreamInfo",

@@ -409,7 +409,7 @@ def test_an_input_of_triton_is_not_cut_to_64_bits(value: int) -> None:
             option_tensors({word: given}, DECODE_OPTIONS, "decode_video")
 
 
-@pytest.mark.parametrize("word", ["--start", "--stream"])
+@pytest.mark.parametrize("word", ["--first", "--stream"])
 @pytest.mark.parametrize("value", [-5 - NUM_FRAMES, 2**31, 2**63, 10**30])
 def test_the_command_line_names_a_number_that_cannot_be(
     word: str, value: int, capsys: pytest.CaptureFixture[str]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel of metadata named PyNvVideoCodec: what requires that distribution installs without NVIDIA's."""
+"""The wheels for names of NVIDIA's packages: metadata named PyNvVideoCodec, and the module nvidia.nvcomp."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import subprocess
 import sys
 import zipfile
@@ -12,6 +14,7 @@ import media
 import pytest
 import tricodec
 from packaging.version import Version
+from programs import printed_by
 
 TOOL = media.REPOSITORY / "tools/make_pynv_wheel.py"
 
@@ -67,3 +70,52 @@ def test_the_wheel_has_no_files_of_the_import_package(wheels: Path) -> None:
 
     names = [name.split("/")[1] for name in zipfile.ZipFile(wheel).namelist()]
     assert names == ["METADATA", "WHEEL", "RECORD"]
+
+
+@pytest.fixture(scope="module")
+def nvcomp_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("nvcomp_wheel")
+    subprocess.run([sys.executable, TOOL, "tricodec-nvcomp", "--output", folder], check=True)
+    (wheel,) = folder.glob("tricodec_nvcomp-*.whl")
+    return wheel
+
+
+@pytest.mark.parametrize("beside_dali", [False, True])
+def test_nvidias_name_is_a_module_of_its_own_distribution(
+    nvcomp_wheel: Path, tmp_path: Path, beside_dali: bool
+) -> None:
+    result = pip_install(nvcomp_wheel.parent, tmp_path, "--no-deps", "tricodec-nvcomp")
+    assert result.returncode == 0, result.stderr
+    if beside_dali:  # a folder of packages as DALI's wheel leaves it
+        dali = importlib.util.find_spec("nvidia.dali")
+        if dali is None or dali.origin is None:
+            pytest.skip("DALI is not installed")
+        for path in Path(dali.origin).parents[1].iterdir():
+            if path.name != "nvcomp":
+                (tmp_path / "nvidia" / path.name).symlink_to(path)
+    program = """
+    import sys
+    finders = list(sys.meta_path)
+    from nvidia import nvcomp
+    from nvidia.nvcomp.external_memory import ExternalMemory
+    import nvidia, tricodec.nvcomp
+    packed = nvcomp.Codec(algorithm="LZ4", device="cpu").encode(b"abc")
+    print(nvcomp.__spec__.origin, nvcomp.__tricodec__, nvcomp.Codec is tricodec.nvcomp.Codec,
+          finders == sys.meta_path[:-1])
+    print(set(tricodec.nvcomp.__all__) <= set(dir(nvcomp)), ExternalMemory is nvcomp.ExternalMemory, nvcomp.__version__,
+          bytes(nvcomp.Codec().decode(packed)), tricodec.compat.install_nvcomp())
+    """
+    if beside_dali:
+        program += "import nvidia.dali\n    print(nvidia.dali.__version__ != '')\n"
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    lines = printed_by(program, PYTHONPATH=path).splitlines()
+    assert lines[0] == f"{tmp_path}/nvidia/nvcomp/__init__.py True True True"
+    assert lines[1:] == ["True True 5.3.0 b'abc' True", *(["True"] if beside_dali else [])]
+
+
+def test_nvidias_own_nvcomp_is_left_alone(tmp_path: Path) -> None:
+    make_empty_wheel(tmp_path, "nvidia_nvcomp_cu13", "5.3.0")
+    assert pip_install(tmp_path, tmp_path / "site", "nvidia-nvcomp-cu13").returncode == 0
+    program = "import runpy, sys; print(runpy.run_path(sys.argv[1])['nvidias_nvcomp']())"
+    assert printed_by(program, TOOL, PYTHONPATH=str(tmp_path / "site")) == "nvidia-nvcomp-cu13\n"
+    assert printed_by(program, TOOL) == "None\n"

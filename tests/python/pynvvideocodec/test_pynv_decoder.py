@@ -146,7 +146,7 @@ def test_c25_device_memory_without_a_gpu_warns_once_a_process() -> None:
 def test_c25_device_memory_is_an_error_when_a_gpu_is_demanded() -> None:
     code = "import PyNvVideoCodec as nvc; nvc.CreateDecoder(usedevicememory=True)"
 
-    result = run_python(code, TRICODEC_DEVICE="cuda")
+    result = run_python(code, TRICODEC_DEVICE="cuda", CUDA_VISIBLE_DEVICES="")
 
     assert result.returncode == 1
     assert "DeviceError" in result.stderr

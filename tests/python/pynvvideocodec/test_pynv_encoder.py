@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import bitstreams
+import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
+import tricodec
 from pynv_encoding import HEIGHT, WIDTH, Array, encode
 
 
@@ -379,11 +381,11 @@ def test_encoder_caps_have_all_keys_and_are_empty_for_unknown_codecs() -> None:
 
 @pytest.mark.parametrize("encoder", ["h264_nvenc", "hevc_nvenc", "av1_nvenc"])
 def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> None:
-    import tricodec
     from tricodec import _tricodec
     from tricodec.encode import Settings, build
+    from tricodec.io import ffmpeg_utils
 
-    if encoder not in tricodec.encoder_names():
+    if encoder not in ffmpeg_utils.get_video_encoders():
         assert encoder == "av1_nvenc", "this FFmpeg has no NVENC encoders"
         return  # FFmpeg 5.1 has none for AV1: there is nothing that could be asked
     codec = encoder.split("_", maxsplit=1)[0]
@@ -400,3 +402,13 @@ def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> Non
         plan = build(settings, encoder)
 
         assert _tricodec.unknown_encoder_options(encoder, plan.keywords["options"]) == {}
+
+
+def test_the_samples_of_a_frame_of_tricodec_are_encoded_not_its_picture() -> None:
+    frame = tricodec.FrameReader(media.generated("h264_bframes.mp4"), device="cpu")[3]
+
+    def encoded(picture: object) -> bytes:
+        encoder = nvc.CreateEncoder(320, 180, "NV12", True, codec="h264")
+        return bytes(encoder.Encode(picture)) + bytes(encoder.EndEncode())
+
+    assert encoded(frame.convert("nv12")) == encoded(np.frombuffer(frame.convert("nv12").pack(), np.uint8))

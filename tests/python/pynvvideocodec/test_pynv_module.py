@@ -146,9 +146,3 @@ def test_options_become_flat_strings() -> None:
         "slice_mode": "3", "slice_data": "4", "num_unit_in_ticks": "1", "timescale": "60",
     }  # fmt: skip
     assert nvc.tostring([1, 2]) == "1, 2"
-
-
-@pytest.mark.parametrize("options", [{"slice": {"mode": 3}}, {"timinginfo": {"timescale": 60}}])
-def test_options_with_a_part_missing_raise_key_error(options: dict[str, object]) -> None:
-    with pytest.raises(KeyError):
-        nvc.format_optional_params(options)

@@ -86,6 +86,8 @@ def test_a_program_written_for_torchaudio_runs(tmp_path: Path) -> None:
     program = """
 import tricodec.compat
 tricodec.compat.install()
+import torchaudio
+assert torchaudio.__version__ == "2.8.0"
 import io
 from torchaudio.io import StreamReader, StreamWriter
 

@@ -208,3 +208,22 @@ def test_importing_streams_imports_no_torch() -> None:
     program = "import sys, tricodec.io; sys.exit('torch' in sys.modules)"
 
     printed_by(program)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda reader: reader.add_basic_video_stream(1.5), "frames_per_chunk must be an int, not 1.5"),
+        (lambda reader: reader.add_basic_video_stream("8"), "frames_per_chunk must be an int, not '8'"),
+        (lambda reader: reader.add_basic_video_stream(8, 2.5), "buffer_chunk_size must be an int, not 2.5"),
+        (lambda reader: reader.add_basic_video_stream(8, width=1.5), "width must be an int, not 1.5"),
+        (lambda reader: reader.add_basic_audio_stream(8, sample_rate=1.5), "sample_rate must be an int, not 1.5"),
+        (lambda reader: reader.add_video_stream(8, stream_index=0.5), "stream_index must be an int, not 0.5"),
+        (lambda reader: reader.get_src_stream_info(0.5), "i must be an int, not 0.5"),
+        (lambda reader: reader.remove_stream(None), "i must be an int, not None"),
+    ],
+)
+def test_fractions_of_whole_numbers_are_one_line(movie: Path, call: Any, name: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        call(StreamReader(movie))
+    assert str(raised.value) == f"{name}; use int() or round()"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torchaudio 2.7.1 gave for the same calls (tools/compare_torchaudio.py), and where tricodec does otherwise."""
+"""What torchaudio 2.7.1 gave for the same calls, and where tricodec does otherwise."""
 
 from __future__ import annotations
 

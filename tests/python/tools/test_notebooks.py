@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The notebooks of docs/notebooks run, and are those of the programs in examples/notebooks."""
+"""The programs of examples/notebooks run as notebooks."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
-from pathlib import Path
 
 import media
 import pytest
@@ -31,30 +29,6 @@ MARKS = {
 def _marks(name: str) -> list[pytest.MarkDecorator]:
     needed = notebooks.needs(notebooks.SOURCES / f"{name}.py")
     return [pytest.mark.slow, *(MARKS[package] for package in needed if package in MARKS)]
-
-
-def test_notebooks_are_those_of_the_programs_and_small() -> None:
-    assert notebooks.differences() == []
-    assert len(NAMES) == len(list(notebooks.NOTEBOOKS.glob("*.ipynb"))) >= 6
-    for path in notebooks.NOTEBOOKS.glob("*.ipynb"):
-        assert path.stat().st_size < 100_000, path
-        assert str(media.REPOSITORY) not in path.read_text()
-
-
-def test_a_notebook_that_was_changed_alone_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for folder in ("SOURCES", "NOTEBOOKS"):
-        monkeypatch.setattr(notebooks, folder, tmp_path)
-    monkeypatch.setattr(notebooks, "ROOT", tmp_path)
-    (tmp_path / "a.py").write_text("# license\n# %% [markdown]\n# # Title\n# %%\nprint(1)\n")
-    cells = [
-        {"cell_type": "markdown", "source": ["# Title"]},
-        {"cell_type": "code", "source": ["print(2)"], "outputs": []},
-    ]
-    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
-
-    assert notebooks.cells(tmp_path / "a.py") == [("markdown", "# Title"), ("code", "print(1)")]
-    (difference,) = notebooks.differences()
-    assert difference.startswith("a.ipynb: its cells are not those of a.py")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=_marks(name)) for name in NAMES])

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +29,46 @@ def test_commands_of_make_are_targets(file: Path) -> None:
 
     assert set(commands) <= TARGETS
     assert commands or ".ci/run" in text
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_readme_has_both_commands_and_the_packages_of_a_build(name: str) -> None:
+    text = (REPOSITORY / name).read_text()
+    listed = (REPOSITORY / "cmake/packages.txt").read_text().splitlines()
+    packages = [line.split()[0] for line in listed if not line.startswith("#")]
+
+    assert re.findall(r"^ {4}(make (?:demo|test))  +#", text, re.MULTILINE) == ["make demo", "make test"]
+    (install,) = re.findall(r"^ {4}(apt-get install (?:.*\\\n)*.*)$", text, re.MULTILINE)
+    assert install.replace("\\", " ").split() == ["apt-get", "install", *packages]
+
+
+@pytest.mark.parametrize("absent", ["libhwy", "libswscale", "ffnvcodec", "libavformat", "libzstd"])
+def test_a_build_without_a_library_names_the_packages_or_is_asked_for(tmp_path: Path, absent: str) -> None:
+    """CMake with a pkg-config that does not know a library."""
+    real = shutil.which("pkg-config")
+    program = tmp_path / "pkg-config"
+    program.write_text(f'#!/bin/sh\ncase "$*" in *{absent}*) exit 1;; esac\nexec {real} "$@"\n')
+    program.chmod(0o755)
+    cmake = Path(sys.executable).with_name("cmake")
+    configure = [
+        str(cmake if cmake.exists() else "cmake"), "-S", REPOSITORY, "-B", tmp_path / "build",
+        f"-DPKG_CONFIG_EXECUTABLE={program}", "-DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON", "-DTRICODEC_BUILD_PYTHON=OFF",
+        "-DTRICODEC_BUILD_DALI=OFF",
+    ]  # fmt: skip
+    listed = (REPOSITORY / "cmake/packages.txt").read_text().splitlines()
+    line = " ".join(["apt-get install", *(line.split()[0] for line in listed if not line.startswith("#"))])
+
+    refused = subprocess.run(configure, capture_output=True, text=True, check=False)
+    minimal = subprocess.run([*configure, "-DTRICODEC_MINIMAL=ON"], capture_output=True, text=True, check=False)
+
+    assert refused.returncode != 0
+    assert line in refused.stderr
+    if absent == "libavformat":
+        assert minimal.returncode != 0
+    else:
+        assert "-DTRICODEC_MINIMAL=ON" in refused.stderr
+        assert minimal.returncode == 0, minimal.stderr
+        assert f"{absent}" in minimal.stdout
 
 
 def test_the_workflow_of_changes_runs_what_a_contributor_runs() -> None:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from media import generated
+from media import ffmpeg, generated
 
 TENSOR: dict[str, Any] = {"size": (48, 64), "dtype": "float32", "layout": "CHW"}
 CLIPS = [
@@ -105,6 +106,27 @@ def test_closing_the_reader_ends_its_batches() -> None:
     reader.close()
     with pytest.raises(ValueError, match="closed"):
         next(iterator)
+
+
+@pytest.mark.parametrize("codec", ["libx264", "mpeg4"])
+def test_a_batch_has_the_size_of_its_own_frames(codec: str, tmp_path: Path) -> None:
+    parts = []
+    for size in ("96x64", "64x48"):
+        part = tmp_path / f"{size}.ts"
+        ffmpeg(f"-f lavfi -i testsrc2=s={size}:d=1:r=25 -c:v {codec} -g 25", part)
+        parts.append(part.read_bytes())
+    path = tmp_path / "both.ts"
+    path.write_bytes(b"".join(parts))
+    for first, shape in ((0, (64, 96, 3)), (25, (48, 64, 3))):
+        with tricodec.FrameReader(path, device="cpu") as reader:
+            assert reader.batch(range(first, first + 25)).shape == (25, *shape)
+            assert next(reader.batches(5, start=first)).shape == (5, *shape)
+        assert tricodec.decode_video(path, start=first, count=25, device="cpu").frames.shape == (25, *shape)
+    with (
+        tricodec.FrameReader(path, device="cpu") as reader,
+        pytest.raises(tricodec.UnsupportedError, match="frame 25 is 64x48"),
+    ):
+        reader.batch(range(20, 30))
 
 
 def test_a_frame_of_another_size_is_named_after_the_batches_before_it() -> None:

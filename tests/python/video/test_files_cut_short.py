@@ -114,6 +114,25 @@ FINISHED: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.parametrize("flags", ["empty_moov", "default_base_moof", "dash", "empty_moov+frag_every_frame"])
+@pytest.mark.parametrize("part", [0.3, 0.9, 1])
+def test_the_header_of_a_fragment_that_is_cut_off_costs_no_frame_before_it(
+    flags: str, part: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "cut.mp4"
+    media.ffmpeg("-i", media.generated("h264_nob.mp4"), f"-c copy -movflags frag_keyframe+{flags}", path)
+    data = path.read_bytes()
+    begin = data.rfind(b"moof") - 4
+    header = int.from_bytes(data[begin : begin + 4], "big")
+    data = data[: begin + max(9, int(header * part) - 1)]
+    path.write_bytes(data)
+    expected = media.ffmpeg("-i pipe:0 -f framemd5 -", stdin=data).decode().splitlines()
+    with tricodec.FrameReader(path, device="cpu") as reader:
+        frames = sum(1 for _ in reader)
+        assert frames == sum(not line.startswith("#") for line in expected) > 0
+        assert "ends early" in reader.issues[-1].message
+
+
 @pytest.mark.parametrize("kind", FINISHED)
 def test_other_containers_are_told_of_where_they_can_be(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"a.{kind}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import media
@@ -149,6 +150,16 @@ def test_qwen2_vl_has_no_frame_past_the_end() -> None:  # V185, V207
 def test_qwen_takes_whole_frames_inside_of_its_bounds() -> None:  # V179
     got = sampling.choose(300, 30.0, sampling="qwen", start_s=1.01, end_s=4.99, num_frames=8)
     assert got == [31 + number for number in float32_linspace(149 - 31, 8)]
+
+
+def test_a_key_frame_that_is_not_shown_stands_for_the_first_frame(tmp_path: Path) -> None:
+    plain, path = tmp_path / "plain.mp4", tmp_path / "cut.mp4"
+    media.ffmpeg("-f lavfi -i testsrc2=s=96x64:d=2:r=25 -c:v libx264 -g 100 -bf 0", plain)
+    media.ffmpeg("-ss 1 -i", plain, "-c copy", path)  # an edit list hides the key frame
+    with tricodec.FrameReader(path, device="cpu") as reader:
+        assert len(reader) == 25
+        assert reader.select(sampling="key_frames") == [0]
+        assert len(tricodec.decode_video(path, sampling="key_frames").frames) == 1
 
 
 def test_key_frames_are_those_from_which_decoding_can_start() -> None:

@@ -17,6 +17,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
+from range_server import range_server
 from torchvision_wheel import load_torchvision
 from tricodec import sampling, vlm
 
@@ -26,6 +27,12 @@ CLIP = "h264_bframes.mp4"
 @pytest.fixture(scope="module")
 def path() -> str:
     return str(media.generated(CLIP))
+
+
+def rgb(path: str, indices: list[int]) -> Any:
+    """Frames as ffmpeg gives them, which are those of the packages' own loaders."""
+    data = media.ffmpeg("-i", path, "-pix_fmt rgb24 -f rawvideo -")
+    return np.frombuffer(data, np.uint8).reshape(50, 180, 320, 3)[indices]
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +67,7 @@ def test_transformers_own_torchcodec_readers_run_on_the_drop_in(path: str) -> No
 
     frames, metadata = load_video(path, num_frames=8, backend="torchcodec")
 
-    data = media.ffmpeg("-i", path, "-pix_fmt rgb24 -f rawvideo -")
-    pictures = np.frombuffer(data, np.uint8).reshape(50, 180, 320, 3)[metadata.frames_indices]
-    assert np.array_equal(frames.numpy().transpose(0, 2, 3, 1), pictures)
+    assert np.array_equal(frames.numpy().transpose(0, 2, 3, 1), rgb(path, metadata.frames_indices))
     assert (metadata.fps, metadata.total_num_frames) == (25, 50)
     sound = str(media.generated("aac.mp4"))
     expected = np.frombuffer(media.ffmpeg("-i", sound, "-ac 1 -ar 16000 -f f32le -"), np.float32)
@@ -82,6 +87,10 @@ class TestTransformers:
         frames, metadata = load_video(path, num_frames=8, backend="tricodec")
 
         assert metadata.frames_indices == [k * 50 // 8 for k in range(8)]
+        assert np.array_equal(frames, rgb(path, metadata.frames_indices))
+        vlm.install("transformers", chroma="interpolated")
+        frames, metadata = load_video(path, num_frames=8, backend="tricodec")
+        vlm.install("transformers")
         assert np.array_equal(frames, tricodec.decode_video(path, indices=metadata.frames_indices).frames)
         assert (metadata.video_backend, metadata.fps, metadata.total_num_frames) == ("tricodec", 25.0, 50)
 
@@ -93,8 +102,8 @@ class TestTransformers:
         by_itself = processor(videos=[path], fps=2, do_sample_frames=True, return_metadata=True, return_tensors="pt")
         video = sampling.sample(path, sampling="qwen2_vl", fps=2.0)
         by_us = processor(
-            videos=[video.frames], video_metadata=[video.metadata], do_sample_frames=False, return_metadata=True,
-            return_tensors="pt",
+            videos=[rgb(path, video.indices.tolist())], video_metadata=[video.metadata], do_sample_frames=False,
+            return_metadata=True, return_tensors="pt",
         )  # fmt: skip
 
         assert list(by_itself["video_metadata"][0].frames_indices) == video.indices.tolist()
@@ -120,7 +129,7 @@ class TestTransformers:
             clips = list(threads.map(lambda source: vlm.read_for_transformers(source, choose)[0], sources))
 
         assert max(counts) == cores
-        expected = tricodec.decode_video(path, indices=[0, 10]).frames
+        expected = rgb(path, [0, 10])
         assert all(np.array_equal(clip, expected) for clip in clips)
 
     def test_a_forked_process_decodes_while_its_parent_does_on_all_cores(self, path: str) -> None:
@@ -167,6 +176,26 @@ def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:  # V143, V151, V1
         qwen.process_vision_info([{"role": "user", "content": [{"type": "video", "video": "/absent.mp4"}]}])
 
 
+@pytest.mark.needs_vlm
+@pytest.mark.usefixtures("torchvision")
+@pytest.mark.parametrize("ignores_ranges", [False, True])
+def test_qwens_urls_are_read_as_before(path: str, ignores_ranges: bool) -> None:
+    import qwen_vl_utils as qwen
+
+    vlm.install("qwen_vl_utils")
+    with range_server() as server:
+        server.files["/a.mp4"] = Path(path).read_bytes()
+        server.redirects["/moved.mp4"] = "/a.mp4"
+        server.ignores_ranges = ignores_ranges
+        for name in ("a.mp4", "moved.mp4"):
+            content = {"type": "video", "video": f"{server.url}/{name}", "nframes": 4}
+            sizes = {"resized_height": 168, "resized_width": 308}
+            _, videos = qwen.process_vision_info([{"role": "user", "content": [{**content, **sizes}]}])
+            assert tuple(videos[0].shape) == (4, 3, 168, 308)
+        frames, metadata, _ = vlm.read_for_qwen(content)
+    assert np.array_equal(frames.numpy().transpose(0, 2, 3, 1), rgb(path, metadata["frames_indices"]))
+
+
 @pytest.mark.needs_torch
 def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None:  # V179, V180
     frames, metadata, sampled_fps = vlm.read_for_qwen(
@@ -187,3 +216,5 @@ def test_packages_have_the_names_of_pypi_too() -> None:
 def test_other_packages_are_named() -> None:
     with pytest.raises(ValueError, match="package 'ollama' is not one of transformers, qwen_vl_utils, vllm, sglang"):
         vlm.install("ollama")
+    with pytest.raises(ValueError, match="chroma"):
+        vlm.install(chroma="linear")

@@ -277,8 +277,6 @@ private:
 
 }  // namespace compress
 
-using Compressor [[deprecated("use tricodec::compress::Codec")]] = compress::Codec;
-
 /// The path of NVIDIA's libnvcomp.so.5 or libnvcomp.so.6, if the loader does not find it. The environment variable
 /// TRICODEC_LIBNVCOMP has precedence. GPUs need it, and Bitcomp on the CPU.
 void set_nvcomp_library(const std::string& path);

@@ -65,7 +65,8 @@ struct SoundTrack {
 /// The encoder, the container and the form of the pictures of `encode_video`.
 struct EncodeVideoOptions {
     /// Size and headers follow from the pictures and the container. A format that is unknown is yuv420p, of raw planes
-    /// the nearest to theirs that the encoder takes; a frame rate that is unknown is that of the times, or 30.
+    /// and for lossless codecs the nearest to the pictures' own that the encoder takes; a frame rate that is unknown is
+    /// that of the times, or 30.
     EncoderOptions encoder = unsettled();
     /// "mp4" where no format is named; "raw" is the bare stream of the codec.
     MuxerOptions muxer;

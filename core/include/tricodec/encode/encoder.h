@@ -39,7 +39,10 @@ struct EncoderOptions {
     ColorDescription color{};
     Rational sample_aspect_ratio{};
     Orientation orientation{};  ///< for the container; pixels are not turned
-    int num_threads = 0;        ///< of the codec; 0: its own choice
+    /// The stream is marked as interlaced, and coded so by encoders that can; each frame says which field is first.
+    bool interlaced = false;
+    bool bottom_field_first = false;  ///< for the container
+    int num_threads = 0;              ///< of the codec; 0: its own choice
     /// Headers (SPS, PPS, VPS) beside the packets only, as mp4 and matroska want them.
     bool global_header = false;
     /// Else: before every key frame, so that decoding can start at each; false: before the first one only.
@@ -121,7 +124,9 @@ struct EncoderProbe {
 /// Error(invalid_argument) for an unknown encoder or device.
 [[nodiscard]] EncoderProbe probe_encoder(const std::string& name, const std::string& device = "cpu");
 
-/// libavcodec's encoders of video in this build, by name.
+/// libavcodec's encoders of video that encode 4:2:0 pictures into Matroska on this machine, by name. The first call
+/// tries each, which takes about half a second. Encoders that need certain sizes, a palette or another container are
+/// not listed; their names still work.
 [[nodiscard]] std::vector<std::string> encoder_names();
 
 }  // namespace tricodec

@@ -24,20 +24,24 @@ struct TranscodeProgress {
 
 /// The part of the source that `transcode` takes, and the form of its output.
 struct TranscodeOptions {
-    /// Codec, device, rate, options. Size, frame rate, time base, colors and orientation are the source's where they
+    /// Codec, device, rate, options. The codec "copy" copies the packets, from a key frame on. Size, frame rate, time base, colors and orientation are the source's where they
     /// are not set; `format` unknown is the source's if the encoder takes it, else the nearest that it takes.
     EncoderOptions encoder = as_source();
-    MuxerOptions muxer;
-    std::optional<Crop> crop;  ///< of the pictures as they are stored, before the size
-    std::optional<Size> size;
-    std::optional<double> start_seconds;  ///< frames from here on, by their times in the source
-    std::optional<double> end_seconds;    ///< and before this
+    MuxerOptions muxer;     ///< metadata that it does not have, and chapters, are the source's
+    int stream_index = -1;  ///< of the video; -1 is the best video stream
+    std::optional<Crop> crop;  ///< of the upright pictures, before the size
+    std::optional<Size> size;  ///< of the upright pictures
+    /// Interlaced pictures become progressive ones, as many, by libavfilter's bwdif. Throws Error(unsupported) where
+    /// that library is missing.
+    bool deinterlace = false;
+    /// Frames that begin from here on, and before end_seconds, by their places in the source: their times, unless these
+    /// jump. The first frame has time 0 in the output.
+    std::optional<double> start_seconds;
+    std::optional<double> end_seconds;
     bool audio = true;                    ///< all audio streams, copied packet by packet
-    /// Instead of a copy: decoded and encoded again, exactly from start_seconds to end_seconds. Needs a source that can
-    /// be opened several times.
+    /// Instead of a copy: decoded and encoded again, exactly from start_seconds to end_seconds.
     std::optional<AudioEncoding> audio_encoding;
-    /// Parts of the source, cut at key frames, that are transcoded side by side and joined: more than 1 needs a source
-    /// that can be opened several times.
+    /// Parts of the source, cut at key frames, that are transcoded side by side and joined.
     int num_workers = 1;
     /// Called on the calling thread now and then; false cancels.
     std::function<bool(const TranscodeProgress&)> progress;
@@ -60,7 +64,8 @@ struct TranscodeResult {
     /// that was cut short count as one.
     std::int64_t num_damaged_packets = 0;
     std::int64_t size_bytes = 0;  ///< of the packets
-    double seconds = 0;           ///< of the output
+    double seconds = 0;           ///< of the output, to the end of its last frame
+    std::string left_out;         ///< streams of the source that the output does not have, for people; or empty
     std::string decoder;          ///< the engine that decoded, for people
     std::string encoder;          ///< the engine that encoded, for people
     bool cancelled = false;       ///< what was written until then is a whole file
@@ -68,8 +73,8 @@ struct TranscodeResult {
 
 /// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a separate thread.
 /// Throws what the stages throw, Error(invalid_argument) for a range without frames and Error(corrupt_data) where no
-/// frame can be decoded; a target file is then as it was. The target may be the source's own file, which is replaced at
-/// the end. A new file has the source's permissions, less the umask. check_interrupt() is called on the calling thread.
+/// frame can be decoded; a target file is then as it was. The target is another file than the source. A new file has the
+/// source's permissions, less the umask. check_interrupt() is called on the calling thread.
 [[nodiscard]] TranscodeResult transcode(const MediaSource& source, const MediaTarget& target,
                                         const TranscodeOptions& options = {});
 

@@ -37,8 +37,9 @@ struct Size {
 };
 
 enum class Resize : std::uint8_t { nearest, bilinear, bicubic };
-/// What the channels of the output are. `yuv` keeps the stream's samples (4:4:4, limited or full as they are).
-enum class OutputColor : std::uint8_t { rgb, bgr, gray, yuv };
+/// What the channels of the output are. `yuv` keeps the stream's samples (4:4:4, limited or full as they are),
+/// `rgba` is RGB and the picture's opacity, which is full for streams without transparency.
+enum class OutputColor : std::uint8_t { rgb, bgr, gray, yuv, rgba };
 /// The order of a frame's channels in memory. chw2 and hwc8 are TensorRT's N(C/2)HW2 and NHWC8: channels in pairs,
 /// [ceil(C / 2), H, W, 2], and channels padded to eights, [H, W, 8 * ceil(C / 8)]. Elements of no channel are zero.
 enum class Layout : std::uint8_t { hwc, chw, chw2, hwc8 };
@@ -53,7 +54,7 @@ enum class ChromaUpsampling : std::uint8_t { interpolated, nearest };
 /// Options of the front ends, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is
 /// accepted.
 [[nodiscard]] Resize parse_resize(std::string_view name);             // "nearest" "bilinear" "bicubic"
-[[nodiscard]] OutputColor parse_output_color(std::string_view name);  // "rgb" "bgr" "gray" "yuv"
+[[nodiscard]] OutputColor parse_output_color(std::string_view name);  // "rgb" "bgr" "gray" "yuv" "rgba"
 /// "HWC", "CHW", "CHW2", "HWC8", each also with a leading N or F, and "N(C/2)HW2" for "CHW2".
 [[nodiscard]] Layout parse_layout(std::string_view name);
 [[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name);  // "bt601" "bt709" "by_height"
@@ -136,6 +137,8 @@ public:
 private:
     struct Cache;
     [[nodiscard]] std::shared_ptr<const image::PreparedPlan> prepared(const Frame& frame) const;
+    template <class Run>
+    void run_rgba(const Frame& frame, const TensorView& out, StreamView stream, const Run& run) const;
     void run_on_gpu(std::span<const Frame> frames, std::span<const TensorView> outs, StreamView stream) const;
 
     TransformOptions options_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tricodec/media/media_target.h"
 #include "tricodec/media/packet.h"
@@ -21,6 +22,7 @@ struct MuxerOptions {
     bool fragmented = false;  ///< written strictly in order, a fragment a group of pictures (mp4, mov)
     std::map<std::string, std::string> options;   ///< of the container's muxer, by FFmpeg's names
     std::map<std::string, std::string> metadata;  ///< of the file: "title", "comment", ...
+    std::vector<Chapter> chapters{};
 };
 
 /// Packets to a container.
@@ -36,7 +38,7 @@ public:
     virtual ~Muxer() = default;
 
     /// A stream as a Demuxer, an Encoder or describe_stream() describes it: `parameters` and `time_base` must be
-    /// there. Orientation, color, frame rate and language are written where the container has a place for them.
+    /// there. Orientation, color, frame rate, language, title and flags are written where the container has a place for them.
     /// Returns its number. Throws Error(unsupported) if the container does not hold the codec, Error(invalid_argument)
     /// after the first packet.
     virtual int add_stream(const StreamInfo& stream) = 0;

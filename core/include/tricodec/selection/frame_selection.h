@@ -9,10 +9,10 @@
 
 namespace tricodec {
 
-/// Which frame a time means.
+/// Which frame a time means. Of frames with equal times, the last one.
 enum class TimePolicy : std::uint8_t {
     nearest,    ///< the frame with the nearest time, of two the earlier
-    on_screen,  ///< the last frame that begins at or before the time
+    on_screen,  ///< the frame with the greatest time that is not after the time
     exact,      ///< the frame of this time, and no other
 };
 /// Throws Error(invalid_argument) for other words.
@@ -74,13 +74,27 @@ struct FrameSelection {
 /// Throws Error(invalid_argument) for values and combinations that no video can make right.
 void expect_valid(const FrameSelection& selection);
 
-/// What a selection needs to know of a video.
+/// What a selection needs to know of a video. A FrameClock makes it; Note [Times of any order]
 struct VideoTimes {
-    std::span<const double> pts_seconds;  ///< of the frames, ascending
-    double end_seconds = 0;               ///< when the last frame leaves the screen
+    std::span<const double> pts_seconds;  ///< of the frames, in presentation order
+    double end_seconds = 0;               ///< when the frame with the greatest time leaves the screen
     double tick_seconds = 0;              ///< the step of the container's time stamps
+    double frame_rate = 0;                ///< frames a second as the headers state it, 0 unknown
     std::span<const std::int64_t> key_frames{};
-    bool damaged = false;  ///< for messages
+    bool damaged = false;                      ///< for messages
+    std::span<const std::int64_t> by_time{};   ///< frame numbers in the order of their times; empty if times rise
+    std::span<const double> rising_seconds{};  ///< clock(), where that differs from pts_seconds
+    double clock_end_seconds = 0;              ///< when the last frame leaves the screen by `rising_seconds`
+
+    /// The playback clock: a rising time for each frame.
+    [[nodiscard]] std::span<const double> clock() const noexcept {
+        return rising_seconds.empty() ? pts_seconds : rising_seconds;
+    }
+    [[nodiscard]] double clock_end() const noexcept { return rising_seconds.empty() ? end_seconds : clock_end_seconds; }
+    /// The time that the frames are on screen. 0 for no frames.
+    [[nodiscard]] double duration_seconds() const noexcept {
+        return pts_seconds.empty() ? 0 : clock_end() - clock().front();
+    }
 };
 /// Frames a second: their number by the time that they are on screen. 0 for no frames.
 [[nodiscard]] double average_fps(const VideoTimes& video) noexcept;

@@ -17,7 +17,8 @@ namespace tricodec {
 struct SwscaleOptions {
     /// uint8 (rgb24), uint16 (rgb48, all 16 bits), or float32, which is the uint16 picture divided by 65535.
     DType dtype = DType::uint8;
-    std::optional<Size> size;  ///< bicubic, in the same pass as the colors, before the picture is turned upright
+    std::optional<Size> size;  ///< of the upright picture, in the same pass as the colors
+    bool bilinear = false;     ///< that pass; else bicubic
     /// What is done with the upright RGB picture, in order: a Size resizes it (bilinear), a Crop cuts it.
     std::vector<std::variant<Size, Crop>> steps;
 };

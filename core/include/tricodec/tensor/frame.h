@@ -54,9 +54,14 @@ struct Frame {
     bool key = false;
     bool corrupt = false;  ///< damaged or concealed, as the decoder reports
     bool interlaced = false;
-    char picture_type = '?';  ///< 'I', 'P', 'B' or '?'
+    bool bottom_field_first = false;  ///< of an interlaced picture: its bottom field is the earlier one
+    char picture_type = '?';          ///< 'I', 'P', 'B' or '?'
     /// DecoderOptions::block_statistics, or null. copy_properties() leaves them out: they are of the coded picture.
     std::shared_ptr<const std::vector<std::byte>> block_statistics{};
+
+    /// Opacity of a picture with transparency, as a gray frame of the same size and full range; null for opaque ones.
+    /// copy_properties() leaves it out: it is pixels.
+    std::shared_ptr<const Frame> alpha{};
 
     std::shared_ptr<const void> owner;  ///< keeps the planes valid
     /// On a GPU, the memory of the planes, which knows the work that writes them; null on the CPU. A reader of the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -39,6 +40,8 @@ struct FrameReaderOptions {
     /// changed.
     std::shared_ptr<const FrameIndex> known_index{};
     bool block_statistics = false;  ///< as DecoderOptions::block_statistics
+    /// Shared by readers of one source, of which the first that meets damage logs it; null for a reader alone.
+    std::shared_ptr<std::atomic<bool>> damage_is_logged{};
 };
 
 /// Memory that a read takes at its peak, by allocators as MemoryKind has them.
@@ -93,11 +96,11 @@ public:
     using Gop = tricodec::Gop;
     /// In the order of their packets. Builds the index if need be.
     [[nodiscard]] virtual std::vector<Gop> gops() = 0;
-    /// The frame on screen at a time: the last one with pts <= seconds. Throws Error(out_of_range) before the first
-    /// frame's time or after the end of the last.
+    /// The frame on screen at a time, as TimePolicy::on_screen. Throws Error(out_of_range) before the least time of a
+    /// frame, or after the frame with the greatest one has left the screen.
     [[nodiscard]] virtual std::int64_t index_at(double seconds) = 0;
-    /// From the time of the first of some frames to the end of the last one: the time of the frame after it, or how
-    /// long the last frame of the video is shown. Both 0 of no frames. Throws Error(out_of_range) for other numbers.
+    /// From the time of the first of some frames to the end of the last one, by VideoTimes::clock(): the time of the
+    /// frame after it, or how long the last frame is shown. Both 0 of no frames. Throws Error(out_of_range).
     struct TimeSpan {
         double begin_seconds = 0.0;
         double end_seconds = 0.0;
@@ -192,8 +195,8 @@ public:
     /// The same with frames as they are decoded; the tasks call `write`.
     [[nodiscard]] virtual Plan plan_frames(std::span<const std::int64_t> indices, Writer write,
                                            const PlanOptions& options) = 0;
-    /// The size and orientation that frames have, from the first frame where the headers do not tell.
-    [[nodiscard]] virtual Frame geometry() = 0;
+    /// The size and orientation of a frame, which is decoded where the headers do not tell.
+    [[nodiscard]] virtual Frame geometry(std::int64_t index = 0) = 0;
 
     /// The selected frames. From `start` on, `stride` apart, they are decoded ahead on num_workers; the iterator ends
     /// after `count` or with the video. Other selections are read some frames at a time. The iterator borrows the

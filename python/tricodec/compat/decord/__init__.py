@@ -6,7 +6,7 @@ docs/migration/decord.md lists what is covered and what differs.
 
 from __future__ import annotations
 
-from tricodec.compat._packages import VERSIONS
+from tricodec.compat._packages import DISTRIBUTIONS, VERSIONS
 from tricodec.compat.decord import base, bridge, logging, ndarray
 from tricodec.compat.decord import ndarray as nd
 from tricodec.compat.decord.audio_reader import AudioReader
@@ -16,9 +16,13 @@ from tricodec.compat.decord.ndarray import cpu, gpu
 from tricodec.compat.decord.video_loader import VideoLoader
 from tricodec.compat.decord.video_reader import VideoReader
 
-__version__ = VERSIONS["decord"]
-
 __all__ = [
     "ALL", "AVReader", "AudioReader", "DECORDError", "DECORDLimitReachedError", "VideoLoader", "VideoReader",
     "__version__", "base", "bridge", "cpu", "gpu", "logging", "nd", "ndarray",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return VERSIONS[DISTRIBUTIONS["decord"]]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

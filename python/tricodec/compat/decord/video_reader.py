@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tricodec._cores import share_of_cores
 from tricodec._tricodec import FrameReader, SwscaleRgb
+from tricodec.compat._packages import DISTRIBUTIONS
 from tricodec.compat.decord.base import DECORDError, DECORDLimitReachedError
 from tricodec.compat.decord.bridge import bridge_out
 from tricodec.compat.decord.ndarray import DECORDContext, NDArray, cpu
@@ -82,7 +83,9 @@ class VideoReader:
         turned = stream.rotation in (90, 270)
         own = (stream.width, stream.height) if turned else (stream.height, stream.width)
         self._size = (height if height > 0 else own[0], width if width > 0 else own[1])
-        self._convert = SwscaleRgb(size=None if self._size == own else self._size)
+        # decord 0.6 has the default of its FFmpeg 4, decord2 that of a newer one.
+        bilinear = DISTRIBUTIONS["decord"] == "decord"
+        self._convert = SwscaleRgb(size=None if self._size == own else self._size, bilinear=bilinear)
         self._num_frame = len(self._reader)
         assert self._num_frame > 0, f"Invalid frame count: {self._num_frame}"
         self._next = 0  # the frame that next() gives

@@ -49,7 +49,8 @@ class FrameTable:
         shown = durations * num / den
         known = bool((pts != np.iinfo(np.int64).min).all())  # else the reader counts at the frame rate
         ends = (pts + durations) * num / den if known else seconds + shown
-        return cls(seconds, shown, ends, np.arange(len(pts)))
+        order = np.argsort(seconds, kind="stable")  # torchcodec numbers frames by their times
+        return cls(seconds[order], shown[order], ends[order], order)
 
     @classmethod
     def from_mappings(cls, mappings: Any, reader: FrameReader) -> FrameTable:
@@ -77,9 +78,9 @@ class FrameTable:
         later = np.flatnonzero(self.ends > seconds)
         return int(later[0]) if len(later) else len(self) - 1
 
-    def first_from(self, seconds: float) -> int:
-        """The first frame that comes on screen at or after this time."""
-        return int(np.searchsorted(self.pts, seconds, side="left"))
+    def first_from(self, seconds: npt.ArrayLike) -> Numbers:
+        """The first frame that comes on screen at or after this time, or each of these times."""
+        return np.asarray(np.searchsorted(self.pts, seconds, side="left"), np.int64)
 
 
 def _parsed(mappings: Any) -> tuple[Numbers, Numbers]:

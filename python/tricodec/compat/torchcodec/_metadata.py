@@ -167,8 +167,8 @@ def container_fields(info: MediaInfo) -> dict[str, Any]:
     return {
         "duration_seconds_from_header": number(info.duration_seconds) if info.duration_seconds > 0 else None,
         "bit_rate_from_header": info.bit_rate if info.bit_rate > 0 else None,
-        "best_video_stream_index": info._ffmpeg_video,
-        "best_audio_stream_index": info._ffmpeg_audio,
+        "best_video_stream_index": info._best_video,
+        "best_audio_stream_index": info._best_audio,
     }
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,20 +84,22 @@ class AudioDecoder:
         if stop_seconds is not None and stop_seconds <= first:
             raise RuntimeError(f"No audio frames were decoded: the sound begins at {first} s")
 
-        def number_at(seconds: float) -> int:
-            return max(math.floor((seconds - first) * rate + 0.5), 0)
-
-        begin = number_at(start_seconds)
-        count = -1 if stop_seconds is None else number_at(stop_seconds) - begin
         try:
-            samples = self._reader.read(begin, count)
+            samples = self._reader.read(start_s=max(start_seconds, first), end_s=stop_seconds)
         except IndexError as error:
             raise RuntimeError(f"No audio frames were decoded: {error}") from error
         except ValueError as error:
             raise RuntimeError(f"Couldn't initialize SwrContext: {error}") from error
         self._expect_no_damage(start_seconds, stop_seconds)
         data = torch.from_numpy(samples.data)
-        return AudioSamples(data, max(start_seconds, first), data.shape[1] / rate, rate)
+        if data.shape[1] == 0:
+            raise RuntimeError(
+                f"No audio frames were decoded: no sample plays from {start_seconds} to {stop_seconds} s"
+            )
+        begin = max(start_seconds, first)
+        if samples.pts_seconds > begin + 1 / rate:  # packets are missing there
+            begin = samples.pts_seconds
+        return AudioSamples(data, begin, data.shape[1] / rate, rate)
 
     def _expect_no_damage(self, start_seconds: float, stop_seconds: float | None) -> None:
         """The reader continues after a packet that cannot be decoded; torchcodec does not."""

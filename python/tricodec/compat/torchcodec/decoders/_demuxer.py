@@ -241,7 +241,7 @@ def _index_of(selector: Any, info: MediaInfo) -> int:
     if selector == "all":
         raise ValueError("streams='all' can only be used on its own, not in a tuple with other selectors")
     if isinstance(selector, str) and selector in ("video", "audio"):
-        best = info._ffmpeg_video if selector == "video" else info._ffmpeg_audio
+        best = info._best_video if selector == "video" else info._best_audio
         if best is None:
             raise ValueError(f"No valid {selector} stream found in input file")
         return best

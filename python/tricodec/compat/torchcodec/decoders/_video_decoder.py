@@ -288,7 +288,7 @@ class VideoDecoder:
             return self._batch_of_rows(np.empty(0, dtype=np.int64))
         if fps is None:
             first = int(self._times.shown_at([start_seconds])[0])
-            return self._batch_of_rows(np.arange(first, max(self._times.first_from(stop_seconds), first)))
+            return self._batch_of_rows(np.arange(first, max(int(self._times.first_from(stop_seconds)), first)))
         count = math.floor((stop_seconds - start_seconds) * fps + 0.5)
         times = start_seconds + np.arange(count) * (1 / fps)
         frames = self._batch_of_rows(self._times.shown_at(times))
@@ -320,12 +320,19 @@ class VideoDecoder:
         return position
 
     def _rows(self, positions: Any) -> Any:
-        """Rows of the table. If the header's number of frames is wrong, the frames that its rate means."""
+        """Rows of the table. If the header states another number of frames, the first ones from its rate's times on."""
         table = self._times
         rate = self.metadata.average_fps_from_header
         if self._num_frames == len(table) or not rate or len(table) == 0:
             return positions
-        return table.shown_at(self._begin + (positions + 1e-6) / rate)
+        tick = float(self._reader.stream.time_base or 1e-6)
+        rows = table.first_from(np.round((self._begin + positions / rate) / tick) * tick - tick / 4)
+        if len(rows) and rows.max() >= len(table):
+            raise RuntimeError(
+                "Requested next frame while there are no more frames left to decode: the header states "
+                f"{self._num_frames} frames, and there are {len(table)}; use seek_mode='exact'"
+            )
+        return rows
 
     def _frame(self, position: int) -> Frame:
         if self._table is None and position == 0 and self._convert is not None:  # needs no scan
@@ -370,29 +377,18 @@ class VideoDecoder:
 
 
 def _open(source: Any, stream_index: int | None, device: str, num_threads: int) -> FrameReader:
-    """The reader of a stream; None is the one that FFmpeg picks."""
+    """The reader of a stream; None is the best video stream."""
     workers = num_threads if num_threads > 1 else share_of_cores()
     if stream_index is not None:
         streams = probe(source).streams
-        _expect_video(streams, stream_index)
+        expect_stream(streams, stream_index)
+        if (kind := streams[stream_index].kind) != "video":
+            raise ValueError(f"The stream at index {stream_index} is not a video stream; it holds {kind}")
         return FrameReader(source, device=device, stream_index=stream_index, num_workers=workers)
     try:
-        reader = FrameReader(source, device=device, num_workers=workers)
+        return FrameReader(source, device=device, num_workers=workers)
     except UnsupportedError as error:
         raise ValueError(f"The best video stream is unknown and there is no specified stream: {error}") from error
-    best = reader.info._ffmpeg_video
-    if best is None or best == reader.stream.index:
-        return reader
-    reader.close()
-    return FrameReader(source, device=device, stream_index=best, num_workers=workers)
-
-
-def _expect_video(streams: Sequence[StreamInfo], stream_index: int) -> None:
-    expect_stream(streams, stream_index)
-    if streams[stream_index].kind != "video":
-        raise ValueError(
-            f"The stream at index {stream_index} is not a video stream; it holds {streams[stream_index].kind}"
-        )
 
 
 def _bounds(key: slice, length: int) -> tuple[int, int, int]:

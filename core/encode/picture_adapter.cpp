@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "encode/picture_adapter.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "encode/avcodec/av_encoder.h"
+#include "encode/avcodec/encoder_settings.h"
+#include "encode/encoded_samples.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/log.h"
+#include "tricodec/base/text.h"
+#include "tricodec/media/demuxer.h"
+#include "tricodec/media/media_source.h"
+#include "tricodec/media/media_target.h"
+#include "tricodec/media/muxer.h"
+
+namespace tricodec {
+namespace {
+
+constexpr int kHighDefinition = 720;  // rows: from here on YUV is BT.709, as UnspecifiedMatrix::by_height reads it
+
+Size upright(int width, int height, Orientation orientation) noexcept {
+    return orientation.swaps_axes() ? Size{width, height} : Size{height, width};
+}
+
+Size swapped_if(Size size, bool swap) noexcept {
+    return swap ? Size{size.width, size.height} : size;
+}
+
+/// The rectangle of the stored picture that a rectangle of the upright one of size `shown` shows.
+Crop stored_crop(const Crop& crop, Size shown, Orientation orientation) noexcept {
+    const int degrees = orientation.rotation_degrees;
+    const bool swaps = orientation.swaps_axes();
+    const Size stored = swapped_if(shown, swaps);
+    Crop result = swaps ? Crop{crop.left, crop.top, crop.width, crop.height} : crop;
+    const auto flip_rows = [&] { result.top = stored.height - result.top - result.height; };
+    const auto flip_columns = [&] { result.left = stored.width - result.left - result.width; };
+    if (degrees == 90 || degrees == 180) flip_rows();
+    if (degrees == 180 || degrees == 270) flip_columns();
+    if (orientation.mirrored) flip_columns();
+    return result;
+}
+
+/// The same part of a picture of another size.
+Crop scaled_crop(const Crop& crop, Size from, Size to) noexcept {
+    if (from == to) return crop;
+    const auto scaled = [](int begin, int length, int of, int now) {
+        const auto at = [&](int x) { return static_cast<int>((std::int64_t{x} * now + of / 2) / of); };
+        const int first = std::min(at(begin), now - 1);
+        return std::pair(first, std::max(1, at(begin + length) - first));
+    };
+    const auto [top, height] = scaled(crop.top, crop.height, from.height, to.height);
+    const auto [left, width] = scaled(crop.left, crop.width, from.width, to.width);
+    return {top, left, height, width};
+}
+
+/// Writes a small file of the container and reads it: what libavformat keeps differs by release.
+bool writes_orientation(const std::string& container) {
+    constexpr Orientation kTurned{90, true};
+    try {
+        EncoderOptions options;
+        options.codec = "mpeg4";
+        options.device = "cpu";
+        options.width = options.height = 16;
+        options.frame_rate = {25, 1};
+        options.orientation = kTurned;
+        options.global_header = wants_global_headers(container);
+        const auto encoder = Encoder::create(options);
+        const auto file = std::make_shared<std::vector<std::byte>>();
+        MuxerOptions muxing;
+        muxing.format = container;
+        const auto muxer = Muxer::open(MediaTarget::from_memory(file), muxing);
+        const int stream = muxer->add_stream(encoder->stream());
+        const Frame frame = alloc_frame(PixelFormat::gray, 16, 16);
+        std::fill_n(frame.planes[0].data, 16 * 16, std::byte{0});
+        for (const auto& packet : encoder->encode(frame)) muxer->write(packet, stream);
+        for (const auto& packet : encoder->flush()) muxer->write(packet, stream);
+        muxer->finish();
+        return Demuxer::open(MediaSource::from_bytes(*file, file))->stream().orientation == kTurned;
+    } catch (const Error&) {
+        return false;  // it does not hold such a stream, and none of those that it holds can be turned
+    }
+}
+
+/// That of the source; AVI counts frames, so that it gets the rate which has a frame for every time.
+Rational time_base_for(const std::string& container, const StreamInfo& video) {
+    constexpr double kMostFrames = 1000;
+    const auto& rate = video.real_frame_rate;
+    const bool counts = container == "avi" && rate.known() && rate.to_double() < kMostFrames;
+    return counts ? Rational{rate.den, rate.num} : video.time_base;
+}
+
+void settle_color(const StreamInfo& video, const TranscodeOptions& options, EncoderOptions& encoder) {
+    if (!(options.encoder.color == ColorDescription{})) return;
+    encoder.color = video.color;
+    if (video.pixel_format == PixelFormat::unknown) return;
+    const auto from = info(video.pixel_format).family;
+    const auto to = info(encoder.format).family;
+    if (from == ColorFamily::rgb && to == ColorFamily::yuv) {
+        encoder.color.matrix = encoder.height >= kHighDefinition ? ColorMatrix::bt709 : ColorMatrix::smpte170m;
+        encoder.color.range = ColorRange::limited;
+        encoder.color.chroma_location = ChromaLocation::unspecified;
+    } else if (from == ColorFamily::gray && to == ColorFamily::yuv && info(video.pixel_format).depth > 8) {
+        encoder.color.range = ColorRange::full;  // samples are kept
+    } else if (from != to) {
+        encoder.color.range = ColorRange::full;
+        encoder.color.matrix = to == ColorFamily::rgb ? ColorMatrix::rgb : ColorMatrix::unspecified;
+    }
+}
+
+/// Crops the last column and row where the chroma of the encoded format has no whole sample for them.
+void crop_odd(const StreamInfo& video, const AVCodec& codec, PictureSettings& settings, bool swaps) {
+    auto& encoder = settings.encoder;
+    const auto& format = info(encoder.format);
+    const Size whole{encoder.height >> format.log2_chroma_h << format.log2_chroma_h,
+                     encoder.width >> format.log2_chroma_w << format.log2_chroma_w};
+    if ((whole == Size{encoder.height, encoder.width}) || takes_odd_sizes(codec, encoder.format)) return;
+    log(LogLevel::warning, "stream " + std::to_string(video.index) + " of " + size_text(encoder.width, encoder.height) +
+                               " is cropped to " + size_text(whole.width, whole.height) + ", because " + codec.name +
+                               " takes " + std::string(format.name) +
+                               " of even sizes only; use yuv444p or size= to keep all of it");
+    const Size shown = swapped_if(whole, swaps);
+    if (!settings.crop) settings.crop = Crop{};
+    settings.crop->height = shown.height;
+    settings.crop->width = shown.width;
+    encoder.height = whole.height;
+    encoder.width = whole.width;
+}
+
+}  // namespace
+
+bool keeps_orientation(const std::string& container) {
+    static std::mutex mutex;
+    static std::map<std::string, bool> known;
+    const std::lock_guard lock(mutex);
+    const auto [found, fresh] = known.try_emplace(container);
+    if (fresh) found->second = writes_orientation(container);
+    return found->second;
+}
+
+PictureSettings settle_pictures(const StreamInfo& video, const TranscodeOptions& options,
+                                const std::string& container) {
+    PictureSettings settings;
+    settings.encoder = options.encoder;
+    settings.crop = options.crop;
+    settings.upright = upright(video.width, video.height, video.orientation);
+    auto& encoder = settings.encoder;
+    const AVCodec& codec = find_engine(encoder).codec;
+    if (encoder.format == PixelFormat::unknown) {
+        const auto source = video.pixel_format == PixelFormat::unknown ? PixelFormat::yuv420p : video.pixel_format;
+        encoder.format = nearest_format(codec, source);
+    }
+    const bool is_turned = video.orientation != Orientation{};
+    if (is_turned && encoder.orientation == Orientation{}) {
+        settings.turn = !keeps_orientation(container);
+        if (!settings.turn) encoder.orientation = video.orientation;
+    }
+    TransformOptions shape;
+    shape.crop = options.crop;
+    shape.size = options.size;
+    const Size shown = Transform{shape}.output_size(video.width, video.height, video.orientation);
+    const bool swaps = !settings.turn && video.orientation.swaps_axes();
+    const Size stored = swapped_if(shown, swaps);
+    encoder.height = stored.height;
+    encoder.width = stored.width;
+    if (!options.size) crop_odd(video, codec, settings, swaps);
+    settle_color(video, options, encoder);
+    if (encoder.frame_rate.num <= 0) {
+        encoder.frame_rate = video.average_frame_rate.num > 0 ? video.average_frame_rate : video.real_frame_rate;
+        if (encoder.frame_rate.num <= 0) encoder.frame_rate = {25, 1};
+    }
+    if (!encoder.time_base.known()) encoder.time_base = time_base_for(container, video);
+    if (!encoder.sample_aspect_ratio.known() && !options.size) {
+        encoder.sample_aspect_ratio = video.sample_aspect_ratio;
+        if (settings.turn && video.orientation.swaps_axes() && video.sample_aspect_ratio.known())
+            std::swap(encoder.sample_aspect_ratio.num, encoder.sample_aspect_ratio.den);
+    }
+    // Rows of the two fields stay in their places where no row is resampled.
+    const bool rows_stay = !options.size && !(settings.turn && is_turned);
+    if (video.interlaced && !options.deinterlace && rows_stay) {
+        encoder.interlaced = true;
+        encoder.bottom_field_first = video.bottom_field_first;
+    }
+    encoder.global_header = wants_global_headers(container);
+    return settings;
+}
+
+TransformOptions PictureAdapter::options_for(const Frame& frame) const {
+    const Size shown = upright(frame.width, frame.height, frame.orientation);
+    TransformOptions options;
+    options.rotate = settings_.turn;
+    options.size = Size{settings_.encoder.height, settings_.encoder.width};
+    if (settings_.crop) {
+        const Crop crop = scaled_crop(*settings_.crop, settings_.upright, shown);
+        options.crop = settings_.turn ? crop : stored_crop(crop, shown, frame.orientation);
+    }
+    return options;
+}
+
+Frame PictureAdapter::operator()(const Frame& frame) const {
+    const auto options = options_for(frame);
+    const auto& encoder = settings_.encoder;
+    const bool turns = settings_.turn && frame.orientation != Orientation{};
+    const Crop crop = options.crop.value_or(Crop{0, 0, frame.height, frame.width});
+    const bool from_first = crop.top == 0 && crop.left == 0 && crop.height == options.size->height &&
+                            crop.width == options.size->width && !turns;
+    if (!from_first) return resampled(frame, options, encoder.format, encoder.color);
+    Frame cut = frame;
+    cut.width = crop.width;
+    cut.height = crop.height;
+    if (cut.width != frame.width || cut.height != frame.height) cut.alpha = nullptr;
+    return to_encoded_samples(cut, encoder.format, encoder.color);
+}
+
+}  // namespace tricodec

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C, SIGTERM and SIGHUP end each command in one line, with nothing half-written."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import media
+import numpy as np
+import pytest
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LINES = {
+    signal.SIGINT: "tricodec: interrupted",
+    signal.SIGTERM: "tricodec: ended by SIGTERM",
+    signal.SIGHUP: "tricodec: ended by SIGHUP",
+}
+COMMANDS = {
+    "transcode": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080",
+    "transcode by parts": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080 --workers 2",
+    "encode": "encode long.mp4 -o out.mp4 -p codec=hevc -p preset=P7",
+    "compress": "compress raw.bin -o out.tcz --algorithm Zstd --level 19",
+    "frames": "frames long.mp4 --raw out.raw --size 1280x720",
+    "audio": "audio long.mp4 -o out.wav --rate 192000",
+}
+PATIENCE_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An hour of small frames with sound, and data to compress."""
+    folder = tmp_path_factory.mktemp("long")
+    media.ffmpeg("-stream_loop", "2000", "-i", media.generated("movie.mp4"), "-c", "copy", folder / "long.mp4")
+    np.random.default_rng(0).integers(0, 8, 64 << 20, np.uint8).tofile(folder / "raw.bin")
+    return folder
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    # A test run in the background ignores SIGINT, and its children would.
+    command = ["env", "--default-signal=INT,TERM,HUP", sys.executable, "-m", "tricodec", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_signal_ends_a_command_in_one_line_with_nothing_half_written(
+    folder: Path, name: str, number: signal.Signals
+) -> None:
+    before = set(folder.iterdir())
+    command = started(folder, *COMMANDS[name].split())
+    end = time.monotonic() + PATIENCE_SECONDS
+    while set(folder.iterdir()) == before:  # it writes its unfinished file
+        assert command.poll() is None, command.stderr and command.stderr.read()
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+    command.send_signal(number)
+    _, err = command.communicate(timeout=PATIENCE_SECONDS)
+
+    assert command.returncode == 128 + number
+    assert err.splitlines()[-1:] == [LINES[number]]
+    assert "Traceback" not in err
+    assert set(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_while_the_command_starts_prints_no_traceback(folder: Path, number: signal.Signals) -> None:
+    for tenths in range(1, 8):
+        command = started(folder, "probe", "-")  # it waits for standard input
+        time.sleep(tenths / 10)
+        command.send_signal(number)
+        _, err = command.communicate(timeout=PATIENCE_SECONDS)
+        assert (command.returncode, err) == (128 + number, LINES[number] + "\n"), tenths
+
+
+def test_a_signal_that_the_process_ignores_is_ignored_still(folder: Path) -> None:
+    media.ffmpeg("-i", media.generated("movie.mp4"), "-c", "copy", folder / "short.mp4")
+    command = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "tricodec", "probe", "-"], cwd=folder, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(0.5)
+    command.send_signal(signal.SIGHUP)
+
+    out, _ = command.communicate((folder / "short.mp4").read_bytes(), timeout=PATIENCE_SECONDS)
+
+    assert command.returncode == 0
+    assert b"h264" in out
