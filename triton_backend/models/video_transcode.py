@@ -31,6 +31,7 @@ _FACTS: dict[str, tuple[str, Any]] = {
     "SECONDS": ("seconds", np.float64),
     "DECODER": ("decoder", np.object_),
     "ENCODER": ("encoder", np.object_),
+    "LEFT_OUT": ("left_out", np.object_),
 }
 """Outputs beside VIDEO: what tricodec.TranscodeResult says."""
 

@@ -357,7 +357,7 @@ class Client(Connection):
         inputs = option_tensors(encoder_values(options), TRANSCODE_OPTIONS, "transcode")
         inputs.append(video_tensor(source))
         names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
-                 "ENCODER"]  # fmt: skip
+                 "ENCODER", "LEFT_OUT"]  # fmt: skip
         outputs = [triton_grpc.InferRequestedOutput(name) for name in names]
         result = self._repeated(model, lambda: self._call(model, inputs, outputs))
         facts = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
@@ -370,6 +370,7 @@ class Client(Connection):
             decoder=facts["decoder"].decode(),
             encoder=facts["encoder"].decode(),
             cancelled=False,
+            left_out=facts["left_out"].decode(),
             data=self._file(result),
         )
 

@@ -80,6 +80,17 @@ def with_sound(folder: Path) -> bytes:
     return path.read_bytes()
 
 
+def test_streams_that_the_file_does_not_have_are_named(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.srt").write_text("1\n00:00:00,000 --> 00:00:01,000\ntext\n")
+    subtitled = tmp_path / "subtitled.mp4"
+    ffmpeg("-i", generated("h264_bframes.mp4"), "-i", tmp_path / "a.srt", "-c:v copy -c:s mov_text", subtitled)
+
+    result = client.transcode(subtitled, **FAST)
+
+    assert "subtitle" in result.left_out
+    assert result == locally(subtitled, **FAST)
+
+
 def test_a_request_of_several_videos_has_a_file_for_each(server: Any) -> None:
     names = ["h264_bframes.mp4", "vp9.webm"]
     inputs = {
