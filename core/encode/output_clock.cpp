@@ -9,7 +9,7 @@
 namespace tricodec {
 namespace {
 
-constexpr double kJumpSeconds = 10.0;        // ffmpeg's -dts_delta_threshold
+constexpr double kJumpSeconds = 10.0;       // ffmpeg's -dts_delta_threshold
 constexpr double kAssumedFrameRate = 25.0;  // FFmpeg's own assumption for streams that state none
 
 double frame_rate_of(const StreamInfo& stream) {

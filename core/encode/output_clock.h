@@ -14,8 +14,8 @@ namespace tricodec {
 /// FrameClock needs all times.
 ///
 /// Note [Places of frames]: in most sources each frame states a time after that of the frame before, and its place is
-/// that time. In joined recordings, and after glitches of a clock, it does not. Then the frame follows the one before by
-/// the time for which that one is shown, and all later frames move with it. A single frame whose time does not lie
+/// that time. In joined recordings, and after glitches of a clock, it does not. Then the frame follows the one before
+/// by the time for which that one is shown, and all later frames move with it. A single frame with a time that is not
 /// between those of its neighbors is placed between them, and moves no other frame. Where the container's clock may
 /// jump (MPEG-TS), a step of more than ten seconds is a jump in either direction, as it is to ffmpeg. Every frame has a
 /// place.

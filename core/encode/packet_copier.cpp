@@ -13,10 +13,10 @@
 namespace tricodec {
 namespace {
 
-constexpr double kJumpSeconds = 10.0;      // ffmpeg's -dts_delta_threshold
-constexpr double kStepBackSeconds = 0.1;   // ffmpeg's, too
-constexpr double kSameJumpSeconds = 1.0;   // by which streams of one recording end apart
-constexpr double kEarlierSeconds = 2.0;    // that packets of one time may lie apart in a file
+constexpr double kJumpSeconds = 10.0;        // ffmpeg's -dts_delta_threshold
+constexpr double kStepBackSeconds = 0.1;     // ffmpeg's, too
+constexpr double kSameJumpSeconds = 1.0;     // by which streams of one recording end apart
+constexpr double kEarlierSeconds = 2.0;      // that packets of one time may lie apart in a file
 constexpr std::size_t kPacketsAhead = 1000;  // that are read to find what lies beside a packet
 
 double unit_of(const Packet& packet) {
@@ -63,9 +63,7 @@ void PacketClock::place(Packet& packet) {
     if (jumps(stream, *seconds)) {
         ++stream.segment;
         // A stream of the same recording has found the jump already, or this one is the first.
-        const auto fits = [&](double offset) {
-            return std::abs(*seconds + offset - stream.next) < kSameJumpSeconds;
-        };
+        const auto fits = [&](double offset) { return std::abs(*seconds + offset - stream.next) < kSameJumpSeconds; };
         while (stream.segment < offsets_.size() && !fits(offsets_[stream.segment])) ++stream.segment;
         if (stream.segment == offsets_.size()) offsets_.push_back(stream.next - *seconds);
     }

@@ -23,7 +23,7 @@ struct CopyRange {
 };
 
 /// Puts the packets of all streams on one line of time, by ffmpeg's rule: where the times of a stream jump, everything
-/// after the jump moves so that the stream goes on without a gap.
+/// after the jump moves so that the stream continues without a gap.
 class PacketClock {
 public:
     explicit PacketClock(const MediaInfo& media);

@@ -19,9 +19,10 @@ constexpr std::string_view kOfContainer[] = {"major_brand", "minor_version", "co
 void expect_copy_only(const TranscodeOptions& options) {
     const bool changes = options.crop || options.size || options.audio_encoding ||
                          options.encoder.format != PixelFormat::unknown || options.num_workers > 1;
-    TRICODEC_EXPECT(!changes, invalid_argument,
-                    "codec 'copy' changes nothing, so it takes no crop, size, pixel_format, audio_codec and no workers; "
-                    "leave them out, or name a codec that encodes (\"h264\")");
+    TRICODEC_EXPECT(
+        !changes, invalid_argument,
+        "codec 'copy' changes nothing, so it takes no crop, size, pixel_format, audio_codec and no workers; "
+        "leave them out, or name a codec that encodes (\"h264\")");
 }
 
 }  // namespace
@@ -53,9 +54,10 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
     const auto reader = FrameReader::open(source, {.device = "cpu", .stream_index = options.stream_index});
     const auto& video = reader->stream();
     const double unit = video.time_base.to_double();
-    TRICODEC_EXPECT(!reader->info().elementary, unsupported,
-                    "'" + source.name() +
-                        "' is a bare stream, and its packets have no times to copy; name a codec that encodes (\"h264\")");
+    TRICODEC_EXPECT(
+        !reader->info().elementary, unsupported,
+        "'" + source.name() +
+            "' is a bare stream, and its packets have no times to copy; name a codec that encodes (\"h264\")");
     reader->expect_frames();
     const auto video_times = reader->video_times();
     const auto times = video_times.clock();
@@ -85,8 +87,8 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
 
     TranscodeResult result;
     result.decoder = result.encoder = "copy";
-    const double end = std::min(video_times.clock_end(),
-                                options.end_seconds.value_or(std::numeric_limits<double>::infinity()));
+    const double end =
+        std::min(video_times.clock_end(), options.end_seconds.value_or(std::numeric_limits<double>::infinity()));
     MuxerOptions muxing = options.muxer;
     PacketCopier copier(source, video.index, true);
     copier.set_range(range);

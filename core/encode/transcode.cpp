@@ -141,8 +141,8 @@ private:
 
 /// Where a file that begins with this video is moved to time 0, in seconds: its first stream, as ffmpeg does it.
 double start_of(const MediaInfo& media, const StreamInfo& video, bool with_audio) {
-    double first = video.start_pts == kNoTimestamp ? 0.0
-                                                    : static_cast<double>(video.start_pts) * video.time_base.to_double();
+    double first =
+        video.start_pts == kNoTimestamp ? 0.0 : static_cast<double>(video.start_pts) * video.time_base.to_double();
     for (const auto& stream : media.streams) {
         if (!with_audio || stream.kind != StreamKind::audio || stream.start_pts == kNoTimestamp) continue;
         first = std::min(first, static_cast<double>(stream.start_pts) * stream.time_base.to_double());

@@ -128,7 +128,7 @@ private:
     std::unique_ptr<FrameReader> reader_;
     std::unique_ptr<Encoder> encoder_;
     PictureAdapter adapt_;
-    std::int64_t last_pts_ = kNoTimestamp;             // of what the encoder was sent, in its units
+    std::int64_t last_pts_ = kNoTimestamp;            // of what the encoder was sent, in its units
     std::map<std::int64_t, std::int64_t> durations_;  // by that time, of the pictures in the encoder
     BoundedQueue<Frame> frames_{8};
     BoundedQueue<Packet> out_{256};

@@ -16,7 +16,7 @@ namespace tricodec {
 [[nodiscard]] std::string allowed_containers();
 /// True for bare codec streams: packets without a container's time stamps.
 [[nodiscard]] bool is_elementary(std::string_view demuxer_name) noexcept;
-/// True for demuxers of containers whose clock may jump in mid-stream, as MPEG-TS.
+/// True for demuxers of containers with a clock that may jump in mid-stream, as MPEG-TS.
 [[nodiscard]] bool has_jumping_clock(std::string_view demuxer_name) noexcept;
 /// What a path that names a protocol starts with ("http:", "concat:"), or empty for a plain path.
 [[nodiscard]] std::string_view protocol_of(std::string_view path) noexcept;

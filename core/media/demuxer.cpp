@@ -213,11 +213,12 @@ private:
         if (best >= 0) return best;
         const bool some =
             std::ranges::any_of(info_.streams, [&](const StreamInfo& each) { return each.kind == options_.kind; });
-        fail(ErrorCode::unsupported, "'" + name + "' has no " + std::string(to_string(options_.kind)) + " stream" +
-                                         (some ? " with content: the headers of those that it lists are incomplete, and "
-                                                 "no packet completes them"
-                                               : "") +
-                                         "; its streams are " + list_of_streams());
+        fail(ErrorCode::unsupported,
+             "'" + name + "' has no " + std::string(to_string(options_.kind)) + " stream" +
+                 (some ? " with content: the headers of those that it lists are incomplete, and "
+                         "no packet completes them"
+                       : "") +
+                 "; its streams are " + list_of_streams());
     }
 
     std::string list_of_streams() const {

@@ -220,9 +220,8 @@ private:
         const auto time = packet.pts != kNoTimestamp ? packet.pts : packet.dts;
         const bool before_zero = time != kNoTimestamp && time < 0;
         if (is_video(stream)) {
-            lift_seconds_ = before_zero && !packet.discard
-                                ? -static_cast<double>(time) * unit_of(packet, stream).to_double()
-                                : 0.0;
+            lift_seconds_ =
+                before_zero && !packet.discard ? -static_cast<double>(time) * unit_of(packet, stream).to_double() : 0.0;
             write_waiting();
             return false;
         }
@@ -285,7 +284,8 @@ private:
         // libavformat frees the chapters of a context, and has no function that makes one.
         auto* made = static_cast<AVChapter*>(av_mallocz(sizeof(AVChapter)));
         auto& list = context_->chapters;
-        if (made == nullptr || av_dynarray_add_nofree(&list, reinterpret_cast<int*>(&context_->nb_chapters), made) < 0) {
+        if (made == nullptr ||
+            av_dynarray_add_nofree(&list, reinterpret_cast<int*>(&context_->nb_chapters), made) < 0) {
             av_free(made);
             fail(ErrorCode::out_of_memory, "could not allocate a chapter");
         }

@@ -72,9 +72,9 @@ def _words(number: int) -> str:
 
 def _is_command() -> bool:
     """Whether this process is `tricodec` or `python -m tricodec`, which imports the package before the command."""
-    program = (getattr(sys, "argv", None) or [""])[0]
+    program = str((getattr(sys, "argv", None) or [""])[0])
     if program != "-m":
         return os.path.basename(program) == "tricodec"  # noqa: PTH119
     names = ("tricodec", "tricodec.cli")
-    given = sys.orig_argv
+    given: list[str] = sys.orig_argv
     return any(f"-m{name}" in given for name in names) or ("-m" in given[:-1] and given[given.index("-m") + 1] in names)

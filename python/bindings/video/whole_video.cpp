@@ -87,7 +87,8 @@ py::object run_transcode(const py::object& source, const py::object& target, con
     return py::dict("num_frames"_a = result.num_frames, "num_audio_packets"_a = result.num_audio_packets,
                     "num_damaged_packets"_a = result.num_damaged_packets, "size_bytes"_a = result.size_bytes,
                     "seconds"_a = result.seconds, "decoder"_a = result.decoder, "encoder"_a = result.encoder,
-                    "cancelled"_a = result.cancelled, "left_out"_a = result.left_out, "data"_a = to.memory ? py::object(data()) : py::none());
+                    "cancelled"_a = result.cancelled, "left_out"_a = result.left_out,
+                    "data"_a = to.memory ? py::object(data()) : py::none());
 }
 
 Tensor to_pixels(const py::object& frames) {

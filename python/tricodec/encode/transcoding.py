@@ -87,7 +87,7 @@ def transcode(
 ) -> TranscodeResult:
     """Decode a video, crop and resize it, encode it and write it to a container. The sound is copied, or encoded again.
 
-    Each stage runs on a separate thread. Every frame of the range is kept, with its time, also at a variable frame rate.
+    Each stage runs on a separate thread. Every frame of the range is kept, with its time, at any frame rate.
     Times that jump, as in joined recordings, continue without a gap. The output begins at time 0; the sound stays in
     step. Rotation, colors, pixel shape, metadata, chapters, and the title, language and flags of streams are kept.
     Where the container has no field for the rotation, the pictures are turned upright. Transparency is dropped.

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import media
 import numpy as np
+import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 
@@ -81,9 +82,15 @@ def test_every_span_has_ffmpegs_frames(kind: str, tmp_path: Path) -> None:
         assert result.num_damaged_packets == 0
         assert result.seconds == pytest.approx((end - first) / 25, abs=0.002)
         with tricodec.FrameReader(path, device="cpu") as reader:
+            assert reader.select(start_s=times[first], end_s=times[end]) == list(range(first, end))
             md5s = [reader[i].md5() for i in range(first, end, 7)]
         with tricodec.FrameReader(out, device="cpu") as reader:
             assert [frame.md5() for frame in reader[::7]] == md5s
+
+    transcoder = nvc.Transcoder(str(path), str(tmp_path / "segment.mp4"), 0, 0, 0, codec="h264", preset="P1")
+    transcoder.segmented_transcode(times[33], times[71])
+    (segment,) = tmp_path.glob("segment_*.mp4")
+    assert len(tricodec.FrameReader(segment, device="cpu")) == 38
 
 
 @pytest.mark.parametrize("kind", SOURCES)

@@ -24,11 +24,12 @@ struct TranscodeProgress {
 
 /// The part of the source that `transcode` takes, and the form of its output.
 struct TranscodeOptions {
-    /// Codec, device, rate, options. The codec "copy" copies the packets, from a key frame on. Size, frame rate, time base, colors and orientation are the source's where they
-    /// are not set; `format` unknown is the source's if the encoder takes it, else the nearest that it takes.
+    /// Codec, device, rate, options. The codec "copy" copies the packets, from a key frame on. Size, frame rate, time
+    /// base, colors and orientation are the source's where they are not set; `format` unknown is the source's if the
+    /// encoder takes it, else the nearest that it takes.
     EncoderOptions encoder = as_source();
-    MuxerOptions muxer;     ///< metadata that it does not have, and chapters, are the source's
-    int stream_index = -1;  ///< of the video; -1 is the best video stream
+    MuxerOptions muxer;        ///< metadata that it does not have, and chapters, are the source's
+    int stream_index = -1;     ///< of the video; -1 is the best video stream
     std::optional<Crop> crop;  ///< of the upright pictures, before the size
     std::optional<Size> size;  ///< of the upright pictures
     /// Interlaced pictures become progressive ones, as many, by libavfilter's bwdif. Throws Error(unsupported) where
@@ -38,7 +39,7 @@ struct TranscodeOptions {
     /// jump. The first frame has time 0 in the output.
     std::optional<double> start_seconds;
     std::optional<double> end_seconds;
-    bool audio = true;                    ///< all audio streams, copied packet by packet
+    bool audio = true;  ///< all audio streams, copied packet by packet
     /// Instead of a copy: decoded and encoded again, exactly from start_seconds to end_seconds.
     std::optional<AudioEncoding> audio_encoding;
     /// Parts of the source, cut at key frames, that are transcoded side by side and joined.
@@ -73,8 +74,8 @@ struct TranscodeResult {
 
 /// Demultiplexes, decodes, crops and resizes, encodes and multiplexes, each stage on a separate thread.
 /// Throws what the stages throw, Error(invalid_argument) for a range without frames and Error(corrupt_data) where no
-/// frame can be decoded; a target file is then as it was. The target is another file than the source. A new file has the
-/// source's permissions, less the umask. check_interrupt() is called on the calling thread.
+/// frame can be decoded; a target file is then as it was. The target is another file than the source. A new file has
+/// the source's permissions, less the umask. check_interrupt() is called on the calling thread.
 [[nodiscard]] TranscodeResult transcode(const MediaSource& source, const MediaTarget& target,
                                         const TranscodeOptions& options = {});
 

@@ -15,10 +15,10 @@ struct DecodeIssue {
     std::int64_t packet_number = -1;  ///< counted from 0 since the decoder was made or reset
     std::int64_t pts = kNoTimestamp;
     std::int64_t pos = -1;
-    std::string message;    ///< the codec's own text, or the sign that the source was cut short
-    std::int64_t tag = -1;  ///< what Decoder::send() was given with the packet
+    std::string message;      ///< the codec's own text, or the sign that the source was cut short
+    std::int64_t tag = -1;    ///< what Decoder::send() was given with the packet
     bool ends_early = false;  ///< the source was cut short: no packet, but all that are missing
-    bool refused = false;   ///< by the GPU: another decoder may take the picture, which need not be damaged
+    bool refused = false;     ///< by the GPU: another decoder may take the picture, which need not be damaged
 };
 
 /// Reports that a list of them holds at most; they are counted on.

@@ -58,8 +58,8 @@ public:
     [[nodiscard]] std::shared_ptr<ByteReader> open() const;
     /// True if several readers can be open at the same time (paths, bytes, and what spooled() gave of a reader).
     [[nodiscard]] bool reopenable() const noexcept;
-    /// The same source for reading it at any place, as often as wanted, several at the same time. Of a reader that cannot
-    /// seek, all that is read from now on is kept, within Limits::max_spool_bytes.
+    /// The same source for reading it at any place, as often as wanted, several at the same time. Of a reader that
+    /// cannot seek, all that is read from now on is kept, within Limits::max_spool_bytes.
     [[nodiscard]] MediaSource spooled() const;
     /// What keeps the bytes of a reader that cannot seek and is read in order; null for all other sources.
     [[nodiscard]] std::shared_ptr<Spool> forward_spool() const noexcept;
@@ -75,8 +75,8 @@ private:
     std::shared_ptr<const void> owner_;
     std::shared_ptr<ByteReader> reader_;
     std::shared_ptr<std::mutex> reader_mutex_;  // where it is open at several places
-    std::shared_ptr<Spool> spool_;  // in place of a reader that cannot seek
-    bool in_order_ = false;         // the spool is read once
+    std::shared_ptr<Spool> spool_;              // in place of a reader that cannot seek
+    bool in_order_ = false;                     // the spool is read once
     std::optional<unsigned> permissions_;
 };
 

@@ -38,9 +38,9 @@ public:
     virtual ~Muxer() = default;
 
     /// A stream as a Demuxer, an Encoder or describe_stream() describes it: `parameters` and `time_base` must be
-    /// there. Orientation, color, frame rate, language, title and flags are written where the container has a place for them.
-    /// Returns its number. Throws Error(unsupported) if the container does not hold the codec, Error(invalid_argument)
-    /// after the first packet.
+    /// there. Orientation, color, frame rate, language, title and flags are written where the container has a place for
+    /// them. Returns its number. Throws Error(unsupported) if the container does not hold the codec,
+    /// Error(invalid_argument) after the first packet.
     virtual int add_stream(const StreamInfo& stream) = 0;
     /// Writes the header, which else the first packet does. Throws errors of the options and the streams.
     virtual void start() = 0;
