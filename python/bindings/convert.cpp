@@ -3,6 +3,7 @@
 
 #include <pybind11/gil_safe_call_once.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -168,20 +169,15 @@ ColorDescription parse_color(const py::object& value) {
         if (!py::isinstance<py::str>(value_of_key))
             throw py::type_error("color['" + name + "'] must be a str, not " + shown(value_of_key));
         const auto text = value_of_key.cast<std::string>();
-        if (name == "matrix") {
-            color.matrix = parse_color_matrix(text);
-        } else if (name == "primaries") {
-            color.primaries = parse_color_primaries(text);
-        } else if (name == "transfer") {
-            color.transfer = parse_color_transfer(text);
-        } else if (name == "range") {
-            color.range = parse_color_range(text);
-        } else if (name == "chroma_location") {
-            color.chroma_location = parse_chroma_location(text);
-        } else {
+        constexpr std::array kKeys = {"matrix", "primaries", "transfer", "range", "chroma_location"};
+        if (std::ranges::find(kKeys, name) == kKeys.end())
             throw py::value_error("color has the key '" + name +
                                   "'; use matrix, primaries, transfer, range or chroma_location");
-        }
+        if (name == "matrix") color.matrix = parse_color_matrix(text);
+        if (name == "primaries") color.primaries = parse_color_primaries(text);
+        if (name == "transfer") color.transfer = parse_color_transfer(text);
+        if (name == "range") color.range = parse_color_range(text);
+        if (name == "chroma_location") color.chroma_location = parse_chroma_location(text);
     }
     return color;
 }

@@ -17,30 +17,17 @@ constexpr std::size_t kNumCodes = static_cast<std::size_t>(ErrorCode::internal) 
 // Borrowed for the life of the process; the module tricodec.errors and these references are never dropped.
 std::array<PyObject*, kNumCodes> g_classes{};
 
-const char* class_name(ErrorCode code) noexcept {
-    switch (code) {
-        case ErrorCode::invalid_argument:
-        case ErrorCode::out_of_range:
-            return nullptr;  // builtins
-        case ErrorCode::not_found:
-            return "MediaNotFoundError";
-        case ErrorCode::unsupported:
-            return "UnsupportedError";
-        case ErrorCode::refused:
-            return "RefusedError";
-        case ErrorCode::corrupt_data:
-            return "CorruptDataError";
-        case ErrorCode::io:
-            return "MediaIOError";
-        case ErrorCode::out_of_memory:
-            return "OutOfMemoryError";
-        case ErrorCode::device:
-            return "DeviceError";
-        case ErrorCode::internal:
-            return "InternalError";
-    }
-    return "InternalError";
-}
+/// By ErrorCode; null for classes of Python itself.
+constexpr std::array<const char*, kNumCodes> kClassNames = {nullptr,
+                                                            nullptr,
+                                                            "MediaNotFoundError",
+                                                            "UnsupportedError",
+                                                            "RefusedError",
+                                                            "CorruptDataError",
+                                                            "MediaIOError",
+                                                            "OutOfMemoryError",
+                                                            "DeviceError",
+                                                            "InternalError"};
 
 /// Names of files and messages of codecs need not be UTF-8. Null if Python raised.
 py::object message_of(const std::string& text) {
@@ -96,7 +83,7 @@ void bind_errors(py::module_&) {
     const py::module_ errors = py::module_::import("tricodec.errors");
     for (std::size_t i = 0; i < kNumCodes; ++i) {
         const auto code = static_cast<ErrorCode>(i);
-        const char* name = class_name(code);
+        const char* name = kClassNames.at(i);
         if (name != nullptr) {
             g_classes.at(i) = errors.attr(name).cast<py::object>().release().ptr();
         } else {

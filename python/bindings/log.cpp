@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -37,28 +38,13 @@ struct Queue {
 Queue* g_queue = nullptr;
 PyObject* g_logger = nullptr;
 
+// Python's levels are the tens from 10 on, in the same order. A level between two counts as the higher one.
 int python_level(LogLevel level) noexcept {
-    switch (level) {
-        case LogLevel::debug:
-            return 10;
-        case LogLevel::info:
-            return 20;
-        case LogLevel::warning:
-            return 30;
-        case LogLevel::error:
-            return 40;
-        case LogLevel::off:
-            break;
-    }
-    return 50;
+    return (static_cast<int>(level) + 1) * 10;
 }
 
 LogLevel core_level(long python) noexcept {
-    if (python <= 10) return LogLevel::debug;
-    if (python <= 20) return LogLevel::info;
-    if (python <= 30) return LogLevel::warning;
-    if (python <= 40) return LogLevel::error;
-    return LogLevel::off;
+    return static_cast<LogLevel>(std::clamp((python - 1) / 10, 0L, 4L));
 }
 
 void hand_over(LogLevel level, const std::string& message) {

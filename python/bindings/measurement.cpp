@@ -26,7 +26,7 @@ py::list list_of(const Ask& ask, const Make& make) {
 
 }  // namespace
 
-void bind_profiler(py::module_& module) {
+void bind_measurement(py::module_& module) {
     using WithoutGil = py::call_guard<py::gil_scoped_release>;
     const auto event_tuple = [](const StageEvent& event) {
         return py::make_tuple(event.begin_ns, event.duration_ns, std::string(to_string(event.stage)), event.num_frames,
@@ -56,10 +56,6 @@ void bind_profiler(py::module_& module) {
             "take_events",
             [event_tuple](Profiler& self) { return list_of([&] { return self.take_events(); }, event_tuple); },
             "The events that no earlier call returned.");
-}
-
-void bind_memory_tracker(py::module_& module) {
-    using WithoutGil = py::call_guard<py::gil_scoped_release>;
     module.def(
         "memory_use",
         [] {

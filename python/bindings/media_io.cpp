@@ -48,20 +48,17 @@ public:
                 throw py::type_error(
                     "read() of the source returned None; a source in non-blocking mode cannot be read");
             }
-            Py_buffer view{};
             if (PyObject_CheckBuffer(result.ptr()) == 0) {
                 throw py::type_error("read() of the source must return bytes, not " +
                                      std::string(Py_TYPE(result.ptr())->tp_name) + "; open files in binary mode");
             }
-            if (PyObject_GetBuffer(result.ptr(), &view, PyBUF_C_CONTIGUOUS) != 0) throw py::error_already_set();
-            const auto length = static_cast<std::size_t>(view.len);
-            if (length <= out.size()) std::memcpy(out.data(), view.buf, length);
-            PyBuffer_Release(&view);
-            if (length > out.size()) {
+            const auto [bytes, owner] = borrow_bytes(result);
+            if (bytes.size() > out.size()) {
                 throw py::value_error("read(" + std::to_string(out.size()) + ") of the source returned " +
-                                      std::to_string(length) + " bytes, more than were asked for");
+                                      std::to_string(bytes.size()) + " bytes, more than were asked for");
             }
-            return length;
+            std::ranges::copy(bytes, out.begin());
+            return bytes.size();
         });
     }
 
@@ -297,13 +294,6 @@ MediaSource to_media_source(const py::object& source) {
         shown(source) + (py::isinstance<py::list>(source) ? "; tricodec.read_many reads several videos" : ""));
 }
 
-void bind_source(py::module_& module) {
-    module.def("set_source_server", &set_source_server, py::arg("connection"));
-    py::class_<MediaSource>(module, "SpooledSource",
-                            "A source that can be opened several times, even if it is an object that cannot seek.")
-        .def(py::init([](const py::object& source) { return to_media_source(source).spooled(); }), py::arg("source"));
-}
-
 OpenedTarget to_media_target(const py::object& target) {
     if (target.is_none()) {
         auto memory = std::make_shared<std::vector<std::byte>>();
@@ -318,7 +308,11 @@ OpenedTarget to_media_target(const py::object& target) {
         shown(target));
 }
 
-void bind_output_file(py::module_& module) {
+void bind_media_io(py::module_& module) {
+    module.def("set_source_server", &set_source_server, py::arg("connection"));
+    py::class_<MediaSource>(module, "SpooledSource",
+                            "A source that can be opened several times, even if it is an object that cannot seek.")
+        .def(py::init([](const py::object& source) { return to_media_source(source).spooled(); }), py::arg("source"));
     set_interrupt_check(check_signals);
     module.def("check_interrupt", [] { check_interrupt(true); });
     // Objects that live until the end are not destroyed (Guarded); their temporary files are removed all the same.

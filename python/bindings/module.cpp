@@ -4,13 +4,11 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings.h"
-#include "convert.h"
 #include "tricodec/base/device.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/gpu.h"
@@ -20,6 +18,7 @@
 #include "tricodec/compress/compress.h"
 #include "tricodec/image/transform.h"
 #include "tricodec/tensor/pixel_format.h"
+#include "video/video.h"
 
 namespace tricodec::python {
 namespace {
@@ -56,12 +55,7 @@ void change_limits(const py::kwargs& fields) {
             if (name == known) target = field;
         }
         if (target == nullptr) throw py::type_error("'" + name + "' is not a limit; use one of " + accepted);
-        if (PyBool_Check(value.ptr()) || PyIndex_Check(value.ptr()) == 0) {
-            throw py::type_error("limit " + name + " must be an int, not " + shown(value));
-        }
-        const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-        if (!number) throw py::error_already_set();
-        changed.*target = fit<std::int64_t>(number, "limit " + name + " is");
+        changed.*target = to_whole(py::reinterpret_borrow<py::object>(value), "limit " + name);
     }
     set_limits(changed);
 }
@@ -104,10 +98,8 @@ PYBIND11_MODULE(_tricodec, module) {
     module.attr("__version__") = tricodec::version();
     python::bind_errors(module);
     python::bind_log(module);
-    python::bind_memory_tracker(module);
-    python::bind_profiler(module);
-    python::bind_buffer_exporter(module);
-    python::bind_output_file(module);
+    python::bind_measurement(module);
+    python::bind_media_io(module);
     module.def(
         "build_info",
         [] {
@@ -142,14 +134,12 @@ Raises:
     python::bind_arrays(module);
     python::bind_frame(module);
     python::bind_packet(module);
-    python::bind_source(module);
     python::bind_media(module);
     python::bind_demuxer(module);
     python::bind_decoder(module);
     python::bind_muxer(module);
     python::bind_encoder(module);
-    python::bind_transcode(module);
-    python::bind_encode_video(module);
+    python::bind_whole_video(module);
     python::bind_transform(module);
     python::bind_swscale_rgb(module);
     python::bind_frame_selection(module);

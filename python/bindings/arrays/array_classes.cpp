@@ -302,9 +302,6 @@ void bind_arrays(py::module_& module) {
     bind_array_view(module);
     bind_plane(module);
     bind_device_array(module);
-}
-
-void bind_buffer_exporter(py::module_& module) {
     PyObject* type = PyType_FromSpec(&g_spec);
     if (type == nullptr) throw py::error_already_set();
     module.attr("BufferExporter") = py::reinterpret_steal<py::object>(type);

@@ -107,20 +107,12 @@ dlpack::DLDataType dlpack_type(const ArrayView& array) {
     const auto bits = static_cast<std::uint8_t>(array.itemsize * 8);
     if (array.typestr == kBfloat16) return {4, 16, 1};
     if (array.typestr == kFloat8) return {10, 8, 1};
-    switch (array.typestr[0] == '>' ? '>' : array.typestr[1]) {
-        case 'i':
-            return {0, bits, 1};
-        case 'u':
-            return {1, bits, 1};
-        case 'f':
-            return {2, bits, 1};
-        case 'c':
-            return {5, bits, 1};
-        case 'b':
-            return {6, 8, 1};
-        default:
-            throw py::buffer_error("elements of type " + array.typestr + " have no DLPack type");
+    const auto code =
+        array.typestr[0] == '>' ? std::string_view::npos : std::string_view("iuf??cb").find(array.typestr[1]);
+    if (code == std::string_view::npos) {
+        throw py::buffer_error("elements of type " + array.typestr + " have no DLPack type");
     }
+    return {static_cast<std::uint8_t>(code), bits, 1};
 }
 
 /// The core exports element types of its own: the array's is written into what it exported for bytes.

@@ -210,25 +210,12 @@ std::string typestr_of(const dlpack::DLDataType& type, const char* name) {
                              " with " + std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) +
                              " lanes; numbers of whole bytes and one lane are accepted");
     }
-    const auto with = [&](char kind) {
-        return std::string{type.bits > 8 ? '<' : '|', kind} + std::to_string(type.bits / 8);
-    };
-    switch (type.code) {
-        case 0:
-            return with('i');
-        case 2:
-            return with('f');
-        case 4:
-            return type.bits == 16 ? kBfloat16 : with('u');
-        case 5:
-            return with('c');
-        case 6:
-            return "|b1";
-        case 10:
-            return kFloat8;
-        default:  // unsigned integers, and numbers without a name in numpy: their bits
-            return with('u');
-    }
+    if (type.code == 4 && type.bits == 16) return kBfloat16;
+    if (type.code == 10) return kFloat8;
+    // Unsigned integers are also the bits of numbers without a name in numpy.
+    constexpr std::string_view kKinds = "iufuucb";
+    const char kind = type.code < kKinds.size() ? kKinds[type.code] : 'u';
+    return std::string{type.bits > 8 ? '<' : '|', kind} + std::to_string(type.bits / 8);
 }
 
 /// Takes over what a capsule of type `Managed` holds; null if it holds another type.

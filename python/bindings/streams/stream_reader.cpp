@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <utility>
 
 #include "arrays/export.h"
 #include "bindings.h"
@@ -16,16 +17,8 @@
 namespace tricodec::python {
 namespace {
 
-py::dict describe(const SourceStream& stream) {
-    py::dict result;
-    result["media_type"] = stream.media_type;
-    result["codec"] = stream.codec;
-    result["codec_long_name"] = to_text(stream.codec_long_name);
-    result["format"] = stream.format;
-    result["bit_rate"] = stream.bit_rate;
-    result["num_frames"] = stream.num_frames;
-    result["bits_per_sample"] = stream.bits_per_sample;
-    result["metadata"] = to_dict(stream.metadata);
+template <class Stream>
+py::dict with_rates(py::dict result, const Stream& stream) {
     if (stream.media_type == "video") {
         result["width"] = stream.width;
         result["height"] = stream.height;
@@ -37,21 +30,26 @@ py::dict describe(const SourceStream& stream) {
     return result;
 }
 
+py::dict describe(const SourceStream& stream) {
+    py::dict result;
+    result["media_type"] = stream.media_type;
+    result["codec"] = stream.codec;
+    result["codec_long_name"] = to_text(stream.codec_long_name);
+    result["format"] = stream.format;
+    result["bit_rate"] = stream.bit_rate;
+    result["num_frames"] = stream.num_frames;
+    result["bits_per_sample"] = stream.bits_per_sample;
+    result["metadata"] = to_dict(stream.metadata);
+    return with_rates(std::move(result), stream);
+}
+
 py::dict describe(const OutputStream& stream) {
     py::dict result;
     result["source_index"] = stream.source_index;
     result["filter_description"] = stream.filter_description;
     result["media_type"] = stream.media_type;
     result["format"] = stream.format;
-    if (stream.media_type == "video") {
-        result["width"] = stream.width;
-        result["height"] = stream.height;
-        result["frame_rate"] = stream.frame_rate;
-    } else {
-        result["sample_rate"] = static_cast<double>(stream.sample_rate);
-        result["num_channels"] = stream.num_channels;
-    }
-    return result;
+    return with_rates(std::move(result), stream);
 }
 
 OutputOptions output_options(std::int64_t frames_per_chunk, std::int64_t buffer_chunk_size, int stream_index,

@@ -40,11 +40,6 @@ ArrayView import_chunk(const py::object& chunk, bool may_be_on_gpu) {
     return array;
 }
 
-CodecConfig to_config(std::int64_t bit_rate, int compression_level, std::optional<double> qscale, int gop_size,
-                      int max_b_frames) {
-    return {bit_rate, compression_level, qscale, gop_size, max_b_frames};
-}
-
 class PyStreamWriter {
 public:
     PyStreamWriter(std::unique_ptr<StreamWriter> writer, std::string name)
@@ -67,16 +62,9 @@ public:
     void add_audio_stream(int sample_rate, int num_channels, const std::string& format, const std::string& encoder,
                           const py::object& encoder_option, int encoder_sample_rate, int encoder_num_channels,
                           const std::string& encoder_format, const CodecConfig& config, const std::string& filters) {
-        const AudioInput input{sample_rate,
-                               num_channels,
-                               format,
-                               encoder,
-                               to_strings(encoder_option, "encoder_option"),
-                               encoder_sample_rate,
-                               encoder_num_channels,
-                               encoder_format,
-                               config,
-                               filters};
+        const auto option = to_strings(encoder_option, "encoder_option");
+        const AudioInput input{sample_rate,         num_channels,         format,         encoder, option,
+                               encoder_sample_rate, encoder_num_channels, encoder_format, config,  filters};
         call(&StreamWriter::add_audio_stream, input);
     }
 
@@ -84,19 +72,10 @@ public:
                           const std::string& encoder, const py::object& encoder_option, double encoder_frame_rate,
                           int encoder_width, int encoder_height, const std::string& encoder_format,
                           const CodecConfig& config, const std::string& filters, const std::string& hw_accel) {
-        const VideoInput input{frame_rate,
-                               width,
-                               height,
-                               format,
-                               encoder,
-                               to_strings(encoder_option, "encoder_option"),
-                               encoder_frame_rate,
-                               encoder_width,
-                               encoder_height,
-                               encoder_format,
-                               config,
-                               filters,
-                               hw_accel};
+        const auto option = to_strings(encoder_option, "encoder_option");
+        const VideoInput input{
+            frame_rate,    width,          height,         format, encoder, option,  encoder_frame_rate,
+            encoder_width, encoder_height, encoder_format, config, filters, hw_accel};
         call(&StreamWriter::add_video_stream, input);
     }
 
@@ -149,8 +128,9 @@ private:
 
 void bind_stream_writer(py::module_& module) {
     py::class_<CodecConfig>(module, "NativeCodecConfig", "What tricodec.io.CodecConfig becomes.")
-        .def(py::init(&to_config), py::arg("bit_rate"), py::arg("compression_level"), py::arg("qscale"),
-             py::arg("gop_size"), py::arg("max_b_frames"), "Fields of every encoder.");
+        .def(py::init<std::int64_t, int, std::optional<double>, int, int>(), py::arg("bit_rate"),
+             py::arg("compression_level"), py::arg("qscale"), py::arg("gop_size"), py::arg("max_b_frames"),
+             "Fields of every encoder.");
     py::class_<PyStreamWriter> cls(module, "NativeStreamWriter", "What tricodec.io.StreamWriter is made of.");
     cls.def(py::init(&PyStreamWriter::create), py::arg("target"), py::arg("format"), "For a target.")
         .def("add_audio_stream", &PyStreamWriter::add_audio_stream, py::arg("sample_rate"), py::arg("num_channels"),

@@ -64,44 +64,18 @@ private:
 
 void bind_audio_packets(py::module_& module) {
     py::class_<PyAudioDecoder>(module, "AudioDecoder",
-                               "Packets of one audio stream to samples in the codec's own type.\n\n"
-                               "Thread safety: calls from several threads take turns.")
-        .def(py::init<const StreamInfo&>(), py::arg("stream"),
-             R"(Args:
-    stream: an audio stream of ``Demuxer.info``.
-Raises:
-    UnsupportedError: for a codec without a decoder.)")
+                               "Packets of one audio stream to samples in the codec's own type.")
+        .def(py::init<const StreamInfo&>(), py::arg("stream"))
         .def("decode", &PyAudioDecoder::decode, py::arg("packet"),
-             R"(Decode one packet.
-
-Args:
-    packet: a Packet, or bytes-like.
-Returns:
-    For each frame that is ready: samples [channels, samples], the time of the first in the stream's time base or
-    None, and the sample rate.
-Raises:
-    CorruptDataError: for a packet that cannot be decoded.)")
+             "(samples [channels, samples], pts or None, sample rate) of each frame that is ready.")
         .def("flush", &PyAudioDecoder::flush, "The samples that are left at the end, as decode() gives them.")
         .def("reset", &PyAudioDecoder::reset, "Forget everything but the headers: for use after a seek and flush().");
     py::class_<PyAudioConverter>(module, "AudioConverter",
-                                 "Samples of one stream to float32, resampled and mixed by libswresample in parts.\n\n"
-                                 "Thread safety: calls from several threads take turns.")
+                                 "Samples of one stream to float32, resampled and mixed by libswresample in parts.")
         .def(py::init<std::optional<int>, std::optional<int>>(), py::arg("sample_rate") = py::none(),
-             py::arg("num_channels") = py::none(),
-             R"(Args:
-    sample_rate: of the result, in Hz; None is the given one.
-    num_channels: of the result; None is the given number.)")
+             py::arg("num_channels") = py::none())
         .def("convert", &PyAudioConverter::convert, py::arg("samples"), py::arg("sample_rate"),
-             R"(Convert the next samples of the stream.
-
-Args:
-    samples: [channels, samples] in host memory: uint8, int16, int32, int64, float32 or float64.
-    sample_rate: of these samples.
-Returns:
-    float32 [channels, samples]; fewer than were given while the filter holds some back.
-Raises:
-    ValueError: for another type, rate or number of channels than before.
-    UnsupportedError: for a conversion that libswresample does not have.)")
+             "The next samples [channels, samples] of the stream; fewer than were given while the filter holds some.")
         .def("drain", &PyAudioConverter::drain, "The samples that the filter still holds.")
         .def("reset", &PyAudioConverter::reset, "Forget the stream.");
 }

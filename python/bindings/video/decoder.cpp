@@ -86,11 +86,7 @@ void bind_issue(py::module_& module) {
             "The packet's time stamp in time_base units, or None.")
         .def_readonly("pos", &DecodeIssue::pos, "The packet's byte position in the file; -1 unknown.")
         .def_property_readonly(
-            "message",
-            [](const DecodeIssue& self) {
-                return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
-                    self.message.data(), static_cast<Py_ssize_t>(self.message.size()), "backslashreplace"));
-            },
+            "message", [](const DecodeIssue& self) { return to_text(self.message); },
             "The message of the codec, or what shows that the source was cut short.")
         .def("__repr__", [](const DecodeIssue& self) {
             return "<tricodec.DecodeIssue packet " + std::to_string(self.packet_number) + ": " + self.message + ">";

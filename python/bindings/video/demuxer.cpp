@@ -38,9 +38,7 @@ public:
         return std::make_unique<PyDemuxer>(Demuxer::open(opened, options));
     }
 
-    std::optional<Packet> read() {
-        return demuxer_.call([](Demuxer& demuxer) { return demuxer.read(); });
-    }
+    std::optional<Packet> read() { return demuxer_.call(&Demuxer::read); }
 
     Packet next() {
         auto packet = read();
@@ -48,9 +46,7 @@ public:
         return *std::move(packet);
     }
 
-    void seek(std::int64_t pts) {
-        demuxer_.call([&](Demuxer& demuxer) { demuxer.seek(pts); });
-    }
+    void seek(std::int64_t pts) { demuxer_.call(&Demuxer::seek, pts); }
 
     void seek_seconds(double seconds) {
         TRICODEC_EXPECT(std::isfinite(seconds), invalid_argument,

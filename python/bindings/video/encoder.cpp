@@ -9,6 +9,7 @@
 #include "arrays/import.h"
 #include "bindings.h"
 #include "convert.h"
+#include "errors.h"
 #include "guarded.h"
 #include "tricodec/base/cuda_stream.h"
 #include "tricodec/base/gpu.h"
@@ -30,15 +31,8 @@ public:
           encoder_(std::move(encoder), "Encoder") {}
     /// Packets that the encoder holds back are lost with it.
     ~PyEncoder() {
-        if (!holds_back_ || !warns_ || Py_IsInitialized() == 0) return;
-        const py::gil_scoped_acquire lock;
-        const py::error_scope pending;
-        if (PyErr_WarnEx(
-                PyExc_ResourceWarning,
-                "an Encoder was dropped without flush(): its last packets are lost; write those of flush() too",
-                1) < 0) {
-            PyErr_WriteUnraisable(nullptr);
-        }
+        if (!holds_back_ || !warns_) return;
+        warn_dropped("an Encoder was dropped without flush(): its last packets are lost; write those of flush() too");
     }
     PyEncoder(const PyEncoder&) = delete;
     PyEncoder& operator=(const PyEncoder&) = delete;
@@ -133,8 +127,7 @@ void bind_encoder(py::module_& module) {
             return py::tuple(py::cast(names));
         },
         "libavcodec's encoders of video that encode 4:2:0 pictures into Matroska here, a tuple of str. The first call "
-        "tries "
-        "each. Others (certain sizes, palettes) still work by name.");
+        "tries each. Others (certain sizes, palettes) still work by name.");
     module.def("unknown_encoder_options", &unknown_encoder_options, py::arg("encoder"), py::arg("options"),
                "The options that an encoder does not know (\"\") or refuses the value of (why).");
     module.def("picture_bytes", &picture_bytes, py::arg("format"), py::arg("width"), py::arg("height"),
@@ -144,8 +137,6 @@ void bind_encoder(py::module_& module) {
         [](const std::string& codec, const DeviceWord& device) { return encoder_for(codec, device.text); },
         py::arg("codec"), py::arg("device") = "auto",
         "The encoder of libavcodec that Encoder takes for these arguments: \"libx264\", \"h264_nvenc\".");
-    module.def("input_formats", &input_formats,
-               "The names of array layouts that Encoder.encode() takes besides FFmpeg's, a tuple of str.");
     module.def(
         "picture_type", [](const Packet& packet) { return std::string(1, picture_type_of(packet)); }, py::arg("packet"),
         "\"I\", \"P\" or \"B\" as the encoder reported for its packet, else \"?\".");

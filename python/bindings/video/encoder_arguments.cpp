@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Arguments of encoders: their keywords, and arrays as frames.
-#include <algorithm>
 #include <array>
-#include <cctype>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -57,15 +57,12 @@ constexpr std::array<InputFormat, 22> kInputFormats = {{
 }};
 
 InputFormat find_format(const std::string& name) {
-    std::string upper = name;
-    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
+    const std::string word = lower(name);
     for (const auto& known : kInputFormats) {
-        if (known.name == upper) return known;
+        if (lower(known.name) == word) return known;
     }
-    std::string lower = name;
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
     for (const auto& known : all_pixel_formats()) {
-        if (known.name == lower && known.format != PixelFormat::unknown) return {known.name, known.format};
+        if (known.name == word && known.format != PixelFormat::unknown) return {known.name, known.format};
     }
     std::string accepted;
     for (const auto& known : kInputFormats) accepted += (accepted.empty() ? "" : ", ") + std::string(known.name);
@@ -169,54 +166,42 @@ std::int64_t picture_bytes(const std::string& format, int width, int height) {
     return bytes_of(find_format(format), size);
 }
 
-py::tuple input_formats() {
-    py::list names;
-    for (const auto& known : kInputFormats) names.append(std::string(known.name));
-    return py::tuple(names);
-}
-
 void read_encoder_options(const py::dict& keywords, EncoderOptions& options) {
+    std::string name;
+    py::object value;
+    const auto text = [&] { return keyword<std::string>(name, value, "a str"); };
+    const auto flag = [&] { return keyword<bool>(name, value, "a bool"); };
+    const auto whole = [&] { return to_int(value, name + " is"); };
+    const auto read_options = [&] {
+        if (value.is_none()) return;
+        // Values as callers write them: {"crf": 23} means "23".
+        for (const auto& [option, given] : keyword<py::dict>(name, value, "a dict"))
+            options.options[py::str(option)] = py::str(given);
+    };
+    const std::map<std::string_view, std::function<void()>> readers = {
+        {"codec", [&] { options.codec = text(); }},
+        {"device", [&] { options.device = keyword<DeviceWord>(name, value, "a str or torch.device").text; }},
+        {"format", [&] { options.format = parse_pixel_format(keyword<std::string>("pixel_format", value, "a str")); }},
+        {"frame_rate", [&] { options.frame_rate = to_rate(value); }},
+        {"time_base", [&] { options.time_base = from_fraction(value, "time_base"); }},
+        {"bit_rate", [&] { options.bit_rate = keyword<std::int64_t>(name, value, "an int"); }},
+        {"crf", [&] { options.crf = keyword<double>(name, value, "a float"); }},
+        {"gop_size", [&] { options.gop_size = whole(); }},
+        {"num_b_frames", [&] { options.num_b_frames = whole(); }},
+        {"color", [&] { options.color = parse_color(value); }},
+        {"rotation", [&] { options.orientation.rotation_degrees = whole(); }},
+        {"num_threads", [&] { options.num_threads = whole(); }},
+        {"global_header", [&] { options.global_header = flag(); }},
+        {"repeat_headers", [&] { options.repeat_headers = flag(); }},
+        {"bitstream_filter", [&] { options.bitstream_filter = text(); }},
+        {"options", read_options},
+    };
     for (const auto& [key, handle] : keywords) {
-        const auto name = key.cast<std::string>();
-        const auto value = py::reinterpret_borrow<py::object>(handle);
-        if (name == "codec") {
-            options.codec = keyword<std::string>(name, value, "a str");
-        } else if (name == "device") {
-            options.device = keyword<DeviceWord>(name, value, "a str or torch.device").text;
-        } else if (name == "format") {
-            options.format = parse_pixel_format(keyword<std::string>("pixel_format", value, "a str"));
-        } else if (name == "frame_rate") {
-            options.frame_rate = to_rate(value);
-        } else if (name == "time_base") {
-            options.time_base = from_fraction(value, "time_base");
-        } else if (name == "bit_rate") {
-            options.bit_rate = keyword<std::int64_t>(name, value, "an int");
-        } else if (name == "crf") {
-            options.crf = keyword<double>(name, value, "a float");
-        } else if (name == "gop_size") {
-            options.gop_size = to_int(value, name + " is");
-        } else if (name == "num_b_frames") {
-            options.num_b_frames = to_int(value, name + " is");
-        } else if (name == "color") {
-            options.color = parse_color(value);
-        } else if (name == "rotation") {
-            options.orientation.rotation_degrees = to_int(value, name + " is");
-        } else if (name == "num_threads") {
-            options.num_threads = to_int(value, name + " is");
-        } else if (name == "global_header") {
-            options.global_header = keyword<bool>(name, value, "a bool");
-        } else if (name == "repeat_headers") {
-            options.repeat_headers = keyword<bool>(name, value, "a bool");
-        } else if (name == "bitstream_filter") {
-            options.bitstream_filter = keyword<std::string>(name, value, "a str");
-        } else if (name == "options") {
-            if (value.is_none()) continue;
-            // Values as callers write them: {"crf": 23} means "23".
-            for (const auto& [option, given] : keyword<py::dict>(name, value, "a dict"))
-                options.options[py::str(option)] = py::str(given);
-        } else {
-            throw py::type_error("'" + name + "' is not a keyword argument of an encoder");
-        }
+        name = key.cast<std::string>();
+        value = py::reinterpret_borrow<py::object>(handle);
+        const auto reader = readers.find(name);
+        if (reader == readers.end()) throw py::type_error("'" + name + "' is not a keyword argument of an encoder");
+        reader->second();
     }
 }
 

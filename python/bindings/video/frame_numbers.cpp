@@ -71,27 +71,6 @@ bool from_array(const py::array& array, std::vector<std::int64_t>& result) {
     return true;
 }
 
-std::vector<std::int64_t> from_items(const py::object& given) {
-    auto value = given;
-    if (!py::isinstance<py::sequence>(given) && py::hasattr(given, "__array__")) {  // torch's tensors
-        value = py::array::ensure(given);
-        if (!value) {
-            PyErr_Clear();
-            complain(given);
-        }
-    }
-    if (py::isinstance<py::array>(value)) {
-        std::vector<std::int64_t> result;
-        if (from_array(py::reinterpret_borrow<py::array>(value), result)) return result;
-    } else if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value) || py::isinstance<py::dict>(value) ||
-               !py::isinstance<py::sequence>(value)) {
-        complain(value);
-    }
-    std::vector<std::int64_t> result;
-    for (const py::handle item : value) result.push_back(to_index(item));
-    return result;
-}
-
 void expect_in_video(std::int64_t index, std::int64_t length) {
     TRICODEC_EXPECT(
         index >= -length && index < length, out_of_range,
@@ -143,8 +122,25 @@ std::int64_t to_index(const py::handle& value) {
                           " was asked for, which no video has; len(reader) is the number of frames");
 }
 
-std::vector<std::int64_t> to_number_list(const py::object& value) {
-    return from_items(value);
+std::vector<std::int64_t> to_number_list(const py::object& given) {
+    auto value = given;
+    if (!py::isinstance<py::sequence>(given) && py::hasattr(given, "__array__")) {  // torch's tensors
+        value = py::array::ensure(given);
+        if (!value) {
+            PyErr_Clear();
+            complain(given);
+        }
+    }
+    if (py::isinstance<py::array>(value)) {
+        std::vector<std::int64_t> result;
+        if (from_array(py::reinterpret_borrow<py::array>(value), result)) return result;
+    } else if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value) || py::isinstance<py::dict>(value) ||
+               !py::isinstance<py::sequence>(value)) {
+        complain(value);
+    }
+    std::vector<std::int64_t> result;
+    for (const py::handle item : value) result.push_back(to_index(item));
+    return result;
 }
 
 FrameReader::Select to_frame_numbers(const py::object& value) {
@@ -156,7 +152,7 @@ FrameReader::Select to_frame_numbers(const py::object& value) {
         };
     }
     if (PyRange_Check(value.ptr())) return from_range(value);
-    return [indices = from_items(value)](FrameReader& reader) { return counted_from_start(indices, reader); };
+    return [indices = to_number_list(value)](FrameReader& reader) { return counted_from_start(indices, reader); };
 }
 
 }  // namespace tricodec::python

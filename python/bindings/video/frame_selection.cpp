@@ -17,11 +17,6 @@
 namespace tricodec::python {
 namespace {
 
-py::object taken(py::dict& options, const char* name) {
-    if (!options.contains(name)) return py::none();
-    return options.attr("pop")(name);
-}
-
 double to_seconds(const py::object& value, const char* name) {
     const bool is_number = !PyBool_Check(value.ptr()) && !py::isinstance<py::str>(value) &&
                            !py::isinstance<py::bytes>(value) && py::hasattr(value, "__float__");
@@ -31,25 +26,7 @@ double to_seconds(const py::object& value, const char* name) {
     return number.cast<double>();
 }
 
-std::optional<double> to_optional_number(const py::object& value, const char* name) {
-    if (value.is_none()) return std::nullopt;
-    return to_seconds(value, name);
-}
-
-std::int64_t to_whole(const py::object& value, const char* name) {
-    if (PyBool_Check(value.ptr()) || !is_index(value))
-        throw py::type_error(std::string(name) + " must be an int, not " + shown(value));
-    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    if (!number) throw py::error_already_set();
-    return fit<std::int64_t>(number, std::string(name) + " is");
-}
-
-std::optional<std::int64_t> to_optional_whole(const py::object& value, const char* name) {
-    if (value.is_none()) return std::nullopt;
-    return to_whole(value, name);
-}
-
-std::vector<double> to_times(const py::object& value) {
+std::vector<double> to_times(const py::object& value, const char*) {
     const auto complain = [&] {
         throw py::type_error("times must be seconds in a list, tuple or array of one axis, not " + shown(value));
     };
@@ -64,7 +41,7 @@ std::vector<double> to_times(const py::object& value) {
     return {array.data(), array.data() + array.size()};
 }
 
-std::vector<std::int64_t> to_indices(const py::object& value) {
+std::vector<std::int64_t> to_indices(const py::object& value, const char*) {
     if (PyRange_Check(value.ptr()) && py::len(value) > static_cast<std::size_t>(limits().max_packets)) {
         throw py::index_error("indices are " + shown(value) + ", more frames than a video may have (" +
                               std::to_string(limits().max_packets) + ")");
@@ -74,12 +51,6 @@ std::vector<std::int64_t> to_indices(const py::object& value) {
                              "; for a slice pass start, stride and count");
     }
     return to_number_list(value);
-}
-
-py::tuple to_arrays(const SelectedFrames& selected) {
-    const auto size = static_cast<py::ssize_t>(selected.numbers.size());
-    return py::make_tuple(py::array_t<std::int64_t>(size, selected.numbers.data()),
-                          py::array_t<double>(size, selected.times.data()));
 }
 
 py::tuple run_select_frames(const std::vector<double>& pts_seconds, double end_seconds, double tick_seconds,
@@ -96,29 +67,41 @@ py::tuple run_select_frames(const std::vector<double>& pts_seconds, double end_s
         Unlocked unlocked;
         selected = select_frames(selection, video);
     }
-    return to_arrays(selected);
+    return to_selected_arrays(selected);
 }
 
 }  // namespace
 
+std::int64_t to_whole(const py::object& value, const std::string& name) {
+    if (PyBool_Check(value.ptr()) || !is_index(value))
+        throw py::type_error(name + " must be an int, not " + shown(value));
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!number) throw py::error_already_set();
+    return fit<std::int64_t>(number, name + " is");
+}
+
 FrameSelection take_selection(py::dict& options) {
     FrameSelection selection;
-    if (auto start = taken(options, "start"); !start.is_none()) selection.start = to_index(start);
-    if (auto stride = taken(options, "stride"); !stride.is_none()) selection.stride = to_whole(stride, "stride");
-    if (auto count = taken(options, "count"); !count.is_none()) selection.count = to_whole(count, "count");
-    if (auto indices = taken(options, "indices"); !indices.is_none()) selection.indices = to_indices(indices);
-    if (auto times = taken(options, "times"); !times.is_none()) selection.times = to_times(times);
-    selection.tolerance_s = to_optional_number(taken(options, "tolerance_s"), "tolerance_s");
-    if (auto policy = taken(options, "policy"); !policy.is_none())
-        selection.policy = parse_time_policy(to_word(policy, "policy"));
-    selection.fps = to_optional_number(taken(options, "fps"), "fps");
-    selection.num_frames = to_optional_whole(taken(options, "num_frames"), "num_frames");
-    selection.start_s = to_optional_number(taken(options, "start_s"), "start_s");
-    selection.end_s = to_optional_number(taken(options, "end_s"), "end_s");
-    if (auto sampling = taken(options, "sampling"); !sampling.is_none())
-        selection.sampling = parse_sampling(to_word(sampling, "sampling"));
-    selection.min_frames = to_optional_whole(taken(options, "min_frames"), "min_frames");
-    selection.max_frames = to_optional_whole(taken(options, "max_frames"), "max_frames");
+    const auto take = [&](const char* name, auto& target, const auto& convert) {
+        if (!options.contains(name)) return;
+        const py::object value = options.attr("pop")(name);
+        if (!value.is_none()) target = convert(value, name);
+    };
+    const auto index = [](const py::object& value, const char*) { return to_index(value); };
+    take("start", selection.start, index);
+    take("stride", selection.stride, to_whole);
+    take("count", selection.count, to_whole);
+    take("indices", selection.indices, to_indices);
+    take("times", selection.times, to_times);
+    take("tolerance_s", selection.tolerance_s, to_seconds);
+    take("policy", selection.policy, [](auto& value, auto* name) { return parse_time_policy(to_word(value, name)); });
+    take("fps", selection.fps, to_seconds);
+    take("num_frames", selection.num_frames, to_whole);
+    take("start_s", selection.start_s, to_seconds);
+    take("end_s", selection.end_s, to_seconds);
+    take("sampling", selection.sampling, [](auto& value, auto* name) { return parse_sampling(to_word(value, name)); });
+    take("min_frames", selection.min_frames, to_whole);
+    take("max_frames", selection.max_frames, to_whole);
     expect_valid(selection);
     return selection;
 }
@@ -138,7 +121,9 @@ void expect_no_words(const py::dict& left, const char* call) {
 }
 
 py::tuple to_selected_arrays(const SelectedFrames& selected) {
-    return to_arrays(selected);
+    const auto size = static_cast<py::ssize_t>(selected.numbers.size());
+    return py::make_tuple(py::array_t<std::int64_t>(size, selected.numbers.data()),
+                          py::array_t<double>(size, selected.times.data()));
 }
 
 void bind_frame_selection(py::module_& module) {

@@ -17,9 +17,7 @@
 namespace tricodec::python {
 namespace {
 
-using Names = std::vector<const char*>;
-
-const Names kColorNames = {"matrix", "primaries", "transfer", "range", "chroma_location"};
+constexpr auto kColorNames = "matrix primaries transfer range chroma_location";
 
 /// A value of an attribute as JSON has it: fractions as "30000/1001", like ffprobe's, and no fraction of 0.
 py::object json_value(const py::object& value) {
@@ -29,10 +27,10 @@ py::object json_value(const py::object& value) {
     return py::str("{}/{}").format(value.attr("numerator"), value.attr("denominator"));
 }
 
-/// The named attributes of an object.
-py::dict attributes_of(const py::object& self, const Names& names) {
+/// The attributes of an object with these names, which spaces separate.
+py::dict attributes_of(const py::object& self, const std::string& names) {
     py::dict result;
-    for (const char* name : names) result[name] = json_value(self.attr(name));
+    for (const py::handle name : py::str(names).attr("split")()) result[name] = json_value(self.attr(name));
     return result;
 }
 
@@ -49,55 +47,35 @@ py::object pixel_format_of(const StreamInfo& stream) {
 py::object mastering_display_of(const StreamInfo& stream) {
     if (!stream.mastering_display) return py::none();
     const auto& display = *stream.mastering_display;
-    py::dict facts;
-    facts["red"] = py::cast(display.red);
-    facts["green"] = py::cast(display.green);
-    facts["blue"] = py::cast(display.blue);
-    facts["white"] = py::cast(display.white);
-    facts["min_luminance"] = display.min_luminance;
-    facts["max_luminance"] = display.max_luminance;
-    return facts;
+    using namespace py::literals;
+    return py::dict("red"_a = display.red, "green"_a = display.green, "blue"_a = display.blue,
+                    "white"_a = display.white, "min_luminance"_a = display.min_luminance,
+                    "max_luminance"_a = display.max_luminance);
 }
 
 py::object content_light_of(const StreamInfo& stream) {
     if (!stream.content_light) return py::none();
-    py::dict facts;
-    facts["max_cll"] = stream.content_light->max_cll;
-    facts["max_fall"] = stream.content_light->max_fall;
-    return facts;
+    using namespace py::literals;
+    return py::dict("max_cll"_a = stream.content_light->max_cll, "max_fall"_a = stream.content_light->max_fall);
 }
 
 py::dict stream_dict(const py::object& self) {
-    Names names = {"index",      "kind",      "codec",     "codec_name", "profile",
-                   "level",      "time_base", "start_pts", "duration",   "duration_seconds",
-                   "num_frames", "bit_rate",  "language"};
-    Names more;
+    std::string names =
+        "index kind codec codec_name profile level time_base start_pts duration duration_seconds num_frames bit_rate "
+        "language ";
     const auto kind = self.cast<const StreamInfo&>().kind;
     if (kind == StreamKind::video) {
-        more = {"width",
-                "height",
-                "pixel_format",
-                "pixel_format_name",
-                "average_frame_rate",
-                "real_frame_rate",
-                "sample_aspect_ratio",
-                "color",
-                "rotation",
-                "mirrored",
-                "interlaced",
-                "mastering_display",
-                "content_light",
-                "attached_picture"};
+        names +=
+            "width height pixel_format pixel_format_name average_frame_rate real_frame_rate sample_aspect_ratio color "
+            "rotation mirrored interlaced mastering_display content_light attached_picture";
     } else if (kind == StreamKind::audio) {
-        more = {"sample_rate", "num_channels", "channel_layout", "sample_format"};
+        names += "sample_rate num_channels channel_layout sample_format";
     }
-    names.insert(names.end(), more.begin(), more.end());
     return attributes_of(self, names);
 }
 
 py::dict media_dict(const py::object& self) {
-    auto result = attributes_of(
-        self, {"name", "format_name", "duration_seconds", "start_seconds", "bit_rate", "size_bytes", "elementary"});
+    auto result = attributes_of(self, "name format_name duration_seconds start_seconds bit_rate size_bytes elementary");
     py::list streams;
     for (const py::handle stream : self.attr("streams")) streams.append(stream.attr("to_dict")());
     result["streams"] = streams;
@@ -224,7 +202,8 @@ void bind_color(py::module_& module) {
              [](const py::object& self) { return py::hash(py::tuple(self.attr("to_dict")().attr("values")())); })
         .def("__repr__", [](const py::object& self) {
             py::list fields;
-            for (const char* name : kColorNames) fields.append(py::str("{}={!r}").format(name, self.attr(name)));
+            for (const auto& [name, value] : attributes_of(self, kColorNames))
+                fields.append(py::str("{}={!r}").format(name, value));
             return py::str("ColorDescription({})").format(py::str(", ").attr("join")(fields));
         });
 }

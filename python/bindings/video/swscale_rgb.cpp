@@ -105,14 +105,8 @@ void bind_swscale_rgb(py::module_& module) {
 Thread safety: safe.)");
     cls.def(py::init(&make_converter), py::kw_only(), py::arg("dtype") = "uint8", py::arg("size") = py::none(),
             py::arg("steps") = py::tuple(), py::arg("bilinear") = false,
-            R"(Args:
-    dtype: "uint8", "uint16" (all 16 bits) or "float32" (the uint16 picture divided by 65535).
-    size: (height, width) that the conversion scales to.
-    steps: what follows on the upright picture: (height, width) resizes, bilinear; (top, left, height, width) crops.
-    bilinear: how the conversion scales and interpolates chroma; else bicubic.
-Raises:
-    ValueError: for other values.
-    UnsupportedError: without libswscale.)")
+            "`size` is (height, width); a step resizes the upright picture to one, or is a crop: (top, left, height, "
+            "width).")
         .def(
             "__call__",
             [](const SwscaleRgb& self, const Frame& frame) {
@@ -123,18 +117,7 @@ Raises:
                 }
                 return to_numpy(std::move(result));
             },
-            py::arg("frame"), "The frame as a new numpy array [H, W, 3].")
-        .def(
-            "output_size",
-            [](const SwscaleRgb& self, int width, int height, int rotation) {
-                const Size size = self.output_size(width, height, {rotation, false});
-                return py::make_tuple(size.height, size.width);
-            },
-            py::arg("width"), py::arg("height"), py::arg("rotation") = 0,
-            R"((height, width) that a frame comes out in.
-
-Raises:
-    ValueError: if a crop does not lie inside the picture.)");
+            py::arg("frame"), "The frame as a new numpy array [H, W, 3].");
 }
 
 }  // namespace tricodec::python

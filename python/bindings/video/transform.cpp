@@ -147,8 +147,9 @@ std::shared_ptr<Transform> make_transform(const py::kwargs& options) {
 
 namespace {
 
-py::tuple to_lines(const std::vector<std::string>& lines) {
-    return py::tuple(py::cast(lines));
+template <auto Field>
+py::tuple lines_of(const FusionReport& report) {
+    return py::tuple(py::cast(report.*Field));
 }
 
 void bind_fusion_report(py::module_& module) {
@@ -163,15 +164,12 @@ void bind_fusion_report(py::module_& module) {
         .def_readonly(
             "path", &FusionReport::path,
             "\"fused rows\", \"generic rows\" or \"scalar\"; for a frame on a GPU its kernel with grid and threads.")
-        .def_property_readonly(
-            "fused", [](const FusionReport& self) { return to_lines(self.fused); },
-            "Steps without a pass of their own, and where each was fused, a tuple of str.")
-        .def_property_readonly(
-            "erased", [](const FusionReport& self) { return to_lines(self.erased); },
-            "Steps that change nothing, and why, a tuple of str.")
-        .def_property_readonly(
-            "not_fused", [](const FusionReport& self) { return to_lines(self.not_fused); },
-            "Steps with work of their own, and why, a tuple of str.")
+        .def_property_readonly("fused", lines_of<&FusionReport::fused>,
+                               "Steps without a pass of their own, and where each was fused, a tuple of str.")
+        .def_property_readonly("erased", lines_of<&FusionReport::erased>,
+                               "Steps that change nothing, and why, a tuple of str.")
+        .def_property_readonly("not_fused", lines_of<&FusionReport::not_fused>,
+                               "Steps with work of their own, and why, a tuple of str.")
         .def("__str__", &FusionReport::to_string)
         .def("__repr__", [](const FusionReport& self) {
             return "<tricodec.FusionReport " + self.name + ": " + self.path + ", " + self.engine + ">";

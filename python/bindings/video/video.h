@@ -92,9 +92,6 @@ inline Frame complete_on(Frame frame, std::optional<StreamView> stream) {
 /// Bytes of one picture in a layout that is named as above. Raises ValueError for other names and sizes below 1.
 [[nodiscard]] std::int64_t picture_bytes(const std::string& format, int width, int height);
 
-/// The names of array layouts besides FFmpeg's, upper case.
-[[nodiscard]] py::tuple input_formats();
-
 /// The keyword arguments of Encoder, checked: {"codec": "h264", "frame_rate": 29.97, ...}. Other options stay.
 /// Raises TypeError for an unknown name, ValueError for values that are not accepted.
 void read_encoder_options(const py::dict& keywords, EncoderOptions& options);
@@ -104,6 +101,9 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options);
 
 /// The integer. Raises TypeError for bool, IndexError beyond 64 bits.
 [[nodiscard]] std::int64_t to_index(const py::handle& value);
+
+/// Raises TypeError for bool and what is no integer, ValueError beyond 64 bits; both name the argument.
+[[nodiscard]] std::int64_t to_whole(const py::object& value, const std::string& name);
 
 /// True for a slice of everything in order, `[:]`.
 [[nodiscard]] bool is_whole_slice(const py::handle& value);

@@ -142,14 +142,11 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
 
 }  // namespace
 
-void bind_transcode(py::module_& module) {
+void bind_whole_video(py::module_& module) {
     module.def("transcode", run_transcode, py::arg("source"), py::arg("target"), py::arg("encoder"), py::arg("muxer"),
                py::arg("crop"), py::arg("size"), py::arg("start"), py::arg("end"), py::arg("audio"),
                py::arg("num_workers"), py::arg("progress"), py::arg("audio_encoding") = py::none(),
                py::arg("deinterlace") = false, py::arg("stream_index") = -1, "What tricodec.transcode() calls.");
-}
-
-void bind_encode_video(py::module_& module) {
     module.def("encode_video", run_encode_video, py::arg("frames"), py::arg("pts_seconds"), py::arg("color"),
                py::arg("layout"), py::arg("format"), py::arg("encoder"), py::arg("container"), py::arg("fast_start"),
                py::arg("fragmented"), py::arg("audio"), py::arg("audio_rate"), py::arg("audio_encoding"),
