@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/image/transform.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/cuda/kernel_set.h"
+#include "base/fork.h"
 #include "base/stage_scope.h"
 #include "image/color_matrix.h"
 #include "image/cpu/engine.h"
 #include "image/cuda/cuda_plan.h"
 #include "image/options.h"
 #include "image/plan.h"
-#include "image/plan_cache.h"
 #include "image/target.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
@@ -22,6 +26,37 @@
 
 namespace tricodec {
 namespace {
+
+/// What engines made of plans, the last few of them by geometry. `Prepared` has plan(). Thread safety: safe.
+template <class Prepared>
+class PlanCache {
+public:
+    /// The one for `key`, made by `make(key)` if there is none.
+    template <class Make>
+    [[nodiscard]] std::shared_ptr<Prepared> find_or_make(const image::FrameKey& key, const Make& make) {
+        if (auto found = find(key)) return found;
+        std::shared_ptr<Prepared> made = make(key);  // two threads may make the same; the older one ages out
+        const std::lock_guard lock(mutex_);
+        prepared_.push_front(made);
+        if (prepared_.size() > kMost) prepared_.pop_back();
+        return made;
+    }
+
+private:
+    static constexpr std::size_t kMost = 8;  // a video has one; sizes that change in mid-stream have a few
+
+    std::shared_ptr<Prepared> find(const image::FrameKey& key) {
+        const std::lock_guard lock(mutex_);
+        const auto found =
+            std::find_if(prepared_.begin(), prepared_.end(), [&](const auto& each) { return each->plan().key == key; });
+        if (found == prepared_.end()) return nullptr;
+        prepared_.splice(prepared_.begin(), prepared_, found);
+        return prepared_.front();
+    }
+
+    ForkSafeMutex mutex_;
+    std::list<std::shared_ptr<Prepared>> prepared_;  // the last used first
+};
 
 void expect_frame(const Frame& frame) {
     const PixelFormatInfo& format = info(frame.format);
@@ -42,7 +77,7 @@ void expect_output(const TensorView& out, const std::vector<std::int64_t>& shape
     TRICODEC_EXPECT(out.data != nullptr, invalid_argument, "transform: out has no memory");
 }
 
-using CudaPlans = image::PlanCache<image::gpu::CudaPlan>;
+using CudaPlans = PlanCache<image::gpu::CudaPlan>;
 
 std::shared_ptr<image::gpu::CudaPlan> cuda_plan(CudaPlans& plans, const image::FrameKey& key,
                                                 const TransformOptions& options) {
@@ -75,7 +110,7 @@ TensorView channels_of(TensorView out, Layout layout, int first, int end) {
 }  // namespace
 
 struct Transform::Cache {
-    image::PlanCache<const image::PreparedPlan> cpu;
+    PlanCache<const image::PreparedPlan> cpu;
     CudaPlans cuda;
     std::optional<Transform> rgb;  // of "rgba"
     std::optional<Transform> alpha;

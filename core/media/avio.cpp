@@ -53,10 +53,7 @@ bool index_goes_back(const AVFormatContext& context) {
 }
 
 AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
-    : source_(source),
-      reader_(std::make_unique<CountingReader>(source.open())),
-      spool_(source.forward_spool()),
-      claims_(source.name(), [this] { return size_bytes(); }) {
+    : source_(source), reader_(std::make_unique<CountingReader>(source.open())), spool_(source.forward_spool()) {
     const int size = buffer_bytes > 0 ? buffer_bytes : kReadBytes;
     auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
     TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a read buffer");
@@ -81,22 +78,8 @@ std::function<std::shared_ptr<ByteReader>()> AvioReader::opener() const {
     };
 }
 
-void AvioReader::set_format(const AVInputFormat& format) {
-    auto* reader = keeps_bytes_ ? reader_.get() : nullptr;
-    if (claims_.set_format(reader, format.name)) reader_->seek(position_);
-}
-
 void AvioReader::opened(bool goes_back) {
-    if (!spool_ || goes_back) return;
-    spool_->keep_no_more();
-    keeps_bytes_ = false;
-}
-
-/// Of bytes that libavformat is about to get.
-void AvioReader::expect_honest_claims(std::span<const std::byte> bytes) {
-    auto* reader = keeps_bytes_ ? reader_.get() : nullptr;
-    const SampleClaims::Bytes seen(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-    if (claims_.see(reader, position_, seen)) reader_->seek(position_ + static_cast<std::int64_t>(bytes.size()));
+    if (spool_ && !goes_back) spool_->keep_no_more();
 }
 
 AvioReader::~AvioReader() {
@@ -123,7 +106,6 @@ int AvioReader::read(void* self, std::uint8_t* data, int size) {
         TRICODEC_EXPECT(
             count <= static_cast<std::size_t>(size), io,
             "a reader returned " + std::to_string(count) + " bytes where " + std::to_string(size) + " were asked for");
-        me.expect_honest_claims({reinterpret_cast<const std::byte*>(data), count});
         me.position_ += static_cast<std::int64_t>(count);
         return static_cast<int>(count);
     } catch (...) {

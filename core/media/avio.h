@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "media/ffmpeg.h"
-#include "media/sample_claims.h"
 #include "media/spool.h"
 #include "tricodec/media/media_source.h"
 #include "tricodec/media/media_target.h"
@@ -70,8 +69,6 @@ public:
     [[nodiscard]] bool seekable() const noexcept { return spool_ == nullptr; }
     /// The size of the source, as far as it is known by now.
     [[nodiscard]] std::optional<std::int64_t> size_bytes() const;
-    /// To be called before a demuxer is opened. Throws what SampleClaims throws.
-    void set_format(const AVInputFormat& format);
     /// From now on libavformat sees the source end at a position.
     void end_at(std::int64_t position) noexcept { end_ = position; }
     /// To be called when the source is open. `goes_back`: the container needs bytes that were read already.
@@ -95,13 +92,9 @@ private:
     static std::int64_t seek(void* self, std::int64_t offset, int whence);
     void move_to(std::int64_t position);
 
-    void expect_honest_claims(std::span<const std::byte> bytes);
-
     MediaSource source_;
     std::unique_ptr<CountingReader> reader_;
     std::shared_ptr<Spool> spool_;  // for a source that is read in order
-    SampleClaims claims_;
-    bool keeps_bytes_ = true;  // the reader can go back to what it gave
     AVIOContext* context_ = nullptr;
     std::int64_t position_ = 0;
     std::optional<std::int64_t> end_;  // see end_at()

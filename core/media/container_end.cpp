@@ -128,109 +128,6 @@ std::string end_of_lists(Bytes& bytes) {
     });
 }
 
-/// The object of an ASF file that holds the packets. An index follows it. In a live recording the object states only
-/// the size of its header.
-std::string end_of_objects(Bytes& bytes) {
-    constexpr std::uint64_t kHeader = 0x3026b2758e66cf11;  // the first half of its GUID
-    constexpr std::uint64_t kPackets = 0x3626b2758e66cf11;
-    constexpr std::uint64_t kObjectHeader = 24;
-    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
-        const auto kind = bytes.big_endian(position, 8);
-        const auto length = bytes.little_endian(position + 16, 8);
-        if (!kind || !length || (*kind != kHeader && *kind != kPackets) || *length < kObjectHeader) return std::nullopt;
-        const auto end = end_of(position, *length);
-        if (!end || (*kind == kPackets && *end <= bytes.size())) return std::nullopt;
-        return Part{*end, "the object of its packets"};
-    });
-}
-
-/// True also where the file ends within the mark.
-bool begins_with(Bytes& bytes, std::int64_t position, std::string_view mark) {
-    const auto found = bytes.at(position, mark.size());
-    return mark.starts_with(std::string_view(reinterpret_cast<const char*>(found.data()), found.size()));
-}
-
-/// RFC 3533, 6: pages of up to 255 pieces.
-std::string end_of_pages(Bytes& bytes) {
-    constexpr std::int64_t kHeader = 27;
-    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
-        if (!begins_with(bytes, position, "OggS")) return std::nullopt;
-        const auto count = bytes.big_endian(position + kHeader - 1, 1);
-        if (!count) return Part{kUntold, "its last page"};
-        const auto pieces = bytes.at(position + kHeader, static_cast<std::size_t>(*count));
-        if (pieces.size() < *count) return Part{kUntold, "its last page"};
-        auto end = position + kHeader + static_cast<std::int64_t>(*count);
-        for (const auto piece : pieces) end += piece;
-        return Part{end, "its last page"};
-    });
-}
-
-/// SMPTE ST 336: keys of 16 bytes, lengths by BER.
-std::string end_of_keys(Bytes& bytes) {
-    constexpr std::int64_t kKey = 16;
-    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
-        if (!begins_with(bytes, position, "\x06\x0e\x2b\x34")) return std::nullopt;
-        const auto first = bytes.big_endian(position + kKey, 1);
-        if (!first) return Part{kUntold, "its last part"};
-        const bool is_short = *first < 0x80;
-        const auto length_bytes = is_short ? 0 : static_cast<std::size_t>(*first & 0x7f);
-        if (length_bytes > 8 || *first == 0x80) return std::nullopt;
-        const auto length = is_short ? first : bytes.big_endian(position + kKey + 1, length_bytes);
-        if (!length) return Part{kUntold, "its last part"};
-        const auto end = end_of(position + kKey + 1 + static_cast<std::int64_t>(length_bytes), *length);
-        return end ? std::optional(Part{*end, "its last part"}) : std::nullopt;
-    });
-}
-
-std::string end_of_tags(Bytes& bytes) {
-    constexpr std::int64_t kTagHeader = 11;
-    constexpr std::int64_t kBackPointer = 4;
-    const auto header = bytes.big_endian(5, 4);
-    if (!header) return {};
-    const auto first = static_cast<std::int64_t>(*header) + kBackPointer;
-    return walk(bytes, first, [&](std::int64_t position) -> std::optional<Part> {
-        constexpr std::array<unsigned, 3> kKinds = {8, 9, 18};  // sound, picture, script
-        const unsigned kind = bytes.at(position, 1)[0] & 0x1fU;
-        const auto length = bytes.big_endian(position + 1, 3);
-        if (std::ranges::find(kKinds, kind) == kKinds.end()) return std::nullopt;
-        if (!length) return Part{kUntold, "its last tag"};
-        const auto end = position + kTagHeader + static_cast<std::int64_t>(*length);
-        return Part{end > bytes.size() ? end : std::min(end + kBackPointer, bytes.size()), "its last tag"};
-    });
-}
-
-std::string end_of_ivf(Bytes& bytes) {
-    constexpr std::int64_t kFrameHeader = 12;
-    const auto header = bytes.little_endian(6, 2);
-    if (!header) return {};
-    return walk(bytes, static_cast<std::int64_t>(*header), [&](std::int64_t position) -> std::optional<Part> {
-        const auto length = bytes.little_endian(position, 4);
-        if (!length) return Part{kUntold, "its last frame"};
-        return Part{position + kFrameHeader + static_cast<std::int64_t>(*length), "its last frame"};
-    });
-}
-
-/// AV1 5.3: units that state their sizes, or, in `temporal_units`, Annex B's.
-std::string end_of_units(Bytes& bytes, bool temporal_units) {
-    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
-        std::int64_t header = 0;
-        if (!temporal_units) {
-            const unsigned first = bytes.at(position, 1)[0];
-            const bool forbidden = (first & 0x80) != 0;
-            const bool sized = (first & 2) != 0;
-            if (forbidden || !sized) return std::nullopt;
-            header = (first & 4) != 0 ? 2 : 1;
-        }
-        const auto length = read_leb128(bytes.at(position + header, 8));
-        if (!length) {
-            const bool at_end = bytes.size() - position < header + 8;
-            return at_end ? std::optional(Part{kUntold, "its last unit"}) : std::nullopt;
-        }
-        const auto end = end_of(position + header + static_cast<std::int64_t>(length->num_bytes), length->value);
-        return end ? std::optional(Part{*end, "its last unit"}) : std::nullopt;
-    });
-}
-
 /// ISO/IEC 13818-1: packets of 188 bytes, with 4 bytes before each (a time, on discs) or 16 after it (parity). The
 /// packets are located at the end of the file, because bytes may be missing earlier.
 std::string end_of_transport(Bytes& bytes) {
@@ -263,13 +160,6 @@ std::string cut_short(std::string_view format_name, ByteReader& reader) {
     if (format_name == "mov,mp4,m4a,3gp,3g2,mj2") return end_of_boxes(bytes);
     if (format_name == "matroska,webm") return end_of_elements(bytes);
     if (format_name == "avi") return end_of_lists(bytes);
-    if (format_name == "asf") return end_of_objects(bytes);
-    if (format_name == "ogg") return end_of_pages(bytes);
-    if (format_name == "mxf") return end_of_keys(bytes);
-    if (format_name == "flv") return end_of_tags(bytes);
-    if (format_name == "ivf") return end_of_ivf(bytes);
-    if (format_name == "obu") return end_of_units(bytes, false);
-    if (format_name == "av1") return end_of_units(bytes, true);
     if (format_name == "mpegts") return end_of_transport(bytes);
     return {};
 }

@@ -216,7 +216,6 @@ int DecoderContext::receive(AVFrame& frame) {
     const int code = avcodec_receive_frame(context_.get(), &frame);
     if (code >= 0 && context_->codec_type == AVMEDIA_TYPE_VIDEO) {
         limits_.expect(frame.width, frame.height, "a picture of the stream");
-        if (state_->memory.has_gap(*context_, frame)) frame.decode_error_flags |= FF_DECODE_ERROR_INVALID_BITSTREAM;
     }
     return code;
 }
@@ -229,7 +228,6 @@ void DecoderContext::flush() {
         open();
     } else {
         avcodec_flush_buffers(context_.get());
-        state_->memory.forget_pictures();
     }
     at_start_ = true;
     forget_lines();

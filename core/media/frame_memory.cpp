@@ -9,7 +9,6 @@ extern "C" {
 #include <array>
 #include <cstring>
 #include <memory>
-#include <vector>
 
 #include "base/bytes.h"
 #include "tricodec/base/buffer.h"
@@ -18,10 +17,7 @@ namespace tricodec {
 namespace {
 
 constexpr std::size_t kPlaneAlignment = 64;
-// No picture has it: extremes side by side, and past the range of samples of 10 or 12 bits.
-constexpr std::array<std::uint8_t, 8> kMark{0x01, 0xFF, 0x00, 0xFE, 0xFD, 0x02, 0xFC, 0x03};
-constexpr int kMarkBytes = kMark.size() / 2;  // of each of two rows
-constexpr std::size_t kPlaneTail = 128;       // decoders may read and write a little past the last row
+constexpr std::size_t kPlaneTail = 128;  // decoders may read and write a little past the last row
 
 void release_block(void* opaque, std::uint8_t*) {
     delete static_cast<std::shared_ptr<Buffer>*>(opaque);
@@ -68,41 +64,6 @@ bool plan_planes(AVCodecContext& context, const AVFrame& frame, std::array<int, 
     return av_image_fill_plane_sizes(sizes.data(), format, height, steps.data()) >= 0;
 }
 
-bool leaves_gaps(const AVCodecContext& context) {
-    return context.codec_id == AV_CODEC_ID_HEVC || context.codec_id == AV_CODEC_ID_H264 ||
-           context.codec_id == AV_CODEC_ID_VP8 || context.codec_id == AV_CODEC_ID_MPEG4;
-}
-
-/// Places of marks, Note [Gaps]; none outside the memory of this frame.
-std::vector<std::uint8_t*> mark_places(const AVCodecContext& context, const AVFrame& frame) {
-    constexpr int kBlockRows = 16;
-    constexpr int kFirst = 4;
-    std::vector<std::uint8_t*> places;
-    const AVPixFmtDescriptor* format = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
-    if (!leaves_gaps(context) || format == nullptr || frame.buf[0] == nullptr) return places;
-    const int row_bytes = context.coded_width * format->comp[0].step;
-    for (int row = kFirst; row + 1 < context.coded_height; row += kBlockRows) {
-        const auto end = std::ptrdiff_t{row} * frame.linesize[0] + row_bytes;
-        if (end < kMarkBytes || end + frame.linesize[0] > static_cast<std::ptrdiff_t>(frame.buf[0]->size)) break;
-        places.push_back(frame.buf[0]->data + end - kMarkBytes);
-    }
-    return places;
-}
-
-void mark(const std::vector<std::uint8_t*>& places, std::ptrdiff_t row_bytes) {
-    for (auto* place : places) {
-        std::memcpy(place, kMark.data(), kMarkBytes);
-        std::memcpy(place + row_bytes, kMark.data() + kMarkBytes, kMarkBytes);
-    }
-}
-
-bool has_mark(const std::vector<std::uint8_t*>& places, std::ptrdiff_t row_bytes) {
-    return std::ranges::any_of(places, [row_bytes](const std::uint8_t* place) {
-        return std::memcmp(place, kMark.data(), kMarkBytes) == 0 &&
-               std::memcmp(place + row_bytes, kMark.data() + kMarkBytes, kMarkBytes) == 0;
-    });
-}
-
 }  // namespace
 
 FrameMemory::~FrameMemory() {
@@ -141,37 +102,7 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
         at += align_up(sizes[i] + kPlaneTail, kPlaneAlignment);
     }
     frame.extended_data = frame.data;
-    auto places = mark_places(context, frame);
-    if (places.empty()) return 0;
-    mark(places, frame.linesize[0]);
-    ff::BufferPtr memory(av_buffer_ref(frame.buf[0]));
-    if (memory == nullptr) return AVERROR(ENOMEM);
-    const std::lock_guard lock(mutex_);
-    // H.264's pictures for gaps of frame_num come before the one of the packet. They are not shown, and may stay empty.
-    const bool replaces = context.codec_id == AV_CODEC_ID_H264 && !pictures_.empty() &&
-                          pictures_.back().pts == frame.pts && pictures_.back().dts == frame.pkt_dts;
-    if (replaces) pictures_.pop_back();
-    pictures_.push_back({std::move(memory), std::move(places), frame.linesize[0], frame.pts, frame.pkt_dts});
     return 0;
-}
-
-bool FrameMemory::has_gap(const AVCodecContext& context, const AVFrame& frame) {
-    if (!leaves_gaps(context) || frame.buf[0] == nullptr) return false;
-    const std::lock_guard lock(mutex_);
-    const auto asked =
-        std::ranges::find(pictures_, frame.buf[0]->data, [](const Picture& p) { return p.memory->data; });
-    if (asked == pictures_.end()) return has_mark(mark_places(context, frame), frame.linesize[0]);
-    // libavcodec's threads return pictures in the order of decoding: those before are complete.
-    const auto end = asked + 1;
-    const bool gap =
-        std::any_of(pictures_.begin(), end, [](const Picture& p) { return has_mark(p.marks, p.row_bytes); });
-    pictures_.erase(pictures_.begin(), end);
-    return gap;
-}
-
-void FrameMemory::forget_pictures() {
-    const std::lock_guard lock(mutex_);
-    pictures_.clear();
 }
 
 void FrameMemory::free_idle() {

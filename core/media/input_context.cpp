@@ -45,7 +45,6 @@ InputContext::InputContext(const MediaSource& source, InputOptions options)
     ff::install_log();
     const ff::CallLog call_log;
     if (options_.format == nullptr) expect_format();
-    io_->set_format(*options_.format);
     options_.settings["protocol_whitelist"] = "";
     options_.settings["format_whitelist"] = options_.format->name;
     open();
@@ -121,6 +120,7 @@ void InputContext::open() {
     if (opened >= 0) {
         name_hevc_in_ivf(*context_);
         unused_ = settings.keys();
+        expect_samples();
         goes_back_ = !seekable() && index_goes_back(*context_);
         return;
     }
@@ -144,6 +144,22 @@ void InputContext::open() {
     }
     fail(kind,
          "cannot open '" + name_ + "'" + (format == nullptr ? "" : std::string(" as ") + format->name) + ": " + why);
+}
+
+/// An index may state many samples in a few bytes, such as a track of one size. Each needs a byte of the file, or
+/// nearly.
+void InputContext::expect_samples() const {
+    constexpr std::int64_t kAlwaysAllowed = 1 << 20;
+    const auto size = size_bytes();
+    for (const auto* stream : streams()) {
+        const std::int64_t count = avformat_index_get_entries_count(stream);
+        TRICODEC_EXPECT(!size || count <= *size + kAlwaysAllowed, corrupt_data,
+                        "'" + name_ + "' claims " + std::to_string(count) + " samples, but has " +
+                            std::to_string(*size) + " bytes; copy or record it again");
+        TRICODEC_EXPECT(count <= limits_.max_packets, refused,
+                        "'" + name_ + "' claims " + std::to_string(count) +
+                            " samples, more than limits.max_packets = " + std::to_string(limits_.max_packets));
+    }
 }
 
 void InputContext::open_again() {

@@ -86,6 +86,7 @@ private:
     [[nodiscard]] std::string probe_streams(std::int64_t max_pixels);
     void expect_format();
     void open();
+    void expect_samples() const;
     void rethrow() const;
 
     std::string name_;

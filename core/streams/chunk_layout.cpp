@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "streams/chunk_layout.h"
-
 #include <cstring>
 #include <string>
 
 #include "base/bytes.h"
 #include "media/samples.h"
+#include "streams/chunk_buffer.h"
 
 namespace tricodec::streams {
 namespace {

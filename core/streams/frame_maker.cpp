@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "streams/frame_maker.h"
+#include "streams/stream_encoder.h"
 
 extern "C" {
 #include <libavutil/imgutils.h>

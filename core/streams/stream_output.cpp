@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "streams/stream_output.h"
+#include "streams/source_decoder.h"
 
 extern "C" {
 #include <libavutil/samplefmt.h>

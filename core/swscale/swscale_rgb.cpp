@@ -3,6 +3,7 @@
 
 extern "C" {
 #include <libavutil/opt.h>
+#include <libswscale/swscale.h>
 }
 
 #include <array>
@@ -16,14 +17,50 @@ extern "C" {
 #include <utility>
 
 #include "base/fork.h"
+#include "base/never_destroyed.h"
+#include "base/shared_library.h"
 #include "media/ffmpeg.h"
-#include "swscale/swscale_library.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 #include "tricodec/tensor/hdr.h"
 
 namespace tricodec {
 namespace {
+
+#define TRICODEC_EACH_SWSCALE_FUNCTION(X) \
+    X(sws_alloc_context)                  \
+    X(sws_init_context)                   \
+    X(sws_freeContext)                    \
+    X(sws_getCoefficients)                \
+    X(sws_getColorspaceDetails)           \
+    X(sws_setColorspaceDetails)           \
+    X(sws_scale)
+
+/// The functions of libswscale, with the library's own names and types. The first use opens the library.
+struct SwscaleLibrary {
+#define TRICODEC_SWSCALE_FUNCTION(name) decltype(&::name) name = nullptr;
+    TRICODEC_EACH_SWSCALE_FUNCTION(TRICODEC_SWSCALE_FUNCTION)
+#undef TRICODEC_SWSCALE_FUNCTION
+};
+
+struct Opened {
+    SwscaleLibrary functions;
+    std::string reason = open_ffmpeg_library("libswscale", LIBSWSCALE_VERSION_MAJOR, ", which converts the colors,",
+                                             [this](SharedLibrary& library) { find(library); });
+
+    void find(SharedLibrary& library) {
+#define TRICODEC_FIND(name) library.find(functions.name, #name);
+        TRICODEC_EACH_SWSCALE_FUNCTION(TRICODEC_FIND)
+#undef TRICODEC_FIND
+    }
+};
+
+/// The library, in the version of the build. Throws Error(unsupported) if it is not installed.
+const SwscaleLibrary& swscale() {
+    static NeverDestroyed<Opened> opened;
+    TRICODEC_EXPECT(opened->reason.empty(), unsupported, opened->reason);
+    return opened->functions;
+}
 
 constexpr int kRowAlignment = 64;  // of rows that libswscale writes: its SIMD may write past their end
 

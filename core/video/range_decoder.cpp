@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "video/range_decoder.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "index/frame_times.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
+#include "video/indexed_video.h"
 
 namespace tricodec {
 namespace {

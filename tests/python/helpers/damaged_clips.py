@@ -352,9 +352,7 @@ def _are_alike(outcome: _Outcome, iterated: _Outcome, undamaged: list[str]) -> b
 def _codec_varies(data: bytes) -> bool:
     """Whether the codec itself gives other pictures from run to run, or by its number of threads.
 
-    libavcodec leaves parts of a damaged picture as their memory was. For H.264 and HEVC the marks in tricodec's
-    FrameMemory report a part that reaches the end of a row of blocks. This rule is for parts inside a row, and for
-    other codecs.
+    libavcodec leaves parts of a damaged picture as their memory was.
     """
     given = set()
     with tempfile.NamedTemporaryFile() as file:

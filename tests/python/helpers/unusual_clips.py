@@ -8,7 +8,6 @@ from pathlib import Path
 import damaged_clips
 import media
 import tricodec
-from bitstreams import probe
 
 _MPEG4 = "-c:v mpeg4 -g 10 -bf {}"
 
@@ -48,18 +47,6 @@ def mpeg4_of_fields(folder: Path) -> Path:
     path = folder / "fields.avi"
     source = "-f lavfi -i testsrc2=size=160x96:rate=25 -t 3"
     media.ffmpeg(f"{source} {_MPEG4.format(1)} -flags:v +bitexact+ilme+ildct", path)
-    return path
-
-
-def mpeg4_that_ends_early(folder: Path) -> Path:
-    """With a damaged B picture of four slices: libavcodec leaves the last as its memory was, and reports nothing."""
-    path = folder / "ends_early.mp4"
-    clip = damaged_clips.made("mpeg4.mp4", "-c:v mpeg4 -threads 4 -q:v 8 -g 10 -bf 2")
-    position = int(probe(clip, "packet=pos")["packets"][3]["pos"])
-    data = bytearray(clip.read_bytes())
-    data[position + 201] ^= 0x20
-    data[position + 286] ^= 0x02
-    path.write_bytes(data)
     return path
 
 

@@ -20,7 +20,7 @@ import tricodec
 import tricodec.io
 from dali_testing import decode, read
 from media import ffmpeg_framemd5, generated
-from programs import run_threads
+from programs import limits, run_threads
 
 MP4 = "h264_bframes.mp4"
 MKV = "h264_open_gop.mkv"
@@ -272,3 +272,15 @@ def test_a_color_number_that_no_byte_holds_is_unspecified() -> None:
 
     assert tricodec.probe(data).streams[0].color.matrix == "bt470bg"
     assert tricodec.probe(edited).streams[0].color.matrix == "unspecified"  # 1, the lower byte, is bt709
+
+
+def test_an_index_of_more_samples_than_the_file_has_bytes_is_damage() -> None:
+    data = damaged_clips.made("h264.mp4", damaged_clips.SMALL["h264.mp4"]).read_bytes()
+    many = 5_000_000
+    data = put(put(data, b"stsz", 8, 1), b"stsz", 12, many)  # all of one byte
+    data = put(put(data, b"stsc", 8, 1), b"stsc", 16, many)  # in one chunk
+
+    with pytest.raises(tricodec.CorruptDataError, match=f"claims {many} samples, but has {len(data)} bytes"):
+        tricodec.FrameReader(data, device="cpu")
+    with limits(max_packets=20), pytest.raises(tricodec.RefusedError, match=r"limits\.max_packets = 20"):
+        tricodec.Demuxer(damaged_clips.made("h264.mp4", damaged_clips.SMALL["h264.mp4"]))
