@@ -50,7 +50,7 @@ std::string streams_left_out(const MediaInfo& source, int video_stream, bool aud
 
 TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target, const TranscodeOptions& options) {
     expect_copy_only(options);
-    const auto source = given.spooled();
+    const auto source = given.shared();
     const auto reader = FrameReader::open(source, {.device = "cpu", .stream_index = options.stream_index});
     const auto& video = reader->stream();
     const double unit = video.time_base.to_double();

@@ -153,7 +153,7 @@ double start_of(const MediaInfo& media, const StreamInfo& video, bool with_audio
 class Transcoding {
 public:
     Transcoding(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options)
-        : source_(source.spooled()), options_(options) {
+        : source_(source.shared()), options_(options) {
         auto reader = open_for_transcode(source_, options.stream_index, options.encoder);
         video_ = reader->stream();
         if (options.audio && !options.audio_encoding) copier_.emplace(source_, video_.index, false);

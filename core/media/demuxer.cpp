@@ -211,14 +211,15 @@ private:
     int best(const std::string& name) const {
         const int best = options_.kind == StreamKind::audio ? info_.best_audio : info_.best_video;
         if (best >= 0) return best;
-        const bool some =
-            std::ranges::any_of(info_.streams, [&](const StreamInfo& each) { return each.kind == options_.kind; });
-        fail(ErrorCode::unsupported,
-             "'" + name + "' has no " + std::string(to_string(options_.kind)) + " stream" +
-                 (some ? " with content: the headers of those that it lists are incomplete, and "
-                         "no packet completes them"
+        const bool sound =
+            options_.kind == StreamKind::audio &&
+            std::ranges::any_of(info_.streams, [](const StreamInfo& each) { return each.kind == StreamKind::audio; });
+        fail(
+            ErrorCode::unsupported,
+            "'" + name + "' has no " + std::string(to_string(options_.kind)) + " stream" +
+                (sound ? " with sound: the headers of those that it lists state no rate or channels, and no packet does"
                        : "") +
-                 "; its streams are " + list_of_streams());
+                "; its streams are " + list_of_streams());
     }
 
     std::string list_of_streams() const {

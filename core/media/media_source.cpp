@@ -224,8 +224,13 @@ bool MediaSource::reopenable() const noexcept {
 MediaSource MediaSource::spooled() const {
     MediaSource source = *this;
     if (source.spool_) source.spool_->keep_all();
-    if (source.reader_ && !source.reader_mutex_) source.reader_mutex_ = std::make_shared<std::mutex>();
     source.in_order_ = false;
+    return source;
+}
+
+MediaSource MediaSource::shared() const {
+    MediaSource source = spooled();
+    if (source.reader_ && !source.reader_mutex_) source.reader_mutex_ = std::make_shared<std::mutex>();
     return source;
 }
 

@@ -218,7 +218,7 @@ private:
             return context_->streams[number]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO;
         };
         const auto time = packet.pts != kNoTimestamp ? packet.pts : packet.dts;
-        const bool before_zero = time != kNoTimestamp && time < 0;
+        const bool before_zero = time >= -ff::kFarthest && time < 0;  // others are refused
         if (is_video(stream)) {
             lift_seconds_ =
                 before_zero && !packet.discard ? -static_cast<double>(time) * unit_of(packet, stream).to_double() : 0.0;

@@ -59,7 +59,6 @@ def test_commands_refuse_to_write_their_input(
         ("frames a.mp4 --framemd5 -o b.md5", "b.md5"),
         ("compress a.wav", "a.wav.tcz"),
         ("decompress b.tcz", "b"),
-        ("bench decode a.mp4 --json b.json", "b.json"),
         ("bench decode a.mp4 --csv b.csv", "b.csv"),
         ("bench quality", "encode_report/encode.json"),
         ("serve --perf-data b.json --perf-video a.mp4", "b.json"),

@@ -45,5 +45,5 @@ def test_build_info_names_the_architectures_that_are_in_every_fat_binary() -> No
     binaries = fat_binaries(library.read_bytes())
 
     assert named
-    assert len(binaries) == 4  # three of the Transform, one of compression
+    assert len(binaries) == 3  # two of the Transform, one of compression
     assert all(parts == named for parts in binaries), (words, binaries)

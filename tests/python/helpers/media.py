@@ -66,6 +66,13 @@ class Clip:
     codec: str
 
     @property
+    def stream_index(self) -> int:
+        """The first video stream, of which the MD5 is."""
+        import tricodec
+
+        return next(stream.index for stream in tricodec.probe(self.path).streams if stream.kind == "video")
+
+    @property
     def _varies(self) -> bool:
         """Whether other frames than FFmpeg 5's are right: of MPEG-4: later assembly changed its rounding."""
         return self.codec == "mpeg4" and _libavcodec() != 59

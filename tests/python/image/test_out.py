@@ -132,7 +132,7 @@ def test_an_out_that_is_not_aligned_is_written_too(frame: tricodec.Frame) -> Non
         (lambda: np.zeros(SHAPE, np.float32), TypeError, "dtype float32; the result is uint8"),
         (lambda: np.zeros(SHAPE, ">u2"), TypeError, ">u2"),
         (lambda: np.zeros(SHAPE, bool), TypeError, "bool"),
-        (lambda: memoryview(bytearray(1800)).cast("c", SHAPE), TypeError, "S1"),
+        (lambda: np.zeros(SHAPE, "S1"), TypeError, "S1"),
         (lambda: np.zeros((20, 30), np.uint8), ValueError, r"\(20, 30\).*\(20, 30, 3\)"),
         (lambda: bytearray(1800), ValueError, r"\(1800,\).*\(20, 30, 3\)"),
         (lambda: memoryview(bytes(1800)).cast("B", SHAPE), ValueError, "read-only"),

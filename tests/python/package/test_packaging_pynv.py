@@ -109,7 +109,9 @@ def test_nvidias_name_is_a_module_of_its_own_distribution(
         program += "import nvidia.dali\n    print(nvidia.dali.__version__ != '')\n"
     path = os.pathsep.join([str(tmp_path), *sys.path])
     lines = printed_by(program, PYTHONPATH=path).splitlines()
-    assert lines[0] == f"{tmp_path}/nvidia/nvcomp/__init__.py True True True"
+    # Without DALI's package in the folder, that of this environment may come first.
+    assert lines[0].endswith("/nvidia/nvcomp/__init__.py True True True")
+    assert lines[0].startswith(str(tmp_path)) or not beside_dali
     assert lines[1:] == ["True True 5.3.0 b'abc' True", *(["True"] if beside_dali else [])]
 
 

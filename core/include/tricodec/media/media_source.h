@@ -61,6 +61,8 @@ public:
     /// The same source for reading it at any place, as often as wanted, several at the same time. Of a reader that
     /// cannot seek, all that is read from now on is kept, within Limits::max_spool_bytes.
     [[nodiscard]] MediaSource spooled() const;
+    /// spooled() for several readers at the same time. Then only what this gives may read the source.
+    [[nodiscard]] MediaSource shared() const;
     /// What keeps the bytes of a reader that cannot seek and is read in order; null for all other sources.
     [[nodiscard]] std::shared_ptr<Spool> forward_spool() const noexcept;
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
