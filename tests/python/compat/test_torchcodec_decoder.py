@@ -478,7 +478,7 @@ def test_hdr_is_not_tone_mapped(tmp_path: Path) -> None:  # V56
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec opens no stream without a container")
 def test_a_picture_of_another_size_is_read_alone() -> None:  # V57
     source = decoder("h264_size_change.h264")
-    assert [tuple(source[i].shape) for i in (0, 49, 50, 75)] == 2 * [(3, 180, 320)] + 2 * [(3, 96, 160)]
+    assert [tuple(source[i].shape) for i in (0, 49, 50, 69)] == 2 * [(3, 180, 320)] + 2 * [(3, 96, 160)]
     assert tuple(source.get_frames_in_range(50, 70).data.shape) == (20, 3, 96, 160)
     with pytest.raises(RuntimeError, match="shape"):
         source.get_frames_in_range(40, 60)
