@@ -314,7 +314,7 @@ frame: tricodec.Frame = reader[np.int64(3)]
 frames: list[tricodec.Frame] = reader[1:3] + reader[[1, 2]] + reader[np.arange(3)]
 for f in reader: f.width + 1
 array = np.asarray(frame.planes[0])
-view = memoryview(frame)
+view = np.asarray(frame)
 video = tricodec.decode_video(b"", size=(2, 2))
 video.pts_seconds.mean()
 tricodec.set_limits(max_width=3)
