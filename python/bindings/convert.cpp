@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "errors.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec::python {
@@ -38,7 +39,7 @@ bool to_device_word(const py::handle& value, DeviceWord& word) {
         word.text = value.cast<std::string>();
         return true;
     }
-    if (!py::hasattr(value, "type") || !py::hasattr(value, "index")) return false;
+    if (!has_attribute(value, "type") || !has_attribute(value, "index")) return false;
     const py::object type = value.attr("type");
     if (!py::isinstance<py::str>(type)) return false;
     word.text = type.cast<std::string>();
@@ -66,7 +67,7 @@ Rational from_fraction(const py::object& value, const char* what) {
             throw py::value_error(std::string(what) + " has the denominator 0; pass None for an unknown one");
         fraction = fraction_class()(parts[0], parts[1]);
     } else if (py::isinstance<py::str>(value) ||
-               !(py::hasattr(value, "numerator") && py::hasattr(value, "denominator"))) {
+               !(has_attribute(value, "numerator") && has_attribute(value, "denominator"))) {
         throw py::type_error(std::string(what) +
                              " must be a fractions.Fraction, an int or (numerator, denominator), not " + shown(value));
     } else {
@@ -120,7 +121,7 @@ std::vector<int> to_ints(const py::object& value, std::size_t count, const char*
         return py::type_error(std::string(what) + " must be " + shape + ", not " + shown(value));
     };
     // torch's tensors are no sequences.
-    const bool is_tensor = !py::isinstance<py::sequence>(value) && py::hasattr(value, "tolist");
+    const bool is_tensor = !py::isinstance<py::sequence>(value) && has_attribute(value, "tolist");
     const py::object listed = is_tensor ? value.attr("tolist")() : value;
     if (!py::isinstance<py::sequence>(listed) || py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value)) {
         throw complain();

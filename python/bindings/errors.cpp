@@ -72,6 +72,17 @@ void PythonError::restore() const {
     PyErr_Restore(type, value, PyException_GetTraceback(value));
 }
 
+void clear_error() {
+    if (PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0) throw py::error_already_set();
+    PyErr_Clear();
+}
+
+bool has_attribute(py::handle object, const char* name) {
+    if (py::reinterpret_steal<py::object>(PyObject_GetAttrString(object.ptr(), name))) return true;
+    clear_error();
+    return false;
+}
+
 void warn_dropped(const std::string& message) noexcept {
     if (!interpreter_usable()) return;
     const py::error_scope kept;

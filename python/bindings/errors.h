@@ -27,6 +27,12 @@ private:
     std::shared_ptr<const std::string> text_;
 };
 
+/// Forgets the current exception of Python. Throws it where it ends the program, as Ctrl-C does.
+void clear_error();
+
+/// hasattr() of Python: false where reading the attribute raises, unless the exception ends the program.
+[[nodiscard]] bool has_attribute(py::handle object, const char* name);
+
 /// Warns of an object that was dropped before its work was done, as Python does of files. For destructors; the lock
 /// must be held.
 void warn_dropped(const std::string& message) noexcept;

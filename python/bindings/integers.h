@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "errors.h"
+
 namespace tricodec::python {
 
 /// The value of a Python int, or nothing where it does not fit.
@@ -44,7 +46,7 @@ public:
         if (!source || PyFloat_Check(source.ptr())) return false;
         const auto number = integer_of(source, convert);
         if (!number) {
-            PyErr_Clear();
+            clear_error();
             return false;
         }
         value = fit<T>(number, "an integer argument is");

@@ -7,12 +7,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "bindings.h"
+#include "errors.h"
 #include "gil.h"
 
 namespace tricodec::python {
@@ -47,6 +49,22 @@ LogLevel core_level(long python) noexcept {
     return static_cast<LogLevel>(std::clamp((python - 1) / 10, 0L, 4L));
 }
 
+/// Raises the current exception where the main thread goes on: a signal's handler raised it while a message was
+/// logged. False if that is not possible.
+bool raise_later() {
+    py::error_already_set raised;
+    auto* kept = new PythonError(raised);
+    const auto restore = [](void* error) {
+        const std::unique_ptr<PythonError> owned(static_cast<PythonError*>(error));
+        owned->restore();
+        return -1;
+    };
+    if (Py_AddPendingCall(restore, kept) == 0) return true;
+    kept->restore();
+    delete kept;
+    return false;
+}
+
 void hand_over(LogLevel level, const std::string& message) {
     // Bytes of a damaged file may be in the text; a message with replacement characters is better than none.
     PyObject* text = PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace");
@@ -54,7 +72,7 @@ void hand_over(LogLevel level, const std::string& message) {
         text == nullptr ? nullptr : PyObject_CallMethod(g_logger, "log", "iO", python_level(level), text);
     Py_XDECREF(text);
     if (result == nullptr) {
-        PyErr_WriteUnraisable(g_logger);
+        if (PyErr_ExceptionMatches(PyExc_Exception) != 0 || !raise_later()) PyErr_WriteUnraisable(g_logger);
         return;
     }
     Py_DECREF(result);
@@ -110,16 +128,9 @@ void close_log() {
 void follow_python_log_level() {
     if (g_logger == nullptr) return;
     PyObject* level = PyObject_CallMethod(g_logger, "getEffectiveLevel", nullptr);
-    if (level == nullptr) {
-        PyErr_Clear();
-        return;
-    }
-    const long value = PyLong_AsLong(level);
-    Py_DECREF(level);
-    if (value == -1 && PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        return;
-    }
+    const long value = level == nullptr ? -1 : PyLong_AsLong(level);
+    Py_XDECREF(level);
+    if (value == -1 && PyErr_Occurred() != nullptr) return clear_error();  // a signal's handler may have run
     set_log_level(core_level(value));
 }
 

@@ -32,10 +32,10 @@ public:
         : object_(object), seekable_(object_.seekable() && goes_to_end(object)) {
         if (!seekable_) {
             // read() of a buffered pipe waits until it has all bytes; read1() returns those that are there.
-            if (py::hasattr(object, "read1")) read_ = "read1";
+            if (has_attribute(object, "read1")) read_ = "read1";
             return;
         }
-        fetches_ahead_ = py::hasattr(object, "will_read") && py::hasattr(object, "lend");
+        fetches_ahead_ = has_attribute(object, "will_read") && has_attribute(object, "lend");
         size_ = FileLike::seek_to(object, 0, SEEK_END);
         FileLike::seek_to(object, 0, SEEK_SET);
     }
@@ -176,15 +176,15 @@ public:
     /// The object stays open: it belongs to the caller.
     void finish() override {
         object_.call([&](const py::object& object) {
-            if (py::hasattr(object, "flush")) object.attr("flush")();
+            if (has_attribute(object, "flush")) object.attr("flush")();
             return 0;
         });
     }
 
 private:
     static bool can_read(const py::object& object) {
-        return py::hasattr(object, "read") && py::hasattr(object, "tell") &&
-               (!py::hasattr(object, "readable") || object.attr("readable")().cast<bool>());
+        return has_attribute(object, "read") && has_attribute(object, "tell") &&
+               (!has_attribute(object, "readable") || object.attr("readable")().cast<bool>());
     }
 
     FileLike object_;
@@ -249,7 +249,7 @@ std::string to_path(const py::object& path) {
 }
 
 std::string name_of(const py::object& object) {
-    if (py::hasattr(object, "name")) {
+    if (has_attribute(object, "name")) {
         const py::object name = object.attr("name");
         if (py::isinstance<py::str>(name)) return name.cast<std::string>();
     }
@@ -257,7 +257,7 @@ std::string name_of(const py::object& object) {
 }
 
 bool is_path(const py::object& object) {
-    return py::isinstance<py::str>(object) || py::hasattr(object, "__fspath__");
+    return py::isinstance<py::str>(object) || has_attribute(object, "__fspath__");
 }
 
 BorrowedBytes borrow_bytes(const py::object& object) {
@@ -280,8 +280,8 @@ MediaSource to_media_source(const py::object& source) {
         return MediaSource::from_bytes(borrowed.bytes, std::move(borrowed.owner));
     }
     // A source that several readers may have, each with a place of its own: tricodec.remote().
-    if (py::hasattr(source, "_open_reader")) return to_media_source(source.attr("_open_reader")());
-    if (py::hasattr(source, "read")) {
+    if (has_attribute(source, "_open_reader")) return to_media_source(source.attr("_open_reader")());
+    if (has_attribute(source, "read")) {
         auto reader = MediaSource::from_reader(std::make_shared<FileLikeReader>(source), name_of(source));
         struct stat status{};
         const auto descriptor = FileLike::descriptor_of(source);
@@ -300,7 +300,7 @@ OpenedTarget to_media_target(const py::object& target) {
         return {MediaTarget::from_memory(memory), memory};
     }
     if (is_path(target)) return {MediaTarget::from_path(std::filesystem::path(to_path(target))), nullptr};
-    if (py::hasattr(target, "write")) {
+    if (has_attribute(target, "write")) {
         return {MediaTarget::from_writer(std::make_shared<FileLikeWriter>(target), name_of(target)), nullptr};
     }
     throw py::type_error(

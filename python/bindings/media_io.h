@@ -57,8 +57,8 @@ class FileLike : public Callback {
 public:
     /// The lock must be held.
     explicit FileLike(const py::object& object) : Callback(object) {
-        seekable_ =
-            py::hasattr(object, "seek") && (!py::hasattr(object, "seekable") || object.attr("seekable")().cast<bool>());
+        seekable_ = has_attribute(object, "seek") &&
+                    (!has_attribute(object, "seekable") || object.attr("seekable")().cast<bool>());
         has_descriptor_ = descriptor_of(object).has_value();
     }
 
@@ -83,11 +83,12 @@ public:
 
     /// Objects in memory have no fileno(), or one that raises; others may return anything. The lock must be held.
     static std::optional<int> descriptor_of(const py::object& object) {
-        if (!py::hasattr(object, "fileno")) return std::nullopt;
+        if (!has_attribute(object, "fileno")) return std::nullopt;
         try {
             const py::object descriptor = object.attr("fileno")();
             return PyLong_Check(descriptor.ptr()) != 0 ? descriptor.cast<int>() : -1;
-        } catch (const py::error_already_set&) {
+        } catch (const py::error_already_set& error) {
+            if (!error.matches(PyExc_Exception)) throw;
             return std::nullopt;
         } catch (const py::cast_error&) {
             return -1;

@@ -146,7 +146,8 @@ std::string typestr_of(const py::dtype& dtype) {
         try {
             static_cast<void>(py::object(dtype.attr("descr")));  // the array interfaces need it
             if (dtype_of(text).equal(dtype)) return text;
-        } catch (const py::error_already_set&) {
+        } catch (const py::error_already_set& error) {
+            if (!error.matches(PyExc_Exception)) throw;
         }
         throw py::type_error("dtype " + text +
                              " is not accepted, because its fields overlap or have types that numpy lacks; pass "

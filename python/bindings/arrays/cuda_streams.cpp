@@ -4,6 +4,7 @@
 #include <string>
 
 #include "convert.h"
+#include "errors.h"
 
 namespace tricodec::python {
 namespace {
@@ -16,7 +17,7 @@ std::optional<std::uintptr_t> handle_in(const py::object& value) {
         if (!number) throw py::error_already_set();
         return fit<std::uintptr_t>(number, "a handle is");
     }
-    if (!py::hasattr(value, "value")) return std::nullopt;
+    if (!has_attribute(value, "value")) return std::nullopt;
     const py::object inner = value.attr("value");
     if (inner.is_none()) return 0;
     return py::isinstance<py::int_>(inner) ? handle_in(inner) : std::nullopt;
@@ -25,7 +26,7 @@ std::optional<std::uintptr_t> handle_in(const py::object& value) {
 std::optional<std::uintptr_t> handle_of(const py::object& value, std::initializer_list<const char*> attributes) {
     if (const auto handle = handle_in(value)) return handle;
     for (const char* name : attributes) {
-        if (py::hasattr(value, name)) return handle_in(value.attr(name));
+        if (has_attribute(value, name)) return handle_in(value.attr(name));
     }
     return std::nullopt;
 }
@@ -35,7 +36,7 @@ std::optional<std::uintptr_t> handle_of(const py::object& value, std::initialize
 std::optional<StreamView> to_stream(const py::object& value) {
     if (value.is_none()) return std::nullopt;
     std::optional<std::uintptr_t> handle;
-    if (py::hasattr(value, "__cuda_stream__")) {  // NVIDIA's protocol: (version, handle), a method or an attribute
+    if (has_attribute(value, "__cuda_stream__")) {  // NVIDIA's protocol: (version, handle), a method or an attribute
         py::object pair = value.attr("__cuda_stream__");
         if (PyCallable_Check(pair.ptr()) != 0) pair = pair();
         const auto parts = py::tuple(pair);
@@ -67,7 +68,7 @@ std::optional<EventView> to_consumed_event(const py::object& value, const Device
             "input_consumed is an event, but the input is on the CPU, where it is read when the call returns; pass "
             "None");
     }
-    if (*handle == 0 && py::hasattr(value, "record")) {
+    if (*handle == 0 && has_attribute(value, "record")) {
         value.attr("record")();
         handle = find();
     }

@@ -8,6 +8,7 @@
 
 #include "arrays/cuda_streams.h"
 #include "convert.h"
+#include "errors.h"
 #include "gil.h"
 #include "tricodec/base/cuda_stream.h"
 #include "tricodec/base/gpu.h"
@@ -31,7 +32,7 @@ std::shared_ptr<const void> hold(T* object, Release release) {
 }
 
 bool has_dlpack(const py::object& source) {
-    return py::hasattr(source, "__dlpack__") && py::hasattr(source, "__dlpack_device__");
+    return has_attribute(source, "__dlpack__") && has_attribute(source, "__dlpack_device__");
 }
 
 /// Refuses descriptions that contradict themselves, have no memory, or reach past all memory.
@@ -97,7 +98,7 @@ std::string typestr_of_buffer(const py::object& source, std::string_view format,
         if (array && array.itemsize() == itemsize && !array.dtype().attr("hasobject").cast<bool>()) {
             return typestr_of(array.dtype());
         }
-        PyErr_Clear();
+        clear_error();
         throw py::type_error("a buffer with elements of format '" + std::string(whole) +
                              "' is not accepted, because they are no numbers, strings or structs of them");
     }
@@ -298,7 +299,7 @@ Device device_of(const py::object& source, const char* name) {
         throw py::value_error(std::string(name) + " is on a device of DLPack type " + std::to_string(type) +
                               "; memory on the CPU or a CUDA GPU is accepted");
     }
-    if (!py::hasattr(source, "__cuda_array_interface__")) return {};
+    if (!has_attribute(source, "__cuda_array_interface__")) return {};
     const auto array = import_interface(source, "__cuda_array_interface__", name);
     if (const auto device = gpu_of(array.data)) return *device;
     throw py::value_error(std::string(name) + " has a __cuda_array_interface__ with an address that is not of a GPU " +
@@ -329,14 +330,13 @@ ArrayView import_array(const py::object& source, const ImportOptions& options) {
     if (py::isinstance<py::array>(source)) return import_numpy(py::reinterpret_borrow<py::array>(source));
     if (PyBytes_CheckExact(source.ptr()) != 0) return import_buffer(source, options.name);  // has no other protocol
     if (PyCapsule_CheckExact(source.ptr()) != 0 || has_dlpack(source)) return import_dlpack(source, options);
-    if (py::hasattr(source, "__cuda_array_interface__")) return import_cuda_interface(source, options);
+    if (has_attribute(source, "__cuda_array_interface__")) return import_cuda_interface(source, options);
     if (PyObject_CheckBuffer(source.ptr()) != 0) return import_buffer(source, options.name);
-    if (py::hasattr(source, "__array_interface__") && !options.convert) {
+    if (has_attribute(source, "__array_interface__") && !options.convert) {
         return import_interface(source, "__array_interface__", options.name);
     }
     if (!options.convert) refuse(source, options.name);
     const auto array = py::array::ensure(source);
-    PyErr_Clear();
     if (!array || array.dtype().kind() == 'O') refuse(source, options.name);
     return import_numpy(array);
 }

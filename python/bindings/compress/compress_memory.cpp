@@ -65,7 +65,7 @@ ForeignMemory call(Kind kind, std::size_t size_bytes, int device_index, StreamVi
     const auto allocator = py::reinterpret_borrow<py::object>(function);
     py::object memory =
         allocator(size_bytes, CudaStream::borrow(stream.handle, stream.handle <= 2 ? device_index : -1));
-    if (!py::hasattr(memory, "ptr") || PyLong_Check(py::object(memory.attr("ptr")).ptr()) == 0) {
+    if (!has_attribute(memory, "ptr") || PyLong_Check(py::object(memory.attr("ptr")).ptr()) == 0) {
         throw py::type_error("the allocator returned " + shown(memory) + ", which has no integer attribute 'ptr'");
     }
     const auto address = fit<std::uintptr_t>(memory.attr("ptr"), "the allocator returned memory with ptr");
@@ -96,7 +96,7 @@ ForeignMemory allocate(Kind kind, std::size_t size_bytes, int device_index, Stre
 class ExternalMemory {
 public:
     ExternalMemory(py::object memory, py::object stream) : stream_(std::move(stream)), memory_(std::move(memory)) {
-        if (!py::hasattr(memory_, "ptr")) {
+        if (!has_attribute(memory_, "ptr")) {
             throw py::type_error("mem_handle must have an attribute 'ptr', which " + shown(memory_) + " has not");
         }
     }

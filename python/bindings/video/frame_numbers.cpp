@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "convert.h"
+#include "errors.h"
 #include "tricodec/base/error.h"
 #include "video/video.h"
 
@@ -124,12 +125,9 @@ std::int64_t to_index(const py::handle& value) {
 
 std::vector<std::int64_t> to_number_list(const py::object& given) {
     auto value = given;
-    if (!py::isinstance<py::sequence>(given) && py::hasattr(given, "__array__")) {  // torch's tensors
+    if (!py::isinstance<py::sequence>(given) && has_attribute(given, "__array__")) {  // torch's tensors
         value = py::array::ensure(given);
-        if (!value) {
-            PyErr_Clear();
-            complain(given);
-        }
+        if (!value) complain(given);
     }
     if (py::isinstance<py::array>(value)) {
         std::vector<std::int64_t> result;

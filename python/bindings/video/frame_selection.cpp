@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "errors.h"
 #include "gil.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/selection/frame_clock.h"
@@ -19,7 +20,7 @@ namespace {
 
 double to_seconds(const py::object& value, const char* name) {
     const bool is_number = !PyBool_Check(value.ptr()) && !py::isinstance<py::str>(value) &&
-                           !py::isinstance<py::bytes>(value) && py::hasattr(value, "__float__");
+                           !py::isinstance<py::bytes>(value) && has_attribute(value, "__float__");
     if (!is_number) throw py::type_error(std::string(name) + " must be a number, not " + shown(value));
     const auto number = py::reinterpret_steal<py::object>(PyNumber_Float(value.ptr()));
     if (!number) throw py::error_already_set();
@@ -33,10 +34,7 @@ std::vector<double> to_times(const py::object& value, const char*) {
     if (py::isinstance<py::str>(value) || py::isinstance<py::bytes>(value) || py::isinstance<py::dict>(value))
         complain();
     const auto array = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(value);
-    if (!array) {
-        PyErr_Clear();
-        complain();
-    }
+    if (!array) complain();
     if (array.ndim() != 1) complain();
     return {array.data(), array.data() + array.size()};
 }

@@ -7,6 +7,7 @@
 
 #include "bindings.h"
 #include "convert.h"
+#include "errors.h"
 #include "gil.h"
 #include "media_io.h"
 #include "tricodec/media/demuxer.h"
@@ -22,7 +23,7 @@ constexpr auto kColorNames = "matrix primaries transfer range chroma_location";
 /// A value of an attribute as JSON has it: fractions as "30000/1001", like ffprobe's, and no fraction of 0.
 py::object json_value(const py::object& value) {
     if (py::isinstance<ColorDescription>(value)) return value.attr("to_dict")();
-    if (PyLong_Check(value.ptr()) != 0 || !py::hasattr(value, "numerator")) return value;
+    if (PyLong_Check(value.ptr()) != 0 || !has_attribute(value, "numerator")) return value;
     if (value.equal(py::int_(0))) return py::none();
     return py::str("{}/{}").format(value.attr("numerator"), value.attr("denominator"));
 }

@@ -9,6 +9,7 @@
 #include "arrays/cuda_streams.h"
 #include "bindings.h"
 #include "convert.h"
+#include "errors.h"
 #include "gil.h"
 #include "tricodec/base/error.h"
 #include "video/video.h"
@@ -23,7 +24,7 @@ std::vector<float> to_floats(const py::object& value, const char* what) {
     try {
         if (PyFloat_Check(value.ptr()) || PyNumber_Check(value.ptr())) {
             // A number. numpy arrays of one element count as numbers; longer ones raise here and are sequences below.
-            if (!py::hasattr(value, "__len__")) return {value.cast<float>()};
+            if (!has_attribute(value, "__len__")) return {value.cast<float>()};
         }
         std::vector<float> result;
         for (const py::handle item : value) {
@@ -134,7 +135,7 @@ py::tuple output_shape(const Transform& self, int width, int height, int rotatio
 }  // namespace
 
 std::string to_word(const py::object& value, const char* what) {
-    if (!py::isinstance<py::str>(value) && py::hasattr(py::type::of(value), "__members__"))
+    if (!py::isinstance<py::str>(value) && has_attribute(py::type::of(value), "__members__"))
         return value.attr("name").cast<std::string>();  // an enumeration's: torchvision's, Pillow's
     if (!py::isinstance<py::str>(value))
         throw py::type_error(std::string(what) + " must be a str, not " + shown(value));
