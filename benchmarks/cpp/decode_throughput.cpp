@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "base/cuda/context.h"
-#include "decode/nvdec/nv_decoder.h"
+#include "decode/engines.h"
 #include "tricodec/base/error.h"
 #include "tricodec/media/demuxer.h"
 #include "tricodec/video/frame_reader.h"

@@ -8,7 +8,7 @@ extern "C" {
 #include <utility>
 #include <vector>
 
-#include "tricodec/media/sei.h"
+#include "tricodec/media/packet.h"
 
 namespace tricodec {
 namespace {

@@ -193,8 +193,6 @@ ODD_CLIPS: dict[str, Callable[[], Path | bytes]] = {
     "av1_all_key": functools.partial(damaged_clips.all_key, "av1.mp4"),
     "vp9_all_key": damaged_clips.all_key_vp9,
     "av1_chroma_in_headers": damaged_clips.with_chroma_in_headers,
-    "av1_of_other_size": functools.partial(damaged_clips.of_other_size, "av1.mp4"),
-    "vp8_of_other_size": functools.partial(damaged_clips.of_other_size, "vp8.webm"),
     "av1_shown_in_part": damaged_clips.shown_in_part,
 }
 UNORDERED = [17, 4, 19, 4, 0, 15]
