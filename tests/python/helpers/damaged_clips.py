@@ -120,12 +120,6 @@ def without_frame_15() -> bytes:
     return _without_frames([17])
 
 
-def without_unneeded_frames() -> bytes:
-    """The same clip without all frames that nothing refers to: 18 are left."""
-    data, packets = _clip("h264.mp4")
-    return _without_frames([number for number, (position, _) in enumerate(packets) if data[position + 4] == 1])
-
-
 def _without_frames(numbers: list[int]) -> bytes:
     data, packets = _clip("h264.mp4")
     changed = bytearray(data)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 
 import numpy as np
 import pytest
@@ -30,13 +29,6 @@ def test_an_array_has_the_shape_and_the_dtype(shape: tuple[int, ...], dtype: str
     assert array.flags.c_contiguous
 
 
-def test_the_log_says_that_the_memory_is_ordinary(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="tricodec"):
-        tricodec.pinned_empty(10)
-
-    assert any("not page-locked" in record.getMessage() for record in caplog.records)
-
-
 def test_the_memory_is_counted_until_the_last_view_is_gone() -> None:
     gc.collect()
     before = tricodec.memory_stats()["host"].in_use_bytes
@@ -55,14 +47,3 @@ def test_it_takes_a_result() -> None:
         out = tricodec.pinned_empty((4, 48, 64, 3))
         assert reader.batch(range(4), size=(48, 64), out=out) is out
         assert np.array_equal(out, reader.batch(range(4), size=(48, 64)))
-
-
-def test_arguments_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"shape is \(2, -1\); sizes must be 0 or more"):
-        tricodec.pinned_empty((2, -1))
-    with pytest.raises(ValueError, match="shape has more than 64 sizes"):
-        tricodec.pinned_empty(range(1 << 40))
-    with pytest.raises(ValueError, match=r"dtype is object"):
-        tricodec.pinned_empty(3, object)
-    with pytest.raises(ValueError, match=r"device_index is -1"):
-        tricodec.pinned_empty(3, device_index=-1)
