@@ -129,32 +129,9 @@ def _without_frames(numbers: list[int]) -> bytes:
     return bytes(changed)
 
 
-def hevc_cut_after_damage() -> bytes:
-    """A clip that ends early, with a unit in its last picture that FFmpeg 5.1 answers by losing the one before."""
-    data, packets = _clip("hevc.mkv")
-    end = packets[12][0]
-    clip = bytearray(data[: end + 2])
-    unit = b"\0\0\1\x06\x03\0\0\x80"  # after a start code, as a packet of Matroska has none
-    clip[end - len(unit) - 8 : end - 8] = unit
-    return bytes(clip)
-
-
 def of_two_sizes() -> bytes:
     """A stream of 30 frames of 64x64 and 30 of 96x48."""
     return b"".join(made("h264.h264", SMALL["h264.mp4"], size).read_bytes() for size in ("64x64", "96x48"))
-
-
-def av1_in_28_packets() -> bytes:
-    """A clip of 30 frames, of which two packets show two each. A damaged table of sizes joins packets so."""
-    ivf = media.ffmpeg(f"-i {made('av1.mp4', SMALL['av1.mp4'])} -c copy -f ivf -")
-    packets, at = [], 32
-    while at < len(ivf):
-        size = int.from_bytes(ivf[at : at + 4], "little")
-        packets.append((ivf[at + 4 : at + 12], ivf[at + 12 : at + 12 + size]))
-        at += 12 + size
-    for first in (14, 6):
-        packets[first : first + 2] = [(packets[first][0], packets[first][1] + packets[first + 1][1])]
-    return ivf[:32] + b"".join(len(payload).to_bytes(4, "little") + pts + payload for pts, payload in packets)
 
 
 def all_key(name: str) -> bytes:
@@ -181,30 +158,6 @@ def of_other_size(name: str) -> bytes:
     found = re.search(before, clip, re.DOTALL)
     assert found is not None
     clip[found.end()] ^= bit
-    return bytes(clip)
-
-
-def with_longer_times() -> bytes:
-    """MPEG-4 with a header beside its packets that says that times have 16 bits; they have 5."""
-    clip = bytearray(made("mpeg4.mp4", SMALL["mpeg4.mp4"]).read_bytes())
-    layer = clip.index(b"\0\0\1\x20") + 4
-    # After 29 bits: random access, type, version, priority, aspect, chroma, low delay, no vbv, shape and a marker.
-    number, shift = int.from_bytes(clip[layer : layer + 6], "big"), 48 - (29 + 16)
-    assert number >> shift & 0xFFFF == 25  # frames a second
-    clip[layer : layer + 6] = (number | 0xFFFF << shift).to_bytes(6, "big")
-    return bytes(clip)
-
-
-def with_a_picture_shown_again() -> bytes:
-    """AV1 in MP4 of which frame 19's packet ends in a redundant header that is none: it shows a picture once more."""
-    data, packets = _clip("av1.mp4")
-    position, size = packets[19]
-    clip = bytearray(data)
-    length = clip[position + 1]
-    assert clip[position] == 0x32  # a frame, with its size
-    assert length == size - 2 < 0x80  # nothing else
-    clip[position + 1] = length - 2
-    clip[position + size - 2 : position + size] = b"\x38\x98"  # a header without a size, show_existing_frame of slot 1
     return bytes(clip)
 
 

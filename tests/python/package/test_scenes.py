@@ -7,9 +7,10 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-from media import SHARED_CLIPS
+from media import ffmpeg
 from tricodec.scenes import scene_cuts
+
+SOURCES = ("testsrc2", "smptebars", "mandelbrot", "color=c=gray", "rgbtestsrc", "color=c=navy", "testsrc")
 
 
 def ffmpegs_cuts(path: Path, least: float) -> list[float]:
@@ -20,19 +21,19 @@ def ffmpegs_cuts(path: Path, least: float) -> list[float]:
     return [float(time) for time in re.findall(r"pts_time:([\d.]+)", log)]
 
 
-@pytest.mark.skipif(SHARED_CLIPS is None, reason="there are no shared clips")
-@pytest.mark.parametrize(
-    ("name", "softer"),
-    [
-("bikes.mp4", [3.04]),
-("bbb_642x642_vp9.webm", []),
-],
-)  # fmt: skip
-def test_the_cuts_of_real_clips_are_ffmpegs_and_a_softer_one(name: str, softer: list[float]) -> None:
-    assert SHARED_CLIPS is not None
-    path = SHARED_CLIPS / name
-    found = scene_cuts(path, device="cpu").seconds.tolist()
+def test_the_joints_of_different_pictures_are_cuts(tmp_path: Path) -> None:
+    path = tmp_path / "joined.mp4"
+    parts = [
+        f"{source}{':' if '=' in source else '='}s=160x120:r=25,trim=end_frame={20 + i}[v{i}]"
+        for i, source in enumerate(SOURCES)
+    ]
+    joined = "".join(f"[v{i}]" for i in range(len(SOURCES)))
+    graph = ";".join([*parts, f"{joined}concat=n={len(SOURCES)}:v=1,format=yuv420p"])
+    ffmpeg("-filter_complex", graph, "-c:v libx264 -crf 20", path)
 
-    expected = sorted([*ffmpegs_cuts(path, 0.3), *softer])
-    assert len(found) == len(expected)
-    assert found == pytest.approx(expected, abs=0.08)
+    cuts = scene_cuts(path, device="cpu")
+
+    joints = [sum(range(20, 20 + i)) for i in range(1, len(SOURCES))]
+    # A mandelbrot begins with one picture of another kind.
+    assert [number for number in cuts.frames.tolist() if number != joints[1] + 1] == joints
+    assert set(ffmpegs_cuts(path, 0.4)) <= set(cuts.seconds.tolist())
