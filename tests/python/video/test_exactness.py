@@ -17,9 +17,9 @@ from exact_streams import STREAMS, ExactStream
 EXACT = [stream for stream in STREAMS if not stream.known]
 ORDERED = {
     "h264_open.mkv", "h264_refresh.mp4", "h264_mbaff.h264", "h264_long_term.h264", "h264_reordered.h264",
-    "h264_edit.mp4", "h264_422_10.ts", "hevc_open.mkv", "hevc_leading.hevc", "hevc_hidden.hevc", "hevc_layers.mp4", "hevc_444_12.mp4",
-    "vp8_odd.webm", "vp9_parallel.webm", "vp9_shown_again.ivf", "vp9_440_10.webm", "av1.obu", "av1_forward.mp4",
-    "av1_resilient.mp4", "av1_svt_grain.mp4",
+    "h264_edit.mp4", "h264_422_10.ts", "hevc_open.mkv", "hevc_leading.hevc", "hevc_hidden.hevc", "hevc_layers.mp4",
+    "hevc_444_12.mp4", "vp8_odd.webm", "vp9_parallel.webm", "vp9_shown_again.ivf", "vp9_440_10.webm",
+    "av1.obu", "av1_forward.mp4", "av1_resilient.mp4", "av1_svt_grain.mp4",
 }  # fmt: skip
 """Streams whose pictures depend on others in their own ways, which random access has to know."""
 
