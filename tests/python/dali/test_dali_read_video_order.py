@@ -45,9 +45,7 @@ def flat(batches: list[list[Item]]) -> list[Item]:
 
 
 @pytest.mark.parametrize("num_shards", [2, 3])
-def test_read_video_gives_each_sequence_to_one_shard_in_every_epoch(
-    num_shards: int,
-) -> None:
+def test_read_video_gives_each_sequence_to_one_shard_in_every_epoch(num_shards: int) -> None:
     pipes = [
         reading_pipeline(
             batch_size=1, num_shards=num_shards, shard_id=shard, **words_for(), random_shuffle=True, seed=5

@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -134,58 +133,12 @@ def of_two_sizes() -> bytes:
     return b"".join(made("h264.h264", SMALL["h264.mp4"], size).read_bytes() for size in ("64x64", "96x48"))
 
 
-def all_key(name: str) -> bytes:
-    """A clip of MP4 without its table of key frames, so that every packet counts as one."""
-    clip = made(name, SMALL[name]).read_bytes()
-    assert b"stss" in clip
-    return clip.replace(b"stss", b"free")
-
-
-def all_key_vp9() -> bytes:
-    """The same of VP9, which is in WebM elsewhere."""
-    path = _copied("vp9_all_key.mp4", f"-i {made('vp9.webm', SMALL['vp9.webm'])} -c copy")
-    return path.read_bytes().replace(b"stss", b"free")
-
-
-def of_other_size(name: str) -> bytes:
-    """A clip with a container that states a width that its packets do not have: "av1.mp4" or "vp8.webm"."""
-    before, bit = {
-        # av1C's own four bytes, the header of its OBU, and the sequence header up to frame_width_bits_minus_1
-        "av1.mp4": (rb"av1C.{4}\x0a.{4}", 1),
-        "vp8.webm": (rb"\xb0\x81", 0x20),  # PixelWidth
-    }[name]
-    clip = bytearray(made(name, SMALL[name]).read_bytes())
-    found = re.search(before, clip, re.DOTALL)
-    assert found is not None
-    clip[found.end()] ^= bit
-    return bytes(clip)
-
-
-def with_chroma_in_headers() -> Path:
-    """AV1 with its chroma at another place in the middle third, as the sequence headers between its packets say."""
-    clip = made("av1.mkv", SMALL["av1.mkv"])
-    colocated = _copied("colocated.mkv", f"-i {clip} -c copy -bsf:v av1_metadata=chroma_sample_position=colocated")
-    with tempfile.TemporaryDirectory() as folder:
-        parts = Path(folder) / "list.txt"
-        parts.write_text("".join(f"file '{part}'\n" for part in (clip, colocated, clip)))
-        return _copied("chroma_in_headers.mkv", f"-f concat -safe 0 -i {parts} -c copy")
-
-
 def shown_in_part() -> bytes:
     """AV1 with an edit list that ends before its last frames: libdav1d of FFmpeg 5 shows one of them all the same."""
     clip = bytearray(made("av1.mp4", SMALL["av1.mp4"]).read_bytes())
     duration = clip.index(b"elst") + 4 + 8  # after the box's version and the number of its entries
     clip[duration : duration + 4] = (NUM_SHOWN * 40).to_bytes(4, "big")  # milliseconds
     return bytes(clip)
-
-
-def _copied(name: str, words: str) -> Path:
-    """A file that ffmpeg makes; made again at each call, because its words name files of this machine."""
-    folder = media.CACHE / "small"
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-        media.ffmpeg(words, Path(unfinished) / name)
-        return (Path(unfinished) / name).replace(folder / name)
 
 
 _DAMAGES = (_flip_bits, _flip_bits, _flip_bits, _flip_header, _flip_header, _zero, _copy_packet, _edit_table, _cut)

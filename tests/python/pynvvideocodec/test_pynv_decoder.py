@@ -81,7 +81,7 @@ def test_c40_scalable_streams_decode_their_base_layer(codec: str) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"codec": 4}, {"unknown": 1}],
+    [{"codec": 4}, {"cudacontext": None}, {"usedevicememory": "yes"}, {"unknown": 1}],
 )
 def test_u15_wrong_types_are_type_errors(options: dict[str, object]) -> None:
     with pytest.raises(TypeError):

@@ -135,7 +135,12 @@ def test_c16_pos_is_where_the_packet_lies_in_the_file(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "frame_size"),
-    [("h264_bframes.mp4", 320 * 180 * 3 // 2), ("hevc10.mkv", 320 * 180 * 3), ("vp9_odd.webm", 322 * (181 + 91))],
+    [
+        ("h264_bframes.mp4", 320 * 180 * 3 // 2),
+        ("hevc10.mkv", 320 * 180 * 3),
+        ("h264_444.mp4", 320 * 180 * 3),
+        ("vp9_odd.webm", 322 * (181 + 91)),
+    ],
 )
 def test_frame_size_follows_the_format(name: str, frame_size: int) -> None:
     assert nvc.CreateDemuxer(str(media.generated(name))).FrameSize() == frame_size
@@ -154,7 +159,7 @@ def test_color_is_what_the_file_names(name: str, space: str, color_range: str) -
 
 @pytest.mark.parametrize(
     ("name", "depth", "chroma"),
-    [("h264_422_10.mkv", 10, "422"), ("hevc_gray.mkv", 8, "Monochrome")],
+    [("hevc10.mkv", 10, "420"), ("h264_422_10.mkv", 10, "422"), ("hevc_gray.mkv", 8, "Monochrome")],
 )
 def test_bit_depth_and_chroma_format_are_the_codecs(name: str, depth: int, chroma: str) -> None:
     demuxer = nvc.CreateDemuxer(str(media.generated(name)))
@@ -186,7 +191,7 @@ def keys_of(path: Path) -> list[int]:
     return [int(row["pts"]) for row in probed_packets(path) if "K" in row["flags"]]
 
 
-SEEKABLE = ["h264_bframes.mp4", "h264_open_gop.mkv", "av1.mkv"]
+SEEKABLE = ["h264_bframes.mp4", "h264_open_gop.mkv", "h264_nonzero_start.mkv", "av1.mkv"]
 
 
 @pytest.mark.parametrize("name", SEEKABLE)
@@ -226,7 +231,7 @@ def test_iteration_continues_behind_the_packet_that_seek_returns(name: str) -> N
     assert [found.dts, *rest] == everything[everything.index(found.dts) :]
 
 
-@pytest.mark.parametrize("name", ["hevc_open_gop.mkv", "mpeg4.mp4"])
+@pytest.mark.parametrize("name", ["h264_open_gop.mkv", "hevc_open_gop.mkv", "mpeg4.mp4"])
 def test_frames_after_a_seek_are_those_of_the_whole_decode(name: str) -> None:
     path = media.generated(name)
     expected = dict(zip((int(row[0]) for row in ffprobe(path, "frame=pts")), media.ffmpeg_frames(path), strict=True))

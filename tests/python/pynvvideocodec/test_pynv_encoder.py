@@ -160,7 +160,7 @@ def test_c58_objects_with_cuda_are_accepted_and_give_the_same_stream(tmp_path: P
     assert data == encode(frames, tmp_path).read_bytes()
 
 
-@pytest.mark.parametrize("size", [])
+@pytest.mark.parametrize("size", [64 * 72 - 1, 64 * 72 + 1])
 def test_c57_a_frame_of_another_length_is_refused(size: int) -> None:
     with pytest.raises(ValueError, match=f"{size} bytes"):
         nvc.CreateEncoder(64, 48, "NV12", True).Encode(np.zeros(size, np.uint8))

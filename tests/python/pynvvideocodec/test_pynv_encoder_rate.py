@@ -35,10 +35,13 @@ def test_c80_constqp_is_the_quantizer_of_each_picture_type(codec: str, tmp_path:
 #: A parameter, and what x264 and x265 then write of their own settings into the stream.
 TOLD = [
     ({"preset": "P7"}, "subme=8", "subme=3"),
+    ({"rc": "vbr", "bitrate": 1_000_000, "maxbitrate": 3_000_000}, "vbv_maxrate=3000", "vbv-maxrate=3000"),
     ({"vbvbufsize": 500_000}, "vbv_bufsize=500", "vbv-bufsize=437"),
+    ({"bitrate": 1_000_000, "vbvbufsize": 500_000, "vbvinit": 250_000}, "vbv_bufsize=500", "vbv-init=0.4"),
     ({"lookahead": 12}, "rc_lookahead=12", "rc-lookahead=12"),
     ({"aq": 4}, "aq=1:0.50", "aq-strength=0.50"),
     ({"gop": 60, "idrperiod": 90}, "keyint=60", " keyint=60"),
+    ({"constqp": [30, 34, 24]}, "rc=cqp", "rc=cqp"),
 ]
 
 
@@ -117,7 +120,7 @@ def test_c66_c67_c69_the_documents_reconfigure_example_halves_the_rate_without_a
 
 @pytest.mark.parametrize(
     ("change", "ratio"),
-    [({"frameRateNum": 60}, 0.5)],
+    [({"frameRateNum": 60}, 0.5), ({"rateControlMode": "VBR", "maxBitRate": 8 << 20}, 1.0)],
     ids=["frame_rate_doubled", "frame_rate_halved", "vbr"],
 )
 def test_c69_frame_rate_and_mode_change_in_the_running_stream(

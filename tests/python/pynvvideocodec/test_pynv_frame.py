@@ -171,7 +171,14 @@ def test_c49_c50_every_format_is_shared_through_dlpack(name: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"dl_device": (1, 0)}, {"stream": None, "dl_device": (1, 0), "copy": True}],
+    [
+        {},
+        {"stream": 1},
+        {"max_version": (0, 8)},
+        {"dl_device": (1, 0)},
+        {"copy": True},
+        {"stream": None, "dl_device": (1, 0), "copy": True},
+    ],
     ids=str,
 )
 def test_c51_dlpack_accepts_every_argument(arguments: dict[str, object]) -> None:

@@ -34,7 +34,7 @@ def frames_of(name: str, width: int = 320, height: int = 180) -> list[bytes]:
 
 @pytest.mark.parametrize(
     ("codec", "subsampling", "depth", "supported"),
-    [("H264", "420", 8, 1), ("VP8", "420", 10, 0)],
+    [("H264", "420", 8, 1), ("HEVC", "444", 12, 1), ("VP8", "420", 10, 0), ("NV12", "420", 8, 0)],
 )
 def test_decoder_caps_are_those_of_the_engine_that_decodes(
     codec: str, subsampling: str, depth: int, supported: int

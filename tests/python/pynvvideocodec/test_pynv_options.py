@@ -12,7 +12,11 @@ import pytest
 
 @pytest.mark.parametrize(
     ("options", "missing"),
-    [({"slice": {"mode": 3}}, "data"), ({"slice::mode": 3}, "slice_data")],
+    [
+        ({"slice": {"mode": 3}}, "data"),
+        ({"slice::mode": 3}, "slice_data"),
+        ({"timingInfo::num_unit_in_ticks": 1}, "timescale"),
+    ],
 )
 def test_options_with_a_part_missing_name_it(options: dict[str, object], missing: str) -> None:
     with pytest.raises(ValueError, match=missing):
@@ -34,7 +38,13 @@ def test_documented_values_that_an_encoder_lacks_become_the_nearest(
 
 @pytest.mark.parametrize(
     "sei",
-    [[{"sei_type": 5, "payload": [1]}], [({"sei_type": 300}, [1])]],
+    [
+        [{"sei_type": 5, "payload": [1]}],
+        [({"sei_type": 5}, 3)],
+        [({"sei_type": 5}, [256])],
+        [({"sei_type": 300}, [1])],
+        [None],
+    ],
     ids=str,
 )
 def test_sei_messages_of_another_form_are_one_error(sei: Any) -> None:

@@ -54,6 +54,8 @@ def test_frames_equal_ffmpegs_samples(name: str) -> None:
     [
         ("h264_bframes.mp4", "NV12"),
         ("hevc10.mkv", "P016"),
+        ("h264_422.mp4", "NV16"),
+        ("h264_422_10.mkv", "P216"),
         ("h264_444.mp4", "YUV444"),
         ("hevc_444_12.mkv", "YUV444_16Bit"),
         ("hevc_gray.mkv", "NV12"),
@@ -85,6 +87,7 @@ def reference_rgb(planes: tuple[np.ndarray, ...], kr: float, kb: float, full: bo
 @pytest.mark.parametrize(
     ("name", "pix_fmt", "weights", "full"),
     [
+        ("bt709.mp4", "yuv420p", (0.2126, 0.0722), False),
         ("full_range.mp4", "yuv420p", (0.299, 0.114), True),
         ("hevc10.mkv", "yuv420p10le", (0.299, 0.114), False),
         ("h264_422.mp4", "yuv422p", (0.299, 0.114), False),
