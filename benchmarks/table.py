@@ -25,7 +25,6 @@ from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
 from benchmarks.gpu import zarr_stores as gpu_zarr_stores
 from benchmarks.results import Row
-from benchmarks.serve import load as serve_load
 from benchmarks.serve import table as serve_table
 
 Render = Callable[[Mapping[str, str], Sequence[Row]], str]
@@ -90,7 +89,6 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/reference/triton_operation.md", "speeds on a GPU", serve_table.speeds, "serve_gpu.csv"),
     ("docs/explanation/performance.md", "clocks", clocks_table.table, "clocks.csv"),
     ("docs/explanation/exactness.md", "streams", exactness.table, "exactness.csv"),
-    ("docs/explanation/reliability.md", "load", serve_load.table, "load.csv"),
 ]
 _PLOT = "benchmarks/results/cpu.svg"
 

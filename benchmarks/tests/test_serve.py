@@ -6,15 +6,11 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from benchmarks import results
-from benchmarks.results import Row
 from benchmarks.serve import contenders as ways
-from benchmarks.serve import load, names, run
+from benchmarks.serve import names, run
 from benchmarks.serve.goals import goals_of
 from benchmarks.serve.relay import Relay
 from benchmarks.serve.table import speeds
@@ -113,24 +109,3 @@ def test_a_relay_passes_bytes_on_and_counts_both_directions() -> None:
             assert received == b"12345" * 3
             assert relay.num_bytes == 20
         thread.join()
-
-
-def test_a_report_of_a_load_becomes_rows_and_a_table(tmp_path: Path) -> None:
-    report: dict[str, Any] = {
-        "answered": {"decode": 30, "stream": 12}, "refused": {"empty": 7}, "faults": {"worker killed": 2},
-        "lost": [{}], "crashes_of_triton": 0, "p50_ms": 20.0, "p99_ms": 300.0,
-        "memory": {name: [100, 110, 110, 120] for name in ("private_mb", "shared_memory_mb", "open_files")},
-    }  # fmt: skip
-    facts = FACTS | {"load_seconds": "600", "saturation": "4"}
-    results.write(tmp_path / "load.csv", facts, load.rows_of(report))
-
-    text = load.table(*results.read(tmp_path / "load.csv"))
-
-    assert text.startswith("10 minutes on 2 cores of an processor, 2026-11-25, 2 requests at a time")
-    assert "| good requests, answered with the right bytes | 42: decode 30, stream 12 |" in text
-    assert "| requests lost, each with an error | 1 |" in text
-    assert "| /dev/shm | 100 MB in the first quarter of the time, 120 in the last |" in text
-    assert (
-        Row("lost", "requests that a fault hit", "server", value=1, low=1, high=1, unit="requests", runs=1)
-        in (results.read(tmp_path / "load.csv")[1])
-    )
