@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import media
+import numpy as np
 import pytest
 import tricodec
 from tricodec.cli.command import main
@@ -163,3 +164,18 @@ def test_transcode_counts_the_damage_that_a_reader_lists(
     assert result.num_damaged_packets == listed > 0
     assert "is damaged" in caplog.text
     assert f"{name}: {result.num_damaged_packets} packet" in capsys.readouterr().err
+
+
+def test_compress_can_take_the_place_of_its_input(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(100_000))
+    path.chmod(0o640)
+    before = path.read_bytes()
+
+    assert main(["compress", str(path), "-f", "-o", str(path)]) == 0
+    assert path.stat().st_size < len(before)
+    assert main(["decompress", str(path), "-f", "-o", str(path)]) == 0
+
+    assert path.read_bytes() == before
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in tmp_path.iterdir()] == ["a.npy"]

@@ -15,9 +15,21 @@ from pathlib import Path
 
 import pytest
 import tricodec
-from output_writers import FAST, WRITERS, Writer, clip, keep_index, save_index, sources
+from media import generated
+from output_writers import FAST, WRITERS, Writer, clip, command, keep_index, save_index, sources
 from programs import run_threads
 from tricodec.io import StreamWriter
+
+
+def without_frames(path: Path) -> Path:
+    """A video with packets of zeros."""
+    data = bytearray(generated("h264_bframes.mp4").read_bytes())
+    for packet in tricodec.Demuxer(generated("h264_bframes.mp4")):
+        assert packet.pos is not None
+        data[packet.pos : packet.pos + len(packet.data)] = bytes(len(packet.data))
+    path.write_bytes(data)
+    return path
+
 
 FULL = 512  # bytes: less than any of the files, more than the errors that pytest captures in one
 every_writer = pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
@@ -327,3 +339,28 @@ def test_transcode_never_replaces_its_source(tmp_path: Path) -> None:
             tricodec.transcode(source, tmp_path / name, options=FAST)
     assert names(tmp_path) == ["a.mp4", "hard.mp4", "link.mp4"]
     assert (tmp_path / "a.mp4").read_bytes() == clip().read_bytes()
+
+
+def test_a_source_without_frames_leaves_what_was_there(old: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    source = without_frames(folder / "zeros.mp4")
+    empty = folder / "empty.yuv"
+    empty.touch()
+
+    with pytest.raises(tricodec.CorruptDataError, match="no frame of"):
+        tricodec.transcode(source, old)
+    with pytest.raises(ValueError, match="no frame of"):
+        tricodec.transcode(clip(), old, start=100)
+    for arguments in (
+        ("transcode", source, "-o", old),
+        ("encode", empty, old, "--size", "64x64"),
+        ("encode", source, old),
+        ("frames", source, "--raw", old),
+        ("frames", source, "--contact-sheet", old),
+    ):
+        with pytest.raises(OSError, match="failed"):
+            command(*arguments)
+
+    assert old.read_bytes() == b"the old file"
+    assert names(tmp_path) == ["a.mp4", "sources"]

@@ -113,3 +113,18 @@ def test_a_missing_package_is_named_with_its_remedy(missing: str, package: str, 
 
     assert result.stderr.splitlines()[-1].startswith("ImportError: ")
     assert result.stderr.splitlines()[-1].endswith(f"run: pip install {package}")
+
+
+def test_plans_and_profiles_have_a_bar_for_each_time() -> None:
+    path = generated("h264_bframes.mp4")
+    plan = tricodec.Plan(path, count=4, size=(18, 32), tune=True, workers=1)
+    with tricodec.Profiler() as profiler:
+        plan.read(path)
+
+    html = profiler._repr_html_()
+    assert {"decode", "transform"} <= set(Page(html).texts)
+    assert html.count("linear-gradient") >= len(profiler.stages)
+    html = plan._repr_html_()
+    assert plan.choices.engine in Page(html).texts
+    assert html.count("linear-gradient") == len(plan.measurements)
+    assert "nothing measured" in tricodec.Profiler()._repr_html_()

@@ -115,3 +115,17 @@ def test_nothing_is_decoded_to_find_out() -> None:
         tricodec.memory_required(generated("hevc.mp4"), device="cpu", batch_size=8, size=(96, 128))
 
     assert set(profiler.stages) <= {"index", "read"}
+
+
+def test_requests_that_do_not_fit_are_refused() -> None:
+    clip = generated("h264_bframes.mp4")
+    with pytest.raises(ValueError, match=r"frames=True is given with batch_size"):
+        tricodec.memory_required(clip, frames=True, batch_size=3)
+    with pytest.raises(ValueError, match=r"frames=True is given with size"):
+        tricodec.memory_required(clip, frames=True, size=(8, 8))
+    with pytest.raises(ValueError, match=r"batch_size is 0; it must be at least 1"):
+        tricodec.memory_required(clip, device="cpu", batch_size=0)
+    with pytest.raises(IndexError, match=r"50"):
+        tricodec.memory_required(clip, device="cpu", count=51)
+    with tricodec.FrameReader(clip, device="cpu") as reader, pytest.raises(TypeError, match=r"device is an option"):
+        tricodec.memory_required(reader, device="cpu")

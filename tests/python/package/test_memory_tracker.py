@@ -100,3 +100,14 @@ def test_each_gpu_has_its_allocators(tmp_path: Path) -> None:
         actions = [event.action for event in tracker.events if event.allocator == "device cuda:1"]
         assert actions == ["release", "reuse"], actions
         """)
+
+
+def test_a_tracker_that_was_not_entered_and_a_negative_number_are_refused() -> None:
+    tracker = tricodec.MemoryTracker()
+    assert str(tracker) == "MemoryTracker: nothing seen yet"
+    with pytest.raises(RuntimeError, match=r"with tricodec\.MemoryTracker\(\)"):
+        _ = tracker.allocators
+    with pytest.raises(ValueError, match="max_events is -1"):
+        tricodec.MemoryTracker(-1)
+    with pytest.raises(TypeError):
+        tricodec.MemoryTracker(1.5)  # type: ignore[arg-type]

@@ -47,3 +47,14 @@ def test_it_takes_a_result() -> None:
         out = tricodec.pinned_empty((4, 48, 64, 3))
         assert reader.batch(range(4), size=(48, 64), out=out) is out
         assert np.array_equal(out, reader.batch(range(4), size=(48, 64)))
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"shape is \(2, -1\); sizes must be 0 or more"):
+        tricodec.pinned_empty((2, -1))
+    with pytest.raises(ValueError, match="shape has more than 64 sizes"):
+        tricodec.pinned_empty(range(1 << 40))
+    with pytest.raises(ValueError, match=r"dtype is object"):
+        tricodec.pinned_empty(3, object)
+    with pytest.raises(ValueError, match=r"device_index is -1"):
+        tricodec.pinned_empty(3, device_index=-1)

@@ -188,3 +188,14 @@ def test_stages_are_ranges_for_a_tool_that_listens(tmp_path: Path) -> None:
     assert payloads["transform"] == 8
     assert payloads["decode"] >= 8
     assert ranges["encode"] == 0
+
+
+def test_text_is_a_table_of_the_stages() -> None:
+    with tricodec.Profiler() as profiler:
+        list(tricodec.Demuxer(generated(CLIP)))
+
+    lines = str(profiler).splitlines()
+    assert [line.split()[0] for line in lines] == ["stage", "read", "in"]
+    assert lines[1].split()[1:3] == [
+        str(count) for count in (profiler.stages["read"].frames, profiler.stages["read"].calls)
+    ]

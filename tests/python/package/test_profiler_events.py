@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 import tricodec
 import tricodec.io
 from media import generated
+from tricodec._profiler import StageEvent
+from tricodec._trace import trace_events
 
 CLIP = "h264_bframes.mp4"
 
@@ -139,3 +142,22 @@ def test_a_trace_has_threads_as_tracks_and_stages_as_slices(tmp_path: Path) -> N
     assert named.pop(threading.main_thread().native_id) == "MainThread"
     assert [named[thread] for thread in sorted(named)] == [f"worker {number + 1}" for number in range(len(named))]
     assert max(event["ts"] + event["dur"] for event in slices) <= profiler.seconds * 1e6
+
+
+def test_work_of_a_gpu_has_tracks_without_overlap() -> None:
+    begins_and_seconds = [(0.0, 2.0), (1.0, 2.0), (2.0, 1.0), (5.0, 1.0)]
+    events = [StageEvent(begin, seconds, "transform", 1, "cuda:0", 0) for begin, seconds in begins_and_seconds]
+    events += [StageEvent(0.5, 0.1, "decode", 1, "cuda:1", 0), StageEvent(0.0, 9.0, "wait", 1, "cpu", 77)]
+
+    trace = trace_events(events, 1)
+
+    names = {event["tid"]: event["args"]["name"] for event in trace if event["name"] == "thread_name"}
+    by_track: dict[str, list[tuple[float, float]]] = {}
+    for event in slices_of(trace):
+        by_track.setdefault(names[event["tid"]], []).append((event["ts"], event["ts"] + event["dur"]))
+    assert list(names.values()) == ["worker 1", "cuda:0", "cuda:0 (2)", "cuda:1"]
+    assert {name: len(slices) for name, slices in by_track.items()} == {
+        "worker 1": 1, "cuda:0": 3, "cuda:0 (2)": 1, "cuda:1": 1
+    }  # fmt: skip
+    for slices in by_track.values():
+        assert all(first[1] <= second[0] for first, second in pairwise(sorted(slices)))

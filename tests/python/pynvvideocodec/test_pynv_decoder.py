@@ -289,3 +289,29 @@ def test_decoding_again_and_again_keeps_memory_flat() -> None:
     assert len(sums) == 1
     # 60 rounds decode 259 MB; a leak of one frame a round would be 5 MB.
     assert resident_bytes() - before < 4_000_000
+
+
+def test_session_overhead_is_booked_under_its_number() -> None:
+    decoder = nvc.CreateDecoder()
+    decoder.setDecoderSessionID(77)
+    decode_packets(decoder, packets_of("h264_bframes.mp4"))
+
+    overhead = nvc.PyNvDecoder.getDecoderSessionOverHead(77)
+
+    assert type(overhead) is int
+    assert 0 <= overhead < 5000
+    assert nvc.PyNvDecoder.getDecoderSessionOverHead(78) == 0
+
+
+def test_low_level_calls_give_the_same_frames() -> None:
+    decoder = nvc.CreateDecoder()
+    pictures = []
+
+    for packet in packets_of("h264_bframes.mp4"):
+        for _ in range(decoder.GetNumDecodedFrame(packet)):
+            address = decoder.GetLockedFrame()
+            pictures.append(ctypes.string_at(address, decoder.GetFrameSize()))
+            assert decoder.UnlockFrame(address) is None
+
+    assert pictures == expected_nv12()
+    assert decoder.GetLockedFrame() == 0

@@ -267,3 +267,12 @@ def test_callbacks_own_exception_arrives_unchanged() -> None:
 
     with pytest.raises(ConnectionResetError, match="the camera is gone"):
         nvc.CreateDemuxer(fill)
+
+
+def test_frame_rate_and_time_base_are_the_streams() -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
+
+    assert (demuxer.FrameRate(), demuxer.RFrameRate()) == (25.0, 25.0)
+    assert (demuxer.AvgFrameRateNum(), demuxer.AvgFrameRateDen()) == (25, 1)
+    assert (demuxer.RFrameRateNum(), demuxer.RFrameRateDen()) == (25, 1)
+    assert (demuxer.GetTimebaseNum(), demuxer.GetTimebaseDen()) == (1, 12800)

@@ -286,3 +286,15 @@ def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> Non
         plan = build(settings, encoder)
 
         assert _tricodec.unknown_encoder_options(encoder, plan.keywords["options"]) == {}
+
+
+def test_av1_is_an_ivf_file_whose_count_can_be_patched(tmp_path: Path) -> None:
+    path = encode(bitstreams.moving(WIDTH, HEIGHT, 3), tmp_path, codec="av1")
+    data = bytearray(path.read_bytes())
+
+    assert data[:4] == b"DKIF"
+    assert nvc.patch_ivf_frame_count(data, 3)
+    assert int.from_bytes(data[24:28], "little") == 3
+    assert not nvc.patch_ivf_frame_count(bytearray(40), 3)
+    with pytest.raises(BufferError):
+        nvc.patch_ivf_frame_count(bytes(data), 3)

@@ -145,3 +145,13 @@ def test_threads_that_take_batches_get_whole_ones_each_frame_once(clip: Path, ex
 
     wanted = [expected[start : start + 8] for start in range(0, len(expected), 8)]
     assert sorted(batches) == sorted(wanted)
+
+
+def test_a_threaded_decoder_starts_where_it_is_told_and_changes_over(clip: Path, expected: list[bytes]) -> None:
+    decoder = threaded(clip, 4, start_frame=47)
+
+    assert bytes_of(decoder.get_batch_frames(4)) == expected[47:]
+    decoder.reconfigure_decoder(clip, start_frame=10)
+    assert bytes_of(decoder.get_batch_frames(2)) == expected[10:12]
+    assert threaded(clip, 4, start_frame=500).get_batch_frames(2) == []
+    assert len(decoder) == 50

@@ -81,3 +81,18 @@ def test_reconfigure_params_print_all_fields_in_the_documented_order() -> None:
         "Reconfig Params [rateControlMode=2, multiPass=1, averageBitrate=10, vbvBufferSize=11, maxBitRate=12, "
         "vbvInitialDelay=13, frameRateDen=1, frameRateNum=30, targetQuality=14]"
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rateControlMode", 2),
+        ("multiPass", 0),
+        ("averageBitrate", 1.5),
+        ("averageBitrate", -1),
+        ("frameRateNum", 2**32),
+    ],
+)
+def test_reconfigure_params_refuse_other_types(field: str, value: object) -> None:
+    with pytest.raises(TypeError, match=field):
+        setattr(nvc.structEncodeReconfigureParams(), field, value)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from pathlib import Path
 
@@ -12,6 +13,12 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
+
+
+def nvc_bytes(packet: nvc.PacketData) -> bytes:
+    """The bytes at a packet's address, as programs take them."""
+    return ctypes.string_at(packet.bsl_data, packet.bsl)
+
 
 WIDTH, HEIGHT = 96, 64
 
@@ -178,3 +185,19 @@ def test_transcoder_needs_no_audio_and_names_segments(tmp_path: Path) -> None:
 
 def transcoder(target: Path, **options: object) -> nvc.Transcoder:
     return nvc.Transcoder(str(media.generated("h264_bframes.mp4")), str(target), preset="P1", **options)
+
+
+def test_packets_with_times_of_ones_own_are_written(talking: Path, tmp_path: Path) -> None:
+    demuxer = nvc.CreateDemuxer(str(talking))
+    muxer = nvc.FFmpegMuxer(str(tmp_path / "a.mp4"), nvc.MP4, demuxer.GetAVFormatInputContext(), "h264", WIDTH, HEIGHT)
+    with pytest.raises(ValueError, match="stream_index is 9"):
+        muxer.Mux(b"", 0, 0, 0, 9)
+
+    while (packet := demuxer.DemuxNoSkipAudio()).bsl:
+        stream = 0 if packet.is_video else muxer.PreparePassthroughPacket(packet)
+        assert stream is not None
+        data = nvc_bytes(packet)
+        assert muxer.Mux(data, packet.pts, packet.dts, packet.duration, stream, packet.key)
+    muxer.Finalize()
+
+    assert bitstreams.decoded(tmp_path / "a.mp4", "nv12").tobytes() == bitstreams.decoded(talking, "nv12").tobytes()

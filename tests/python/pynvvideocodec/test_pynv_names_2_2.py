@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from pathlib import Path
 from typing import Any
 
 import media
@@ -165,3 +167,14 @@ def test_encoder_changes_its_quality_when_the_target_quality_changes() -> None:
     params.targetQuality = 64
     with pytest.raises(ValueError, match="targetQuality must be from 0 to 63, not 64"):
         encoder.Reconfigure(params)
+
+
+@pytest.mark.skipif(not NO_GPU, reason="with a GPU the memory is the GPU's")
+def test_encoder_loads_a_file_for_its_pictures(tmp_path: Path) -> None:
+    data = np.random.default_rng(2).integers(0, 255, 100_000, np.uint8).tobytes()
+    (tmp_path / "raw.nv12").write_bytes(data)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False, preset="P1")
+
+    address = encoder.CopyToDeviceMemory(str(tmp_path / "raw.nv12"))
+
+    assert ctypes.string_at(address, len(data)) == data

@@ -23,7 +23,8 @@ H264 = "-c:v libx264 -pix_fmt yuv420p -preset ultrafast -bf 2 -qp 18 -g 30 -keyi
 LISTED = {
     "fragments with sidx": ("h264", "-movflags +dash+global_sidx", "mp4"),
     "CMAF in chunks": ("h264", "-movflags +cmaf+frag_discont -frag_duration 200000", "mp4"),
-    "fragments without mfra": ("h264", "-movflags +frag_keyframe+empty_moov+default_base_moof+skip_trailer", "mp4"),
+    "fragments": ("h264", "-movflags +frag_keyframe+empty_moov", "mp4"),
+    "Matroska": ("h264", "", "mkv"),
     "Matroska as a live stream": ("h264", "-live 1", "mkv"),
     "Matroska of HEVC": ("hevc", "", "mkv"),
     "AVI of MJPEG": ("mjpeg", "", "avi"),
