@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import re
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -167,16 +166,6 @@ def range_server() -> Iterator[RangeServer]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@contextmanager
-def range_server_process(folder: Path) -> Iterator[str]:
-    """A server of all files below a folder, in another process: its clients may hold Python's lock. Gives its URL."""
-    command = [sys.executable, __file__, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.communicate("")  # it ends with its input
 
 
 def _main(folder: Path) -> None:
