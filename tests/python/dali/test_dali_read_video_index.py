@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from range_server import range_server
 
 pytestmark = pytest.mark.needs_dali
 
@@ -70,3 +71,14 @@ def test_what_cannot_be_read_so_is_refused(index: tricodec.DatasetIndex, tmp_pat
     tricodec.DatasetIndex.build([tmp_path], tmp_path / "index.parquet")
     with pytest.raises(ValueError, match="has no video that can be read"):
         read(1, index=tmp_path / "index.parquet", sequence_length=4)
+
+
+def test_a_video_with_a_url_is_refused_by_name(tmp_path: Path) -> None:
+    import tricodec.dali
+
+    pytest.importorskip("fsspec")
+    with range_server() as server:
+        url = server.put("a.mp4", generated("h264_bframes.mp4").read_bytes())
+        tricodec.DatasetIndex.build([url], tmp_path / "index.parquet")
+        with pytest.raises(ValueError, match="/a.mp4' is a URL, and read_video reads files"):
+            tricodec.dali.index_arguments(tmp_path / "index.parquet")
