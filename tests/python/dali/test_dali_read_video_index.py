@@ -80,5 +80,5 @@ def test_a_video_with_a_url_is_refused_by_name(tmp_path: Path) -> None:
     with range_server() as server:
         url = server.put("a.mp4", generated("h264_bframes.mp4").read_bytes())
         tricodec.DatasetIndex.build([url], tmp_path / "index.parquet")
-        with pytest.raises(ValueError, match="/a.mp4' is a URL, and read_video reads files"):
+        with pytest.raises(ValueError, match=r"/a\.mp4' is a URL, and read_video reads files"):
             tricodec.dali.index_arguments(tmp_path / "index.parquet")
