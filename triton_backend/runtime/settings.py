@@ -141,7 +141,8 @@ def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -
     for name, choices in _CHOICES.items():
         if getattr(settings, name) not in choices:
             raise ValueError(f"parameter {name} is {getattr(settings, name)!r}; accepted: {', '.join(choices)}")
-    tricodec.AllowedPrefixes(settings.remote_prefixes)  # raises ValueError for one that is none
+    for prefix in settings.remote_prefixes:
+        tricodec.remote(prefix, allowed_prefixes=[prefix])  # raises ValueError for one that is none
     return settings
 
 
