@@ -36,7 +36,6 @@
 #include "tricodec/media/muxer.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/media/packet_source.h"
-#include "tricodec/media/served_source.h"
 #include "tricodec/media/stream_info.h"
 #include "tricodec/selection/frame_selection.h"
 #include "tricodec/streams/ffmpeg_info.h"

@@ -39,9 +39,6 @@ SMALL = {
 }
 """The encoder's options of each."""
 
-NUM_SHOWN = 20
-"""Frames of `shown_in_part`."""
-
 FIRST_OF_VP8 = 1_000_000
 """Seeds from here on damage VP8, those before the other clips: these were there first, and keep their damage."""
 
@@ -116,12 +113,6 @@ def without_frame_15() -> bytes:
     return _without_frames([17])
 
 
-def without_unneeded_frames() -> bytes:
-    """The same clip without all frames that nothing refers to: 18 are left."""
-    data, packets = _clip("h264.mp4")
-    return _without_frames([number for number, (position, _) in enumerate(packets) if data[position + 4] == 1])
-
-
 def _without_frames(numbers: list[int]) -> bytes:
     data, packets = _clip("h264.mp4")
     changed = bytearray(data)
@@ -134,59 +125,6 @@ def _without_frames(numbers: list[int]) -> bytes:
 def of_two_sizes() -> bytes:
     """A stream of 30 frames of 64x64 and 30 of 96x48."""
     return b"".join(made("h264.h264", SMALL["h264.mp4"], size).read_bytes() for size in ("64x64", "96x48"))
-
-
-def av1_in_28_packets() -> bytes:
-    """A clip of 30 frames, of which two packets show two each. A damaged table of sizes joins packets so."""
-    ivf = media.ffmpeg(f"-i {made('av1.mp4', SMALL['av1.mp4'])} -c copy -f ivf -")
-    packets, at = [], 32
-    while at < len(ivf):
-        size = int.from_bytes(ivf[at : at + 4], "little")
-        packets.append((ivf[at + 4 : at + 12], ivf[at + 12 : at + 12 + size]))
-        at += 12 + size
-    for first in (14, 6):
-        packets[first : first + 2] = [(packets[first][0], packets[first][1] + packets[first + 1][1])]
-    return ivf[:32] + b"".join(len(payload).to_bytes(4, "little") + pts + payload for pts, payload in packets)
-
-
-def all_key(name: str) -> bytes:
-    """A clip of MP4 without its table of key frames, so that every packet counts as one."""
-    clip = made(name, SMALL[name]).read_bytes()
-    assert b"stss" in clip
-    return clip.replace(b"stss", b"free")
-
-
-def all_key_vp9() -> bytes:
-    """The same of VP9, which is in WebM elsewhere."""
-    path = _copied("vp9_all_key.mp4", f"-i {made('vp9.webm', SMALL['vp9.webm'])} -c copy")
-    return path.read_bytes().replace(b"stss", b"free")
-
-
-def with_chroma_in_headers() -> Path:
-    """AV1 with its chroma at another place in the middle third, as the sequence headers between its packets say."""
-    clip = made("av1.mkv", SMALL["av1.mkv"])
-    colocated = _copied("colocated.mkv", f"-i {clip} -c copy -bsf:v av1_metadata=chroma_sample_position=colocated")
-    with tempfile.TemporaryDirectory() as folder:
-        parts = Path(folder) / "list.txt"
-        parts.write_text("".join(f"file '{part}'\n" for part in (clip, colocated, clip)))
-        return _copied("chroma_in_headers.mkv", f"-f concat -safe 0 -i {parts} -c copy")
-
-
-def shown_in_part() -> bytes:
-    """AV1 with an edit list that ends before its last frames: libdav1d of FFmpeg 5 shows one of them all the same."""
-    clip = bytearray(made("av1.mp4", SMALL["av1.mp4"]).read_bytes())
-    duration = clip.index(b"elst") + 4 + 8  # after the box's version and the number of its entries
-    clip[duration : duration + 4] = (NUM_SHOWN * 40).to_bytes(4, "big")  # milliseconds
-    return bytes(clip)
-
-
-def _copied(name: str, words: str) -> Path:
-    """A file that ffmpeg makes; made again at each call, because its words name files of this machine."""
-    folder = media.CACHE / "small"
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-        media.ffmpeg(words, Path(unfinished) / name)
-        return (Path(unfinished) / name).replace(folder / name)
 
 
 _DAMAGES = (_flip_bits, _flip_bits, _flip_bits, _flip_header, _flip_header, _zero, _copy_packet, _edit_table, _cut)
