@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import importlib
-import struct
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import tricodec
 from compress_data import ALGORITHMS, corpus, each_file, whole
 from tricodec import nvcomp
 
@@ -126,15 +124,6 @@ def test_bitcomp_goes_from_engine_to_engine(data_type: str, algorithm_type: int,
     assert [host(array) for array in gpu("Bitcomp", **options).decode(from_gpu)] == arrays
 
 
-@pytest.mark.parametrize("algorithm", EVERY)
-def test_the_cuda_backend_decompresses(algorithm: str) -> None:
-    data = whole(algorithm, corpus()["walk"][:200_000])
-    backend = nvcomp.DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_CUDA
-    codec = gpu(algorithm, decompress_backend=backend, use_de_sort=True)
-
-    assert host(codec.decode(codec.encode(data))) == data
-
-
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("mode", list(nvcomp.BitshuffleMode)[1:], ids=lambda mode: mode.name)
 @pytest.mark.parametrize("data_type", ["|u1", "<u2", "<i4"])
@@ -216,18 +205,6 @@ def test_device_arrays_of_torch_are_used_where_they_are() -> None:
     assert torch.equal(out, tensor)
 
 
-def test_work_is_ordered_after_the_producers_stream() -> None:
-    torch = pytest.importorskip("torch")
-    stream = torch.cuda.Stream()
-    codec = gpu("LZ4")
-    with torch.cuda.stream(stream):
-        torch.cuda._sleep(200_000_000)
-        tensor = torch.full((1 << 20,), 7, dtype=torch.uint8, device="cuda")
-        packed = codec.encode(nvcomp.as_array(tensor, cuda_stream=stream.cuda_stream))
-
-    assert host(codec.decode(packed)) == bytes([7]) * (1 << 20)
-
-
 def test_device_allocator_gives_the_memory() -> None:
     torch = pytest.importorskip("torch")
     sizes = []
@@ -249,50 +226,6 @@ def test_device_allocator_gives_the_memory() -> None:
     finally:
         nvcomp.set_device_allocator(None)
     assert sizes[-5:] == [1000] * 5
-
-
-def test_streams_of_cuda() -> None:
-    stream = nvcomp.CudaStream.make_new(0)
-    view = nvcomp.CudaStream.borrow(stream.ptr)
-
-    assert (view.ptr, view.device, view.is_special, stream.device) == (stream.ptr, 0, False, 0)
-    with pytest.raises(ValueError, match="device_idx"):
-        nvcomp.CudaStream.borrow(stream.ptr, 7)
-    codec = nvcomp.Codec(algorithm="LZ4", device="cuda", cuda_stream=stream.ptr)
-    assert host(codec.decode(codec.encode(b"abc"))) == b"abc"
-
-
-@pytest.mark.alone
-def test_results_are_waited_for_when_they_are_looked_at() -> None:
-    torch = pytest.importorskip("torch")
-    stream = torch.cuda.Stream()
-    codec = nvcomp.Codec(algorithm="LZ4", device="cuda", cuda_stream=stream.cuda_stream)
-    source = nvcomp.as_array(b"abc" * 100000).cuda()
-    codec.encode(source).size  # noqa: B018
-    with torch.cuda.stream(stream):
-        torch.cuda._sleep(2_000_000_000)
-
-    packed = codec.encode(source)
-    still_running = not stream.query()
-    size = packed.size
-
-    assert still_running
-    assert stream.query()
-    assert 0 < size < 300000
-    assert host(codec.decode(packed)) == b"abc" * 100000
-
-
-def test_damage_is_raised_at_every_look() -> None:
-    codec = gpu("LZ4")
-    stream = bytearray(host(codec.encode(corpus()["noise"][:70000])))
-    start = struct.unpack_from("<I", stream, 56)[0]
-    stream[start : start + 4] = bytes(4)  # literals become fewer: the chunk ends too early
-
-    result = codec.decode(bytes(stream))
-
-    for _ in range(2):
-        with pytest.raises(tricodec.CorruptDataError):
-            _ = result.size
 
 
 @pytest.mark.parametrize("algorithm", ["LZ4", "Zstd", "Deflate"])

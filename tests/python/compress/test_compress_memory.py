@@ -43,16 +43,6 @@ while True:
     answers.flush()
 """
 
-DALI = """
-import numpy as np, tricodec.dali
-from nvidia.dali import Pipeline, fn
-data = []
-pipe = Pipeline(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
-with pipe:
-    pipe.set_outputs(fn.tricodec.decompress(fn.external_source(source=lambda: data, batch=True), header=HEADER))
-pipe.build()
-"""
-
 
 class Child:
     """A process with little memory, which decodes for several tests. One that has ended is started again."""
@@ -137,15 +127,3 @@ def test_a_size_before_a_raw_stream_that_lies_takes_no_memory(algorithm: str) ->
     said = outcome(stream, call, "import tricodec.nvcomp\nimport os\nos.environ['TRICODEC_DEVICE'] = 'cpu'")
 
     assert said.startswith("CorruptDataError")
-
-
-@pytest.mark.needs_dali
-@pytest.mark.parametrize("header", [False, True], ids=["bytes", "with header"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_samples_of_dali_that_lie_about_their_size_take_no_memory(algorithm: str, header: bool) -> None:
-    call = "data[:] = [np.frombuffer(stream, np.uint8).copy()]; pipe.run()"
-    setup = DALI.replace("HEADER", str(header)) + f"# a pipeline for {algorithm}"
-
-    said = outcome(bytes(container(algorithm)), call, setup)
-
-    assert "CorruptDataError" in said or "cannot hold 4294967288" in said

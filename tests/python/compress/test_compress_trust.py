@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import sys
 from collections.abc import Callable
@@ -75,20 +74,3 @@ def test_zarr_reads_an_array_as_its_reader_trusts_it(
     opened = zarr.open_array(tmp_path / "a", mode="r")
     assert starts_a_child(lambda: read(opened))
     assert "trusted" not in (tmp_path / "a/zarr.json").read_text()
-
-
-@ZARR
-def test_zarr_refuses_an_array_that_vouches_for_itself(tmp_path: Path) -> None:
-    import zarr
-    from tricodec.compress.zarr import TricodecCodec
-    from zarr.registry import register_codec
-
-    register_codec("tricodec", TricodecCodec)
-    zarr.create_array(tmp_path / "a", shape=(10,), dtype="<i4", compressors=TricodecCodec(algorithm="Bitcomp"))
-    metadata = tmp_path / "a/zarr.json"
-    described = json.loads(metadata.read_text())
-    described["codecs"][-1]["configuration"]["trusted"] = True
-    metadata.write_text(json.dumps(described))
-
-    with pytest.raises(ValueError, match="cannot declare themselves trusted"):
-        zarr.open_array(tmp_path / "a", mode="r")

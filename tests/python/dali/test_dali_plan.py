@@ -6,7 +6,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tricodec
 from dali_testing import decode
@@ -48,26 +47,6 @@ def test_arguments_replace_those_of_the_plan(clip: Path, saved: Path) -> None:
     (decoded,) = decode([clip], plan=saved, start=7, size=(40, 40))
 
     assert decoded.frames.tobytes() == expected.frames.tobytes()
-
-
-def test_read_video_takes_the_count_as_the_length_of_sequences(clip: Path) -> None:
-    import tricodec.dali
-    from nvidia.dali import fn, pipeline_def
-
-    plan = tricodec.Plan(clip, stride=2, count=4, size=(56, 80))
-
-    # Conditionals make DALI convert the functions that a pipeline calls.
-    @pipeline_def(batch_size=2, num_threads=2, device_id=None, enable_conditionals=True)
-    def sequences() -> Any:
-        outputs = fn.tricodec.read_video(filenames=[str(clip)], plan=plan)
-        return outputs[0], outputs[1]
-
-    pipe = sequences()
-    pipe.build()
-    frames = pipe.run()[0]
-
-    expected = tricodec.decode_video(clip, stride=2, count=4, device="cpu", size=(56, 80)).frames
-    assert np.array(frames.at(0)).tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize(

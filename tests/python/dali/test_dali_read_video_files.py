@@ -133,33 +133,6 @@ def test_read_video_names_the_file_that_cannot_be_opened(tmp_path: Path) -> None
         reading_pipeline(batch_size=1, filenames=broken(tmp_path), sequence_length=4)
 
 
-def test_read_video_leaves_out_files_that_cannot_be_opened_when_told_to(tmp_path: Path) -> None:
-    files = broken(tmp_path)
-
-    assert firsts(3, filenames=files, labels=[], sequence_length=50, on_error="empty") == [(0, 0), (3, 0), (0, 0)]
-
-
-@pytest.mark.parametrize(
-    ("clip", "is_told"),
-    [("zeroed.mp4", True), ("zeroed.webm", False)],
-)
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_read_video_gives_of_a_damaged_file_what_decode_video_gives(clip: str, is_told: bool, shuffle: bool) -> None:
-    batches = read_batches(
-        6, batch_size=3, filenames=str(generated(clip)), sequence_length=6, step=5, random_shuffle=shuffle, seed=2,
-        enable_frame_num=True, num_damaged_packets=True,
-    )  # fmt: skip
-
-    damaged = 0
-    for sequence in (sequence for batch in batches for sequence in batch):
-        start = int(sequence.more[0][0])
-        alone = tricodec.decode_video(generated(clip), start=start, count=6, device="cpu")
-        assert sequence.frames.tobytes() == alone.frames.tobytes()
-        assert sequence.more[1].tolist() == [alone.num_damaged_packets]
-        damaged += alone.num_damaged_packets > 0
-    assert (damaged > 0) == is_told  # not every decoder notices
-
-
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_read_video_empties_the_sequences_that_damage_touches_when_told_to(batch_size: int) -> None:
     clip = generated("zeroed.mp4")

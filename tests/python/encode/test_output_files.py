@@ -17,7 +17,6 @@ import pytest
 import tricodec
 from media import generated
 from output_writers import FAST, WRITERS, Writer, clip, command, keep_index, save_index, sources
-from programs import run_threads
 from tricodec.io import StreamWriter
 
 
@@ -194,43 +193,6 @@ def test_permissions_are_kept_to(writer: Writer, tmp_path: Path) -> None:
                 writer.write(each / writer.name)
             assert (each / writer.name).read_bytes() == writer.old()
             assert names(each) == [writer.name]
-
-
-@pytest.mark.parametrize("name", ["Muxer", "StreamWriter", "tricodec decompress"])
-def test_several_writers_of_one_file_do_not_mix(name: str, tmp_path: Path) -> None:
-    writer = WRITERS[name]
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    writer.write(alone / writer.name)
-    together = tmp_path / "together"
-    together.mkdir()
-    errors: list[BaseException] = []
-
-    def write() -> None:
-        try:
-            for _ in range(3):
-                writer.write(together / writer.name)
-        except BaseException as error:
-            errors.append(error)
-
-    run_threads([write] * 3)
-
-    assert errors == []
-    assert (together / writer.name).read_bytes() == (alone / writer.name).read_bytes()
-    assert names(together) == [writer.name]
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-
-    for target in (tmp_path / "folder", f"{tmp_path}/absent/"):
-        with pytest.raises(OSError, match="Is a directory"):
-            tricodec.Muxer(target, format="mpegts")
-    with pytest.raises(tricodec.MediaNotFoundError, match="No such file"):
-        tricodec.Muxer(tmp_path / "absent" / "a.ts")
-    (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(tricodec.MediaIOError, match="symbolic links"):
-        tricodec.Muxer(tmp_path / "loop", format="mpegts")
 
 
 def begin(target: Path, *, in_full: bool = False) -> tricodec.Muxer:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tricodec
 from media import generated
@@ -105,29 +104,6 @@ def test_a_process_that_is_killed_leaves_what_was_there(beginning: str, existing
     assert re.fullmatch(r"\.a\.mp4\.[a-z0-9]{6}\.part", part)
 
 
-def test_a_fragmented_file_that_is_open_can_be_read_up_to_the_last_fragment_before_a_kill(tmp_path: Path) -> None:
-    beginning = """
-        pictures = tricodec.decode_video(SOURCE, device="cpu").frames
-        file = open(TARGET, "wb", buffering=0)
-        muxer = tricodec.Muxer(file, format="mp4", fragmented=True)
-        encoder = tricodec.Encoder(
-            pictures.shape[2], pictures.shape[1], codec="h264", gop_size=5, global_header=True,
-            options={"preset": "ultrafast", "tune": "zerolatency"},
-        )
-        stream = muxer.add_stream(encoder.stream)
-        for picture in pictures:
-            for packet in encoder.encode(picture):
-                muxer.write(packet, stream)
-        end()
-    """
-    target = tmp_path / "a.mp4"
-
-    assert run(beginning, ENDS["killed"], target) == -signal.SIGKILL
-
-    frames = list(tricodec.FrameReader(target))
-    assert 5 <= len(frames) < len(tricodec.FrameReader(generated("h264_bframes.mp4")))
-
-
 @pytest.mark.parametrize("beginning", BEGINNINGS.values(), ids=BEGINNINGS)
 @pytest.mark.parametrize("end", ["interrupted", "exit"])
 def test_a_process_that_ends_removes_what_it_began(beginning: str, end: str, tmp_path: Path) -> None:
@@ -162,12 +138,6 @@ def interrupted_after(ready: Callable[[], bool]) -> Iterator[None]:
     assert time.process_time() - at[0] < PATIENCE_SECONDS
 
 
-@pytest.fixture(scope="module")
-def pictures() -> np.ndarray:
-    """Minutes of work for the slow encoders."""
-    return np.random.default_rng(1).integers(0, 256, (300, 270, 480, 3), np.uint8)
-
-
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
     path = tmp_path / "a.mp4"
@@ -192,19 +162,3 @@ def test_ctrl_c_ends_transcode(old: Path) -> None:
 
     assert old.read_bytes() == b"the old file"
     assert parts(old.parent) == []
-
-
-def test_calls_of_other_threads_go_on(tmp_path: Path) -> None:
-    """Ctrl-C belongs to the main thread."""
-    results: list[bytes] = []
-    frames = np.zeros((900, 48, 64, 3), np.uint8)
-    thread = threading.Thread(target=lambda: results.append(tricodec.encode_video(frames)))
-    thread.start()
-
-    begin = time.monotonic()
-
-    with interrupted_after(lambda: time.monotonic() - begin > 0.5):
-        time.sleep(60)
-    thread.join()
-
-    assert len(tricodec.FrameReader(results[0])) == 900

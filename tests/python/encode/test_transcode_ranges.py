@@ -128,18 +128,6 @@ def test_negative_times_are_accepted_where_the_video_begins_before_zero(tmp_path
         tricodec.transcode(made(SOURCES["h264 in mp4"], tmp_path), None, format="mp4", start=-1.5)
 
 
-def test_the_last_frame_of_a_variable_rate_keeps_its_length(tmp_path: Path) -> None:
-    path, out = tmp_path / "vfr.mp4", tmp_path / "out.mp4"
-    chosen = "select='not(mod(n,7))+not(mod(n,5))'"
-    media.ffmpeg(f"{PICTURES} -vf", chosen, "-vsync vfr -c:v libx264 -g 5", path)
-
-    result = tricodec.transcode(path, out, device="cpu")
-
-    assert entries(out, "stream=duration") == entries(path, "stream=duration")
-    assert result.seconds == pytest.approx(entries(path, "stream=duration")[0], abs=1e-3)
-    assert entries(out, "frame=pts_time") == entries(path, "frame=pts_time")
-
-
 def test_metadata_chapters_languages_and_flags_are_kept_and_other_streams_named(tmp_path: Path) -> None:
     video = made(SOURCES["h264 in mp4"], tmp_path)
     tags, words, path, out = (tmp_path / name for name in ("tags.txt", "s.srt", "in.mkv", "out.mp4"))

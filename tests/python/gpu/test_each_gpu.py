@@ -13,8 +13,6 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
-from dali_testing import constant_source, decode, read
-from tricodec import nvcomp
 
 CLIP = "h264_bframes.mp4"
 MODEL_INPUT: dict[str, Any] = {"size": (64, 96), "dtype": "float16", "layout": "CHW"}
@@ -85,40 +83,3 @@ def test_pynvvideocodecs_gpu_id_is_taken(gpu: int) -> None:
         tensor = torch.from_dlpack(frame)
         assert tensor.device == torch.device("cuda", gpu)
         assert tensor.cpu().numpy().tobytes() == bytes(wanted[index].convert("nv12").pack())
-
-
-@pytest.mark.needs_torch
-@pytest.mark.parametrize("gpu", GPUS)
-@pytest.mark.parametrize("algorithm", ["LZ4", "Zstd", "Cascaded"])
-def test_arrays_are_compressed_and_decompressed_on_it(gpu: int, algorithm: str) -> None:
-    import torch
-
-    data = np.arange(300_000, dtype=np.int32) // 7
-    codec = nvcomp.Codec(algorithm=algorithm, device=f"cuda:{gpu}")
-
-    packed = codec.encode(nvcomp.as_array(torch.from_numpy(data).to(f"cuda:{gpu}")))
-    unpacked = codec.decode(packed)
-
-    assert packed.__dlpack_device__() == unpacked.__dlpack_device__() == (2, gpu)
-    assert bytes(nvcomp.Codec(algorithm=algorithm, device="cpu").decode(packed.cpu()).cpu()) == data.tobytes()
-    assert bytes(unpacked.cpu()) == data.tobytes()
-
-
-@pytest.mark.needs_dali
-@pytest.mark.parametrize("gpu", GPUS)
-def test_dalis_device_id_is_taken(gpu: int) -> None:
-    import tricodec.dali  # noqa: F401  (registers the operators)
-    from nvidia.dali import Pipeline, fn
-
-    clips = [media.generated(CLIP), media.generated("hevc.mp4")]
-    pipe = Pipeline(batch_size=len(clips), num_threads=2, device_id=gpu)
-    with pipe:
-        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
-        frames, _ = fn.tricodec.decode_video(encoded, device="mixed", size=(48, 64))
-        pipe.set_outputs(frames, fn.tricodec.compress(frames.gpu(), algorithm="LZ4"))
-    pipe.build()
-
-    found, _ = pipe.run()
-
-    for index, sample in enumerate(decode(clips, size=(48, 64))):
-        np.testing.assert_array_equal(np.array(found.as_cpu().at(index)), sample.frames)

@@ -208,27 +208,3 @@ def test_transform_rounds_float32_to_float16_as_numpy_does_over_its_whole_range(
 
         with np.errstate(over="ignore"):
             np.testing.assert_array_equal(result.view(np.uint16), exact.astype(np.float16).view(np.uint16))
-
-
-def test_a_sequence_that_makes_its_items_may_drop_them() -> None:
-    events: list[str] = []
-
-    class Item:
-        def __index__(self) -> int:
-            events.append("used")
-            return 16
-
-        def __del__(self) -> None:
-            events.append("gone")
-
-    class Sizes:
-        def __len__(self) -> int:
-            return 2
-
-        def __getitem__(self, index: int) -> Item:
-            return Item()
-
-    transform = tricodec.Transform(size=Sizes())  # type: ignore[arg-type]
-
-    assert transform.options["size"] == (16, 16)
-    assert events == ["used", "gone"] * 2

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 import tricodec
-from media import ffmpeg, generated
-from programs import limits
+from media import generated
 
 CLASSES = [getattr(tricodec, name) for name in tricodec.errors.__all__]
 
@@ -67,33 +66,6 @@ def test_a_path_with_a_nul_is_a_value_error() -> None:
 def test_bytes_that_are_no_media_are_corrupt_data(data: bytes) -> None:
     with pytest.raises(tricodec.CorruptDataError):
         tricodec.FrameReader(data)
-
-
-@pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """300 pictures of 160x96, more than are probed for the headers, and 10 of 320x180."""
-    path = tmp_path_factory.mktemp("grown") / "grown.h264"
-    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 12 -f h264 -"
-    with path.open("wb") as file:
-        for size, count in (("160x96", 300), ("320x180", 10)):
-            file.write(ffmpeg(f"-f lavfi -i testsrc2=size={size}:rate=25 -frames:v {count}", codec))
-    return path
-
-
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_a_stream_that_grows_past_the_limits_is_refused(grown: Path, num_workers: int) -> None:
-    widths = []
-
-    with limits(max_height=96), tricodec.FrameReader(grown, device="cpu", num_workers=num_workers) as reader:
-        with pytest.raises(tricodec.RefusedError, match="a picture of the stream is 320x180, past limits"):
-            widths.extend(frame.width for frame in reader)
-        for _ in range(2):
-            with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
-                reader.batch(slice(None), size=(32, 32))
-            with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
-                len(reader)
-
-    assert widths == [160] * 300
 
 
 def test_a_missing_ffmpeg_library_is_named_by_the_import_error(tmp_path: Path) -> None:

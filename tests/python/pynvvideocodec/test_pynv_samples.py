@@ -114,21 +114,6 @@ def test_sample_encode_writes_every_frame(codec: str, output: str, raw: Path, tm
         assert int.from_bytes((tmp_path / output).read_bytes()[24:28], "little") == 50
 
 
-@pytest.mark.parametrize("options", [[], ["-tq"]], ids=["", "target quality"])
-def test_sample_reconfigure_halves_the_rate_of_a_hundred_frames(options: list[str], tmp_path: Path) -> None:
-    noise = np.random.default_rng(3).integers(0, 256, (300, 96 * 3 // 2, 160), np.uint8)
-    (tmp_path / "noise.nv12").write_bytes(noise.tobytes())
-
-    arguments = ["-i", "noise.nv12", "-s", "160x96", "-o", "out.h264", *options]
-    run_sample("advanced/encode_reconfigure.py", *arguments, cwd=tmp_path)
-
-    sizes = [int(packet["size"]) for packet in probe(tmp_path / "out.h264", "packet=size")]
-    parts = [sum(sizes[start + 20 : start + 100]) for start in (0, 100, 200)]
-    assert len(sizes) == 300
-    assert parts[1] < 0.65 * parts[0]
-    assert parts[1] < 0.65 * parts[2]
-
-
 @pytest.mark.parametrize("codec", ["h264", "hevc"])
 def test_sample_sei_messages_come_back(codec: str, raw: Path, tmp_path: Path) -> None:
     output = f"out.{codec}"

@@ -69,28 +69,3 @@ def test_a_frame_rate_drops_no_frame(clip: Path) -> None:
     rate = CLIPS[clip.name][0]
     pixels = ffmpeg("-i", clip, "-pix_fmt yuv420p -vsync 0 -f rawvideo -")
     assert len(_frames(clip, frame_rate=rate)) == len(pixels) // (96 * 64 * 3 // 2)
-
-
-@pytest.mark.parametrize("name", ["a.mpg", "a.ts", "a.mp4", "a.mkv"])
-def test_sound_begins_with_the_first_frame_from_the_time_on(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    sound = "mp2" if name.endswith("mpg") else "aac"
-    ffmpeg(_PICTURES.format(25), "-f lavfi -i sine=d=4:r=48000 -c:v mpeg2video -g 15 -bf 2 -c:a", sound, path)
-
-    def both(seek: float | None, video: bool) -> tuple[float, int]:
-        reader = tricodec.io.StreamReader(path, arrays="numpy")
-        reader.add_basic_audio_stream(-1, buffer_chunk_size=-1)
-        if video:
-            reader.add_basic_video_stream(-1, buffer_chunk_size=-1)
-        if seek is not None:
-            reader.seek(seek)
-        reader.process_all_packets()
-        chunk = reader.pop_chunks()[0]
-        return chunk.pts, len(chunk)
-
-    begin, count = both(None, True)
-    for seconds in (begin + 1.5, begin + 3.1):
-        for video in (False, True):
-            first, left = both(seconds, video)
-            assert seconds <= first < seconds + 0.06
-            assert left == pytest.approx(count - (first - begin) * 48000, abs=50)

@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import media
 import numpy as np
 import pytest
 from stream_testing import RATE, decode, generate, probe, sine
@@ -52,21 +51,6 @@ def test_raw_video_of_the_same_format_is_exact(pixel_format: str, kind: str, tmp
     planar = pixel_format in ("yuv444p", "gbrp")
     stored = video[:, [1, 2, 0]] if pixel_format == "gbrp" else video  # its planes are G, B, R
     assert raw == (stored if planar else stored.transpose(0, 2, 3, 1)).tobytes()
-
-
-@pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12"])
-def test_subsampled_frames_are_taken_as_they_are_stored(pixel_format: str) -> None:
-    source = f"testsrc2=rate=25:size=64x48:duration=0.2,format={pixel_format}"
-    raw = media.ffmpeg("-f lavfi -i", source, "-f rawvideo -")
-    chunk = np.frombuffer(raw, np.uint8).reshape(5, 1, 72, 64)
-    file = io.BytesIO()
-    writer = StreamWriter(file, format="rawvideo")
-    writer.add_video_stream(25, 64, 48, pixel_format, encoder="rawvideo")
-
-    with writer.open():
-        writer.write_video_chunk(0, chunk)
-
-    assert file.getvalue() == raw
 
 
 @pytest.mark.parametrize(

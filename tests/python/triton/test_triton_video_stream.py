@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import time
@@ -300,29 +299,6 @@ def test_a_client_that_stops_reading_has_no_more_answers_than_it_granted(server:
         frames = np.concatenate([answer.as_numpy("FRAMES") for answer in stream.came])
 
     np.testing.assert_array_equal(frames, tricodec.decode_video(video).frames)
-
-
-def test_a_client_that_grants_nothing_for_too_long_loses_its_stream(server: Any, client: Any) -> None:
-    def lost() -> float:
-        return metric(server.metrics_url, "tricodec_requests_total", model="stalled", outcome="unavailable")
-
-    path = generated("h264_bframes.mp4")
-    chunks = client.stream_video(path, 1, model="stalled", window=2)
-    next(chunks)
-    wait_until(lambda: lost() >= 1, "the stream is lost")
-
-    with pytest.raises(TimeoutError, match=r"granted no answer for 400 ms .*max_stall_ms.* START"):
-        list(chunks)
-    whole: list[tricodec.DecodedVideo] = []
-
-    def is_read_in_time() -> bool:
-        """A busy machine may be late."""
-        with contextlib.suppress(TimeoutError):
-            whole.append(joined(list(client.stream_video(path, 9, model="stalled", window=1))))
-        return bool(whole)
-
-    wait_until(is_read_in_time, "a stream is read without a pause")
-    assert_same(whole[0], tricodec.decode_video(path))
 
 
 def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(server: Any) -> None:

@@ -90,19 +90,6 @@ def test_a_batch_has_the_size_of_its_own_frames(codec: str, tmp_path: Path) -> N
         reader.batch(range(20, 30))
 
 
-def test_a_frame_of_another_size_is_named_after_the_batches_before_it() -> None:
-    with tricodec.FrameReader(generated("h264_size_change.h264")) as reader:
-        sizes = [(frame.width, frame.height) for frame in reader]
-        odd = next(i for i, size in enumerate(sizes) if size != sizes[0])
-        iterator = reader.batches(4)
-        whole = [next(iterator) for _ in range(odd // 4)]
-        assert all(batch.shape == (4, sizes[0][1], sizes[0][0], 3) for batch in whole)
-        with pytest.raises(tricodec.UnsupportedError, match=f"frame {odd} is .* pass size="):
-            next(iterator)
-        with pytest.raises(tricodec.UnsupportedError, match=f"frame {odd} is "):  # it is the last one of its batch
-            list(reader.batches(odd + 1))
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [({"batch_size": 0}, ValueError, "batch_size is 0"), ({"batch_size": 4, "start": 10**6}, IndexError, "1000000")],

@@ -201,24 +201,6 @@ def test_a_source_whose_read_misbehaves_is_an_error_that_says_how(
         tricodec.Demuxer(Bad(b"x" * 1000))
 
 
-def test_a_source_that_calls_its_own_demuxer_is_an_error_and_no_deadlock() -> None:
-    class Reentrant(FileLike):
-        demuxer: tricodec.Demuxer | None = None
-
-        def read(self, size: int) -> bytes:
-            if self.demuxer is not None:
-                self.demuxer.read()
-            return super().read(size)
-
-    source = Reentrant(generated("h264_1080p.mp4").read_bytes())
-    demuxer = tricodec.Demuxer(source)
-    source.demuxer = demuxer
-
-    with pytest.raises(ValueError, match="called by its own source"):
-        list(demuxer)
-    source.demuxer = None
-
-
 def test_a_closed_demuxer_says_so_and_keeps_its_description() -> None:
     with tricodec.Demuxer(generated("h264_bframes.mp4")) as demuxer:
         packet = demuxer.read()
@@ -232,17 +214,6 @@ def test_a_closed_demuxer_says_so_and_keeps_its_description() -> None:
     assert repr(demuxer).endswith("closed>")
     with pytest.raises(ValueError, match="this Demuxer is closed"):
         demuxer.read()
-
-
-def test_two_threads_on_one_demuxer_share_its_packets() -> None:
-    path = generated("h264_bframes.mp4")
-    expected = sorted(packet_facts(tricodec.Demuxer(path)), key=str)
-    demuxer = tricodec.Demuxer(FileLike(path.read_bytes()))
-    found: list[Any] = []
-
-    run_threads([lambda: found.extend(packet_facts(demuxer))] * 4)
-
-    assert sorted(found, key=str) == expected
 
 
 def test_sources_and_packets_are_released() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, ffmpeg_frames, generated
-from programs import resident_bytes, run_threads
+from programs import run_threads
 
 NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 CPU = (1, 0)
@@ -169,31 +169,6 @@ def test_arrays_outlive_reader_decoder_and_frame() -> None:
     assert packed == expected
     for array, frame in zip(imported, planes[::10], strict=True):
         np.testing.assert_array_equal(array, frame[0])
-
-
-def test_the_surface_is_freed_with_the_last_view() -> None:
-    reader = tricodec.FrameReader(generated("h264_1080p.mp4"))
-    reader[0]
-
-    def export(frame: tricodec.Frame) -> None:
-        plane = frame.planes[0]
-        for version in (None, (1, 0)):
-            plane.__dlpack__(max_version=version)  # dropped unconsumed
-            plane.__dlpack__(max_version=version, copy=True)
-        np.from_dlpack(plane)
-        np.asarray(plane)
-        memoryview(plane)
-
-    for _ in range(20):
-        export(reader[0])
-    gc.collect()
-    before = resident_bytes()
-    for _ in range(200):
-        export(reader[0])
-    gc.collect()
-
-    # 200 leaked frames would be 600 MB, 200 leaked copies of a plane 400 MB.
-    assert resident_bytes() - before < 100e6
 
 
 class _Tensor(ctypes.Structure):

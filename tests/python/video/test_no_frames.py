@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import media
-import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 
@@ -138,43 +137,8 @@ def test_a_request_for_nothing_stays_empty(name: str) -> None:
         assert reader.select(count=0) == []
 
 
-@pytest.mark.parametrize("kind", SOURCES)
-@pytest.mark.parametrize("name", NO_PACKETS)
-def test_a_demuxer_raises_where_a_video_has_no_packets(name: str, kind: str) -> None:
-    make, reason = NO_PACKETS[name]
-    error = tricodec.UnsupportedError if name == "external" else tricodec.CorruptDataError
-
-    with tricodec.Demuxer(SOURCES[kind](make())) as demuxer, pytest.raises(error, match=reason):
-        list(demuxer)
-    callback = SOURCES["read-only"](make())
-
-    def fill(buffer: bytearray) -> int:
-        piece = callback.read(len(buffer))
-        buffer[: len(piece)] = piece
-        return len(piece)
-
-    with pytest.raises((nvc.PyNvVCException, nvc.PyNvVCExceptionUnsupported), match="has no packets"):
-        list(nvc.CreateDemuxer(fill))
-
-
 def test_the_file_that_another_one_names_is_never_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "other.mp4")  # a reader that opens it waits for a writer
 
     with pytest.raises(tricodec.UnsupportedError, match="another file"):
         list(tricodec.Demuxer(external(tmp_path / "other.mp4")))
-
-
-@pytest.mark.needs_dali
-@pytest.mark.parametrize("name", [*NO_PACKETS, *NO_FRAMES])
-def test_dali_names_the_sample_and_the_file(name: str, tmp_path: Path) -> None:
-    from dali_testing import decode, read_batches
-
-    clip = tmp_path / "clip.bin"
-    clip.write_bytes(data_of(name))
-    good = media.generated("h264_bframes.mp4")
-
-    with pytest.raises(RuntimeError, match=r"Sample 1 of the batch of 2.* be decoded"):
-        decode([good, clip])
-    with pytest.raises(RuntimeError, match=r"clip\.bin.* be decoded"):
-        read_batches(1, batch_size=1, filenames=[str(clip)], sequence_length=2)
-    assert [len(each.frames) for each in decode([good, clip], on_error="empty", count=2)] == [2, 0]
