@@ -95,7 +95,7 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 _PROGRAMS = (
     "cli/", "compat/", "docs/", "examples/", "package/test_display", "package/test_torch_datasets",
-    "dali/test_dali_docs", "triton/test_triton_docs",
+    "triton/test_triton_docs",
 )  # fmt: skip
 """What users run as it stands: documents, commands, examples, notebooks, data sets, names of other packages."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that is killed or interrupted while it writes: files have their names only when they are whole."""
+"""Files have their names only when they are whole, and those made of a private file are private."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from pathlib import Path
 import pytest
 import tricodec
 from media import generated
+from output_writers import WRITERS, sources
 from preloaded import with_tricodec
 
 SLOW = {"preset": "placebo", "x264-params": "rc-lookahead=0:bframes=0"}  # one picture at a time
+
+
 PATIENCE_SECONDS = 30  # of processors: a picture or two take less, all of them minutes
+
 
 BEGINNINGS = {
     "transcode": """
@@ -61,6 +65,8 @@ BEGINNINGS = {
         command.main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
     """,
 }
+
+
 ENDS = {
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "interrupted": "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
@@ -162,3 +168,35 @@ def test_ctrl_c_ends_transcode(old: Path) -> None:
 
     assert old.read_bytes() == b"the old file"
     assert parts(old.parent) == []
+
+
+COMMANDS = [name for name in WRITERS if name.startswith("tricodec ")]
+
+
+OF_FILES = ["transcode", "Transcoder", "save_index", "compress_file", *COMMANDS]
+
+
+@pytest.fixture
+def private() -> Iterator[None]:
+    """The sources of all writers can be read by their owner only."""
+    before = {path: path.stat().st_mode for path in sources().iterdir()}
+    for path in before:
+        path.chmod(0o600)
+    yield
+    for path, mode in before.items():
+        path.chmod(mode)
+
+
+@pytest.mark.usefixtures("private")
+@pytest.mark.parametrize("name", OF_FILES)
+def test_a_new_file_has_the_permissions_of_its_input(name: str, tmp_path: Path) -> None:
+    target = tmp_path / WRITERS[name].name
+    before = os.umask(0o022)
+    try:
+        WRITERS[name].write(target)
+        (tmp_path / "other").touch()
+    finally:
+        os.umask(before)
+
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o644  # the umask of the process is as it was

@@ -227,7 +227,7 @@ def test_an_encoder_in_mid_work_raises_in_a_child_and_goes_on_in_the_parent(code
 
 @pytest.mark.needs_nvdec
 def test_a_reader_on_a_gpu_raises_at_once_in_a_child(tmp_path: Path) -> None:
-    """Over stand-ins for the driver; tests/python/gpu/test_fork_gpu.py does the same on a GPU."""
+    """Over stand-ins for the driver; tests/python/gpu/test_streams_gpu.py does the same on a GPU."""
     script = (
         PRELUDE
         + f"clip = {str(generated('h264_nob.mp4'))!r}\n"

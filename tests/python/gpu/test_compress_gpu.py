@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 from compress_data import ALGORITHMS, corpus, each_file, whole
 from tricodec import nvcomp
 
-pytestmark = pytest.mark.needs_gpu
-
 EVERY = [*ALGORITHMS, "ANS"]
+
+
 KINDS = list(nvcomp.BitstreamKind)
+
+
 SIZES = [0, 1, 100, 65535, 65536, 65537, (1 << 20) + 1]
 
 
@@ -52,6 +55,7 @@ def pieces(data: bytes, algorithm: str) -> list[bytes]:
     return [whole(algorithm, data), whole(algorithm, data[:200_000])]
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
@@ -68,6 +72,7 @@ def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> No
         assert array.size <= codec.get_max_comp_buffer_size(data)
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_streams_go_from_engine_to_engine(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
@@ -80,6 +85,7 @@ def test_streams_go_from_engine_to_engine(algorithm: str, kind: nvcomp.Bitstream
     assert [host(array) for array in gpu(algorithm, kind).decode(from_cpu)] == arrays
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("file", each_file())
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -93,6 +99,7 @@ def test_files_go_from_engine_to_engine(algorithm: str, file: Callable[[], bytes
     assert [host(array) for array in gpu(algorithm, kind).decode(from_cpu)] == arrays
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("data_type", ["|u1", "<f2", "|f1"])
 def test_element_types_of_ans_come_back(data_type: str, kind: nvcomp.BitstreamKind) -> None:
@@ -106,6 +113,7 @@ def test_element_types_of_ans_come_back(data_type: str, kind: nvcomp.BitstreamKi
         assert host(gpu().decode(packed)) == values.tobytes()
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("algorithm_type", [0, 1])
 @pytest.mark.parametrize("data_type", ["|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"])
@@ -124,6 +132,7 @@ def test_bitcomp_goes_from_engine_to_engine(data_type: str, algorithm_type: int,
     assert [host(array) for array in gpu("Bitcomp", **options).decode(from_gpu)] == arrays
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("mode", list(nvcomp.BitshuffleMode)[1:], ids=lambda mode: mode.name)
 @pytest.mark.parametrize("data_type", ["|u1", "<u2", "<i4"])
@@ -142,6 +151,7 @@ def test_shuffled_streams_go_from_engine_to_engine(
     assert [host(array) for array in gpu(**options).decode(from_gpu)] == arrays
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("data_type", ["|u1", "<u2", "<i4", "<u8"])
 @pytest.mark.parametrize("num_deltas", range(4))
 @pytest.mark.parametrize("num_rles", [0, 1, 2, 5])
@@ -159,6 +169,7 @@ def test_cascaded_layers_go_from_engine_to_engine(num_rles: int, num_deltas: int
         assert host(gpu().decode(cpu("Cascaded", **options).encode(value))) == value.tobytes()
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_streams_are_the_official_packages(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
@@ -189,6 +200,7 @@ def as_theirs(theirs: Any, stream: bytes) -> Any:
     return theirs.as_array(np.frombuffer(stream, np.uint8)).cuda()
 
 
+@pytest.mark.needs_gpu
 def test_device_arrays_of_torch_are_used_where_they_are() -> None:
     torch = pytest.importorskip("torch")
     tensor = torch.arange(1 << 20, dtype=torch.int32, device="cuda")
@@ -205,6 +217,7 @@ def test_device_arrays_of_torch_are_used_where_they_are() -> None:
     assert torch.equal(out, tensor)
 
 
+@pytest.mark.needs_gpu
 def test_device_allocator_gives_the_memory() -> None:
     torch = pytest.importorskip("torch")
     sizes = []
@@ -228,6 +241,7 @@ def test_device_allocator_gives_the_memory() -> None:
     assert sizes[-5:] == [1000] * 5
 
 
+@pytest.mark.needs_gpu
 @pytest.mark.parametrize("algorithm", ["LZ4", "Zstd", "Deflate"])
 @pytest.mark.alone
 def test_batches_past_the_memory_budget_are_done_in_parts(algorithm: str) -> None:
@@ -245,3 +259,52 @@ def test_batches_past_the_memory_budget_are_done_in_parts(algorithm: str) -> Non
     assert host(result) == data
     del taken, result, packed
     torch.cuda.empty_cache()
+
+
+cupy = pytest.importorskip("cupy")
+
+
+zarr = pytest.importorskip("zarr")
+
+
+VALUES = np.cumsum(np.random.default_rng(1).integers(-5, 6, (96, 80, 12)), axis=0).astype("<i4")
+
+
+def codecs() -> dict[str, Any]:
+    from tricodec.compress.zarr import TricodecCodec
+    from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
+    from zarr.codecs.numcodecs import LZ4
+
+    return {
+        "zstd": ZstdCodec(level=3, checksum=True),
+        "gzip": GzipCodec(level=5),
+        "lz4": LZ4(),
+        "blosc": BloscCodec(cname="zstd"),
+        "tricodec": TricodecCodec("LZ4", chunk_bytes=4096),
+    }
+
+
+@pytest.mark.parametrize("name", ["zstd", "gzip", "lz4", "blosc", "tricodec"])
+@pytest.mark.parametrize("shards", [None, (96, 80, 12)], ids=["chunks", "shards"])
+def test_a_store_is_read_to_the_gpu(name: str, shards: Any, tmp_path: Path) -> None:
+    from tricodec.compress.zarr import use_for_standard_codecs
+
+    stored = zarr.create_array(
+        tmp_path / "a",
+        shape=VALUES.shape,
+        dtype="<i4",
+        chunks=(32, 40, 12),
+        compressors=codecs()[name],
+        shards=shards,
+        fill_value=7,
+    )
+    stored[:64] = VALUES[:64]  # without shards the last chunks are not there
+    with use_for_standard_codecs(device="cuda"):
+        array = zarr.open_array(tmp_path / "a", mode="r")
+        whole, part = array[:], array[40:50, 3:9, 5]
+
+    assert isinstance(whole, cupy.ndarray)
+    np.testing.assert_array_equal(cupy.asnumpy(whole)[:64], VALUES[:64])
+    assert (whole[64:] == 7).all()
+    np.testing.assert_array_equal(cupy.asnumpy(part), VALUES[40:50, 3:9, 5])
+    assert isinstance(zarr.open_array(tmp_path / "a", mode="r")[:], np.ndarray), "the block's end brings the CPU back"
