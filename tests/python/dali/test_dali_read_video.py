@@ -13,6 +13,7 @@ import pytest
 import tricodec
 from dali_testing import Sequence, read_batches, reading_pipeline, sequences_of
 from media import ffmpeg_frames, generated
+from range_server import range_server
 
 pytestmark = pytest.mark.needs_dali
 
@@ -259,3 +260,14 @@ def test_sequences_are_the_clips_of_a_dataset_with_their_labels(index: tricodec.
         np.testing.assert_array_equal(frames, clip["frames"])
         np.testing.assert_array_equal(pts, clip["pts_seconds"])
         assert label.tolist() == [clip["label"]]
+
+
+def test_a_video_with_a_url_is_refused_by_name(tmp_path: Path) -> None:
+    import tricodec.dali
+
+    pytest.importorskip("fsspec")
+    with range_server() as server:
+        url = server.put("a.mp4", generated("h264_bframes.mp4").read_bytes())
+        tricodec.DatasetIndex.build([url], tmp_path / "index.parquet")
+        with pytest.raises(ValueError, match=r"/a\.mp4' is a URL, and read_video reads files"):
+            tricodec.dali.index_arguments(tmp_path / "index.parquet")

@@ -7,13 +7,11 @@ import dataclasses
 import hashlib
 import re
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import unquote
 
 
@@ -166,16 +164,3 @@ def range_server() -> Iterator[RangeServer]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def _main(folder: Path) -> None:
-    with range_server() as server:
-        for path in folder.rglob("*"):
-            if path.is_file():
-                server.put(str(path.relative_to(folder)), path.read_bytes())
-        print(server.url, flush=True)
-        sys.stdin.read()
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]))

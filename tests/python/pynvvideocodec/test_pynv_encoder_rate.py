@@ -104,7 +104,6 @@ def test_c66_c67_c69_the_documents_reconfigure_example_halves_the_rate_without_a
 @pytest.mark.parametrize(
     ("change", "ratio"),
     [({"frameRateNum": 60}, 0.5), ({"rateControlMode": "VBR", "maxBitRate": 8 << 20}, 1.0)],
-    ids=["frame_rate_doubled", "vbr"],
 )
 def test_c69_frame_rate_and_mode_change_in_the_running_stream(
     change: dict[str, Any], ratio: float, tmp_path: Path

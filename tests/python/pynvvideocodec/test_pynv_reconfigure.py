@@ -134,7 +134,6 @@ class Buffered:
         (Buffered("h264", 20, 500_000, 250_000, multipass="fullres"), {"multiPass": nvc.NV_ENC_MULTI_PASS.DISABLED}),
         (Buffered("hevc", 40, 400_000, 100_000), {"averageBitrate": 320_000}),
     ],
-    ids=["h264_multipass", "hevc_bit_rate_quarter_second"],
 )
 def test_a_new_session_keeps_to_what_the_receivers_buffer_holds(stream: Buffered, change: dict[str, Any]) -> None:
     kept = stream.least(change)

@@ -89,7 +89,6 @@ def test_requests_at_a_time_get_their_own_clips_and_their_own_errors(server: Any
         (20, None, r"^IndexError: 16 frames from 20 with stride 2 were asked for"),
         (0, 3000, r"^PipelineError: cannot open "),
     ],
-    ids=["clip_past_the_end", "file_cut_off"],
 )
 def test_what_an_operator_refuses_is_told_without_the_servers_paths(
     server: Any, start: int, keep: int | None, text: str

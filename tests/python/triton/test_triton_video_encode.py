@@ -116,7 +116,6 @@ def test_what_is_not_accepted_is_named_in_the_exception(
         (np.zeros((10, 200, 320, 4), np.uint8), {}, "max_input_bytes"),
         (np.random.default_rng(1).integers(0, 255, (8, 90, 120, 3), np.uint8), {"crf": 5}, "max_output_bytes"),
     ],
-    ids=["frames", "input", "output"],
 )
 def test_a_request_beyond_a_limit_is_refused_by_name(client: Any, frames: Any, words: Any, text: str) -> None:
     with pytest.raises((ValueError, tricodec.RefusedError), match=text):

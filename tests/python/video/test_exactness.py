@@ -21,7 +21,7 @@ ORDERED = {
     "hevc_444_12.mp4", "vp8_odd.webm", "vp9_parallel.webm", "vp9_shown_again.ivf", "vp9_440_10.webm",
     "av1.obu", "av1_forward.mp4", "av1_resilient.mp4", "av1_svt_grain.mp4",
 }  # fmt: skip
-"""Their pictures depend on others in ways that random access has to know."""
+"""Streams with pictures that depend on others in special ways, which random access has to know."""
 
 
 def name_of(stream: object) -> str:
