@@ -9,7 +9,6 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -196,20 +195,6 @@ def test_n27_cascadeds_layers_are_in_the_chunk() -> None:
             nvcomp.Codec(algorithm="Cascaded", **{name: wrong})
 
 
-def test_n29_n31_batches_keep_their_order() -> None:
-    codec = nvcomp.Codec(algorithm="Zstd")
-    datas: list[Any] = [b"", b"a", np.arange(5), bytearray(b"xyz"), np.zeros((3, 4), "<f4")]
-
-    packed = codec.encode(datas)
-
-    assert isinstance(packed, list)
-    assert [bytes(array) for array in codec.decode(packed)] == [
-        bytes(memoryview(data).cast("B")) for data in datas[:2]
-    ] + [data.tobytes() if isinstance(data, np.ndarray) else bytes(data) for data in datas[2:]]
-    assert codec.encode([]) == []
-    assert codec.decode([]) == []
-
-
 def test_n30_n32_element_types_of_results() -> None:
     codec = nvcomp.Codec(algorithm="LZ4")
     packed = codec.encode(np.arange(6, dtype="<u4"))
@@ -220,25 +205,6 @@ def test_n30_n32_element_types_of_results() -> None:
     assert codec.decode(packed, data_type="<f8").shape == (3,)
     with pytest.raises(ValueError, match="Buffer size not aligned with size of data type"):
         codec.decode(codec.encode(b"abc"), "<u4")
-
-
-def test_out_is_filled_or_refused() -> None:
-    codec = nvcomp.Codec(algorithm="LZ4")
-    data = np.arange(1000, dtype="<u2")
-    memory = np.zeros(codec.get_max_comp_buffer_size(data), np.uint8)
-
-    packed = codec.encode(data, out=memory)
-    result = np.zeros(1000, "<u2")
-    codec.decode(packed, "<u2", out=result)
-
-    assert np.shares_memory(np.asarray(packed), memory)
-    np.testing.assert_array_equal(result, data)
-    with pytest.raises(ValueError, match="out has 10 bytes"):
-        codec.decode(packed, out=np.zeros(10, np.uint8))
-    with pytest.raises(ValueError, match="read-only"):
-        codec.decode(packed, out=bytes(2000))
-    with pytest.raises(ValueError, match="1 places for 2"):
-        codec.decode([packed, packed], out=[result])
 
 
 def test_out_that_shares_memory_with_what_is_read_or_written_is_refused() -> None:

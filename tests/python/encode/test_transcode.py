@@ -119,19 +119,6 @@ def test_joined_recordings_go_on_without_a_gap(num_workers: int, tmp_path: Path)
     assert media.ffmpeg_framemd5(out) == frames[125:225]
 
 
-def test_negative_times_are_accepted_where_the_video_begins_before_zero(tmp_path: Path) -> None:
-    path = made(SOURCES["before the clock wraps"], tmp_path)
-    with tricodec.FrameReader(path, device="cpu") as reader:
-        times = [float(time) for time in reader.pts_seconds]
-    assert times[0] < -1
-    out = tmp_path / "out.mkv"
-    tricodec.transcode(path, out, device="cpu", codec="ffv1", start=times[10], end=times[30])
-    assert media.ffmpeg_framemd5(out) == media.ffmpeg_framemd5(path)[10:30]
-
-    with pytest.raises(ValueError, match=r"the time -1.5 s is not accepted; the video begins at 0 s"):
-        tricodec.transcode(made(SOURCES["h264 in mp4"], tmp_path), None, format="mp4", start=-1.5)
-
-
 def test_metadata_chapters_languages_and_flags_are_kept_and_other_streams_named(tmp_path: Path) -> None:
     video = made(SOURCES["h264 in mp4"], tmp_path)
     tags, words, path, out = (tmp_path / name for name in ("tags.txt", "s.srt", "in.mkv", "out.mp4"))

@@ -80,16 +80,6 @@ def test_decode_video_mixed_gives_the_model_input_of_the_cpu_for_a_batch_of_many
     expect_equal(mixed(clips, runs=3, **request), decode(clips, **request))
 
 
-@pytest.mark.parametrize(
-    ("name", "format"),
-    [("h264_bframes.mp4", "nv12"), ("h264_bframes.mp4", "yuv420p"), ("hevc10.mkv", "p010le"), ("av1.mp4", "nv12")],
-)
-def test_decode_video_mixed_gives_raw_frames(name: str, format: str) -> None:
-    clips: list[Path | bytes] = [generated(name)] * 2
-
-    expect_equal(mixed(clips, format=format), decode(clips, format=format))
-
-
 def test_decode_video_mixed_empties_or_names_the_sample_that_cannot_be_decoded() -> None:
     clips: list[Path | bytes] = [generated("h264_bframes.mp4"), bytes(range(256)) * 20, generated("hevc.mp4")]
 

@@ -204,7 +204,6 @@ RECIPES: dict[str, Recipe] = {
     "h264_intra_refresh.mp4": Recipe(
         "periodic intra refresh: recovery points, one IDR", (*_source(), *_x264("intra-refresh=1:bframes=0"))
     ),
-    "h264_slices.mp4": Recipe("four slices a picture", (*_source(), *_x264("slices=4"))),
     "h264_many_slices.mp4": Recipe("240 slices a picture", (*_source(seconds=1), *_x264("slice-max-mbs=1"))),
     "h264_audio.mp4": Recipe(
         "an audio track beside the video",
@@ -222,7 +221,6 @@ RECIPES: dict[str, Recipe] = {
             *_x264(),
         ),
     ),
-    "h264.mov": Recipe("QuickTime", (*_source(), *_x264())),
     "h264.avi": Recipe("AVI with B-frames: no presentation time stamps", (*_source(), *_x264())),
     "h264_fragmented.mp4": Recipe(
         "fragmented MP4", (*_copy("h264_bframes.mp4"), "-movflags", "frag_keyframe+empty_moov")
@@ -289,7 +287,6 @@ RECIPES: dict[str, Recipe] = {
     ),
     "vp9.webm": Recipe("alternate reference frames in superframes", (*_source(), *_VP9, *_ALT_REF), two_pass=True),
     "vp9_odd.webm": Recipe("odd width and height, 4:2:0", (*_source(), *_ODD, *_VP9, "-pix_fmt", "yuv420p")),
-    "vp9_444_10.webm": Recipe("4:4:4, 10 bit", (*_source(seconds=1), *_VP9, "-pix_fmt", "yuv444p10le")),
     "vp9_numbers.webm": Recipe(
         "lossless and gray, each picture unlike all others: DALI's own decoder gives the same bytes, or nearly",
         (

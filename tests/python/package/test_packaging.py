@@ -98,22 +98,6 @@ print(*mapped, sep="\\n")
     assert [Path(path).resolve() for path in mapped] == [tricodec.library_path().resolve()]
 
 
-def test_libavfilter_is_opened_by_the_first_stream() -> None:
-    program = f"""
-import tricodec.io
-def mapped():
-    return "libavfilter" in open("/proc/self/maps").read()
-assert tricodec.decode_video({str(media.generated("h264.mov"))!r}, count=1).frames.shape[0] == 1
-assert not mapped()
-reader = tricodec.io.StreamReader({str(media.generated("h264.mov"))!r})
-reader.add_basic_video_stream(1)
-assert reader.fill_buffer() == 0
-assert mapped()
-"""
-
-    run(sys.executable, "-W", "ignore", "-c", program)
-
-
 def test_package_contains_one_libtricodec() -> None:
     assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [tricodec.library_path()]
 

@@ -104,17 +104,6 @@ def test_u1_byte_stream_may_be_cut_anywhere(cut: str) -> None:
     assert frames == pixels(decode_all(path))
 
 
-def test_u1_slices_of_one_picture_are_joined() -> None:
-    path = media.generated("h264_slices.mp4")
-    demuxer = nvc.CreateDemuxer(str(path))
-    data = b"".join(ctypes.string_at(packet.bsl_data, packet.bsl) for packet in demuxer)
-
-    frames = pixels(decode_chunks(nal_units(data), nvc.cudaVideoCodec.H264))
-
-    assert len(nal_units(data)) > 4 * 50
-    assert frames == pixels(decode_all(path))
-
-
 def test_end_of_picture_flag_completes_the_picture_at_once() -> None:
     demuxer = nvc.CreateDemuxer(str(media.generated("h264_nob.mp4")))
     decoder = nvc.CreateDecoder(latency=nvc.DisplayDecodeLatencyType.LOW)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import subprocess
 from fractions import Fraction
 from pathlib import Path
@@ -186,18 +185,3 @@ def test_encoder_options_give_what_the_ffmpeg_command_line_gives() -> None:
     ours = decode(file.getvalue(), "-f", "rawvideo")
     assert ours == decode(expected, "-f", "rawvideo")
     assert abs(len(file.getvalue()) - len(expected)) < 200  # the settings that x264 writes into the stream
-
-
-def test_times_that_are_given_are_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "a.mkv"
-    video = generate(rate=25)
-    writer = StreamWriter(path)
-    writer.add_video_stream(25, 64, 48, encoder="mjpeg")
-
-    with caplog.at_level(logging.WARNING, logger="tricodec"), writer.open():
-        writer.write_video_chunk(0, video[:2], pts=0.0)
-        writer.write_video_chunk(0, video[2:4], pts=1.001)  # rounded to a frame
-
-    assert not caplog.records
-    times = [float(f["pts_time"]) for f in probe(path, "-show_frames")["frames"]]
-    assert times == pytest.approx([0, 0.04, 1.0, 1.04])

@@ -24,7 +24,7 @@ from tricodec.serve.command import build_parser
 from tricodec.serve.environment import create_environment
 from tricodec.serve.repository import installed_repository, lay_out_models
 from triton_testing import command as command_of
-from triton_testing import descendants, listening, running, workers
+from triton_testing import descendants, running, workers
 
 needs_triton = pytest.mark.needs_triton
 
@@ -178,15 +178,6 @@ def test_models_run_this_tricodec_with_numpy_below_2_and_bytes_arrive_intact(ech
 
 
 @needs_triton
-def test_all_doors_listen_on_the_loopback_only(echo_server: Server) -> None:
-    urls = (echo_server.http_url, echo_server.grpc_url, echo_server.metrics_url)
-    ports = {int(url.rpartition(":")[2]) for url in urls}
-
-    assert len(ports) == 3
-    assert listening(ports) == {("127.0.0.1", port) for port in ports}
-
-
-@needs_triton
 def test_a_model_that_does_not_load_is_one_line_with_the_cause_and_the_remedy(echo: Path) -> None:
     (echo / "echo" / "1" / "model.py").write_text("import no_such_package\n")
     server = Server(echo, ["echo"])
@@ -211,14 +202,6 @@ def test_a_server_can_be_started_again_and_from_a_thread_that_ends(echo: Path) -
     server.stop()
 
     assert server.pid is None
-
-
-@needs_triton
-def test_a_second_start_is_refused_while_the_server_runs(echo_server: Server) -> None:
-    with pytest.raises(RuntimeError, match="already runs"):
-        echo_server.start()
-
-    assert ask_echo(echo_server.grpc_url, b"x")
 
 
 @needs_triton

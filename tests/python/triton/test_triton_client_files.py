@@ -129,19 +129,6 @@ def test_a_video_in_memory_and_one_on_disk_give_the_same_frames(
         assert client._try_files
 
 
-def test_a_file_that_is_too_small_stays_as_it_is_and_the_answer_says_the_shape(server: Any, model: str) -> None:
-    frames = File(NUM_BYTES - 1)
-
-    answer = infer(
-        server.grpc_url, {"VIDEO": videos(clip().read_bytes()), "FRAMES_FILE": frames.tensor(), **SIZE}, OUTPUTS,
-        model=model,
-    )  # fmt: skip
-
-    assert answer["FRAMES_SHAPE"].tolist() == [[5, 40, 60, 3]]
-    assert answer["PTS"].shape == (1, 0)
-    assert not any(frames.bytes())
-
-
 NO_FILES: dict[str, tuple[Any, str]] = {
     "another_descriptor": (lambda tensor: tensor(descriptor=1), "has no file of this name|cannot be opened"),
     "no_process": (lambda tensor: tensor(pid=2**22 + 1), "cannot be opened"),

@@ -7,7 +7,6 @@ import concurrent.futures
 import contextlib
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -205,42 +204,6 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, m
     data = clip(name) if "." in name else getattr(damaged_clips, name)()
 
     assert outcome(lambda: decode(server, model, data)) == outcome(lambda: tricodec.decode_video(data))
-
-
-def through_regions(client: Any) -> Any:
-    """The client, as if the server could not open memory files of its process: Triton's regions are the next best."""
-    client._try_files = False
-    return client
-
-
-def test_regions_that_another_client_unregisters_cost_no_answer(server: Any) -> None:
-    import tritonclient.grpc as triton_grpc
-    from tritonclient.utils import InferenceServerException
-
-    expected = tricodec.decode_video(clip(), size=(240, 320), count=20).frames
-    done = threading.Event()
-
-    def unregister() -> None:
-        with triton_grpc.InferenceServerClient(server.grpc_url) as other:
-            while not done.is_set():
-                with contextlib.suppress(InferenceServerException):  # a region that is in use right now
-                    other.unregister_system_shared_memory()
-
-    with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        unregistered = thread.submit(unregister)
-        try:
-            with through_regions(connect(server.grpc_url, model="one_worker")) as client:
-                for _ in range(10):
-                    frames = client.decode_video(clip(), size=(240, 320), count=20).frames
-                    np.testing.assert_array_equal(frames, expected)
-            with (
-                through_regions(connect(server.grpc_url, model="one_worker", shared_memory=True)) as client,
-                pytest.raises(ConnectionError, match="a client unregistered it"),
-            ):
-                all(client.decode_video(clip(), size=(240, 320), count=20) for _ in range(100))
-        finally:
-            done.set()
-        unregistered.result()
 
 
 def test_a_parameter_that_is_not_accepted_keeps_the_model_from_loading(tmp_path: Path) -> None:

@@ -182,24 +182,6 @@ def test_a_worker_that_dies_costs_its_stream_and_the_next_one_succeeds(
     assert_same(joined(list(client.stream_video(path, 9, model="one_worker"))), tricodec.decode_video(path))
 
 
-def test_limits_of_an_answer_are_those_of_a_chunk(client: Any) -> None:
-    path = generated("h264_bframes.mp4")  # a frame of 320x180 is 172,800 bytes
-
-    chunks = list(client.stream_video(path, 2, count=20, model="strict"))
-    assert_same(joined(chunks), tricodec.decode_video(path, count=20))
-    with pytest.raises(tricodec.RefusedError, match=r"3456000 bytes.*400000 a request.*COUNT.*START.*CONTINUE"):
-        next(client.stream_video(path, 2, count=20, model="strict", window=None))
-    assert len(list(client.stream_video(path, 1, count=2, model="strict", window=None))) == 2
-
-    with pytest.raises(tricodec.RefusedError, match=r"518400 bytes.*400000 an answer.*with CHUNK"):
-        next(client.stream_video(path, 3, count=20, model="strict"))
-    with pytest.raises(tricodec.RefusedError, match=r"21 frames.*at most 20"):
-        next(client.stream_video(path, 2, count=21, model="strict"))
-    for chunk in (0, -1, 21):
-        with pytest.raises(ValueError, match=f"CHUNK is {chunk}; accepted are 1 to 20"):
-            next(client.stream_video(path, chunk, model="strict"))
-
-
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -224,15 +206,6 @@ def test_a_stream_in_several_requests_is_the_stream_in_one(
     assert len(chunks) == -(-len(expected.frames) // 3)
     if name == "truncated.mkv":
         wait_until(lambda: requests() > before + 1, "several requests")
-
-
-@pytest.mark.parametrize("text", [b"x", b"[1, [-1]]", 100_000 * b"["])
-def test_what_no_answer_had_to_continue_with_is_refused(server: Any, text: bytes) -> None:
-    with PlainStream(server.grpc_url, "video_stream") as stream:
-        stream.send(generated("h264_16x16.mp4").read_bytes(), following=text)
-        wait_until(lambda: len(stream.came) == 1, "the answer")
-
-    assert "ValueError: CONTINUE is" in str(stream.came[0])
 
 
 @pytest.mark.parametrize("model", ["video_stream", "one_worker", "inline"])
