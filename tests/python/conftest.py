@@ -83,7 +83,6 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: _has_module("torchdata.stateful_dataloader"),
         "torchdata is not installed: tools/install_torch.sh .venv torchdata==0.11.0",
     ),
-    "needs_jax": (lambda: _has_module("jax"), "jax is not installed"),
     "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),
     "needs_numba": (lambda: _has_module("numba"), "Numba is not installed"),
     "needs_nvdec": (
