@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,6 @@ def test_requests_that_dali_cannot_do_are_named(clip: Path, options: dict[str, A
 
     with pytest.raises(ValueError, match=named):
         tricodec.dali.plan_arguments(tricodec.Plan(clip, **options), operator)
-
-
-sys.path.insert(0, str(REPOSITORY / "tools"))
 
 
 DOCS = REPOSITORY / "docs"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed: one shared library for every front end, nothing of CUDA linked, and wheels for names of NVIDIA's packages."""
+"""What is installed: one shared library, nothing of CUDA linked, and wheels for names of NVIDIA's packages."""
 
 from __future__ import annotations
 
