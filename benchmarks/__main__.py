@@ -21,6 +21,8 @@ def main() -> int:
         parser.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only the cases with this {name}")
     parser.add_argument("--output", type=Path, help="the results file (default: that of benchmarks/results)")
     options = parser.parse_args()
+    if options.device == "cuda" and options.suite not in ("compress", "serve"):
+        parser.error("--device cuda is for compress and serve; files on a GPU are the suite gpu")
     chosen = suite.load(options.suite)
     cases = chosen.cases(suite.Options(options.device, options.quick))
     for name in ("task", "input", "contender"):

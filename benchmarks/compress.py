@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SECONDS = 1.0
 _CHUNK = 65536
 _BYTES = {"cpu": 32 << 20, "cuda": 256 << 20}
+_MADE_BYTES = 8 << 20
 _BATCH = 1000  # arrays of 64 KiB
 _WAYS = ("compress", "decompress")
 _INPUTS = ("text", "array", "runs")
@@ -71,6 +72,11 @@ def facts(cases: Sequence[Case]) -> dict[str, str]:
 
 
 def _data(name: str, size: int) -> np.ndarray:
+    """Made once and repeated; repeats lie further apart than a chunk."""
+    return np.resize(_made(name, min(size, _MADE_BYTES)), size)
+
+
+def _made(name: str, size: int) -> np.ndarray:
     rng = np.random.default_rng(3)
     if name == "text":
         words = np.array([f"word{number} " for number in range(2000)])
