@@ -76,16 +76,19 @@ def programs() -> str:
 
 
 def decoding_on_a_gpu() -> str:
-    """A line for each task and codec."""
+    """A line for each task, with both codecs."""
     gpu = results("gpu")
     names = {"tricodec": "tricodec", "tricodec-dali": "tricodec in DALI", "pynvvideocodec": "PyNvVideoCodec"}
     rows = []
     for task, words in _GPU.items():
-        for codec in ("h264", "hevc"):
-            of = [row for row in gpu.rows if (row.task, row.input) == (task, codec)]
-            speeds = (best(row for row in of if row.contender == name) for name in (*names, "dali"))
-            rows.append([f"{words}, {_CODECS[codec]}", *(_speed(row) for row in speeds)])
-    return f"{gpu.where}, frames/s:\n\n{header(['', *names.values(), 'DALI'])}{''.join(map(line, rows))}"
+        cells = [words]
+        for name in (*names, "dali"):
+            of = [row for row in gpu.rows if (row.task, row.contender) == (task, name)]
+            speeds = (_speed(best(row for row in of if row.input == codec)) for codec in ("h264", "hevc"))
+            cells.append(" / ".join(speeds) if of else "-")
+        rows.append(cells)
+    head = header(["", *names.values(), "DALI"])
+    return f"{gpu.where}, frames/s of H.264 / HEVC:\n\n{head}{''.join(map(line, rows))}"
 
 
 def _speed(row: Row | None) -> str:
@@ -138,16 +141,15 @@ def compression_on_a_gpu() -> str:
 
 
 def serving() -> str:
-    """A line for each machine and request, with a column for each way."""
+    """A line for each request, with three ways on each machine."""
+    machines = [results("serve"), results("serve_gpu")]
     rows = []
-    for name in ("serve", "serve_gpu"):
-        found = results(name)
-        for task in found.names("task"):
+    for task in machines[0].names("task"):
+        cells = [task]
+        for found in machines:
             of = {row.contender: row for row in found.rows if row.task == task}
-            inside = of["tricodec, in process"].value or 1.0
-            others = (of.get(f"tricodec, {way}") for way in ("shared memory", "gRPC"))
-            shares = (f"{_speed(row)}, {row.value / inside:.2f}x" if row and row.value else "-" for row in others)
-            streams = of["tricodec, in process"].streams
-            rows.append([found.where, f"{task}, {streams} at a time", f"{inside:,.0f}", *shares])
-    head = header(["machine", "request", "in process", "server, shared memory", "server, gRPC"])
-    return head + "".join(map(line, rows))
+            ways = (of.get(f"tricodec, {way}") for way in ("in process", "shared memory", "gRPC"))
+            cells.append(" / ".join(_speed(row) or "-" for row in ways))
+        rows.append(cells)
+    columns = [f"{found.where}, {found.rows[0].streams} at a time" for found in machines]
+    return header(["request", *columns]) + "".join(map(line, rows))
