@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.decode.clips import FOLDER, ffmpeg
@@ -59,7 +60,7 @@ def cases(options: Options) -> list[Case]:
 
 def facts(cases: Sequence[Case]) -> dict[str, str]:
     """Makes the clips: 1920x1080 with a key frame every 30 frames, long ones as copies of a short one."""
-    return {f"clip {_clip(case.input, TASKS[case.task][0])}": _CODECS[case.input] for case in cases}
+    return {Path(_clip(case.input, TASKS[case.task][0])).name: _CODECS[case.input] for case in cases}
 
 
 def _clip(codec: str, frames: int) -> str:
