@@ -319,7 +319,7 @@ def test_frames_of_two_sizes_without_a_size_are_an_error_of_their_sample() -> No
 def test_decode_video_raises_for_a_count_that_is_not_there(shortened: bytes) -> None:
     pipe = pipeline([shortened], count=PROMISED)
 
-    with pytest.raises(IndexError, match=rf"Sample 0 .*{PROMISED} frames .*damaged and has {LEFT} frames"):
+    with pytest.raises(IndexError, match=rf"Sample 0 .*{PROMISED} frames .*has {LEFT} frames"):
         pipe.run()
 
 
@@ -335,7 +335,7 @@ def test_read_video_raises_for_a_sequence_with_a_frame_that_is_not_there(shorten
     path.write_bytes(shortened)
     pipe = reading_pipeline(batch_size=1, filenames=str(path), sequence_length=PROMISED)
 
-    with pytest.raises(IndexError, match=rf"shortened\.mp4.*frame {LEFT} .*damaged and has {LEFT} frames"):
+    with pytest.raises(IndexError, match=rf"shortened\.mp4.*frame {LEFT} .*has {LEFT} frames"):
         pipe.run()
 
 
