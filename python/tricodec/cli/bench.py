@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec import bench
 from tricodec._display.progress import Progress
 from tricodec._output_files import refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
 from tricodec.cli.bench_report import print_report, print_settings
 from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size, print_facts, say
+from tricodec.measure import bench
 
 EXIT_UNSTABLE = 2
 EXIT_USAGE = 3

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tricodec import bench
 from tricodec.cli.shared import add_force
+from tricodec.measure import bench
 
 
 def _range_of(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:

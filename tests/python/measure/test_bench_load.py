@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 from bench_clock import FakeClock
-from tricodec import bench
+from tricodec.measure import bench
 
 QUICK = bench.Rules(warm_up=0, duration=0.3, iterations=3, stability=10, max_trials=3)
 

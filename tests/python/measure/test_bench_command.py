@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from media import generated
 from preloaded import with_modules
-from tricodec import bench
 from tricodec.cli import main
+from tricodec.measure import bench
 from tricodec.serve import Server
 
 QUICK = ["--duration", "0.03", "--iterations", "3", "--warm-up", "1", "--max-trials", "3"]
@@ -24,7 +24,7 @@ NUM_FRAMES = 50
 
 
 def run_program(*arguments: object) -> subprocess.CompletedProcess[str]:
-    programs = with_modules("numpy", "tricodec.cli.command", "tricodec.bench")
+    programs = with_modules("numpy", "tricodec.cli.command", "tricodec.measure.bench")
     return programs.run_code("import sys\nfrom tricodec.cli import main\nsys.exit(main())", "bench", *arguments)
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import tricodec
-from tricodec.bench._figures import Figures
-from tricodec.bench._load import Clock, Load, Work, run
-from tricodec.bench._search import highest_within
-from tricodec.bench._statistics import knee, needed_values, percentile_of
-from tricodec.bench._windows import Rules
+from tricodec.measure.bench._figures import Figures
+from tricodec.measure.bench._load import Clock, Load, Work, run
+from tricodec.measure.bench._search import highest_within
+from tricodec.measure.bench._statistics import knee, needed_values, percentile_of
+from tricodec.measure.bench._windows import Rules
 
 _PROFILE_SECONDS = 0.1
 

@@ -16,8 +16,8 @@ import pytest
 import tricodec
 import tricodec.io
 from media import generated
-from tricodec._profiler import StageEvent
-from tricodec._trace import trace_events
+from tricodec.measure._profiler import StageEvent
+from tricodec.measure._trace import trace_events
 
 CLIP = "h264_bframes.mp4"
 

@@ -9,8 +9,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tricodec.bench._session import Case, Engine, Measured, Session
-from tricodec.bench._statistics import Distribution
+from tricodec.measure.bench._session import Case, Engine, Measured, Session
+from tricodec.measure.bench._statistics import Distribution
 
 SCHEMA = 1
 """The version of the JSON: a change of the meaning of a field raises it."""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from tricodec.bench._windows import Done, Query, Rules, Windows
+from tricodec.measure.bench._windows import Done, Query, Rules, Windows
 
 Work = Callable[[], Done]
 """One query; it returns when the result is complete."""

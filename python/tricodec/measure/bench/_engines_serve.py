@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 import tricodec
-from tricodec.bench._load import Work
-from tricodec.bench._windows import Done
+from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._windows import Done
 
 MODELS = ("video_decode", "video_stream", "video_encode", "video_transcode", "compress", "decompress")
 _ONE_ARRAY = ("compress", "decompress")
