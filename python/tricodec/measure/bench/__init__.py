@@ -11,7 +11,7 @@ from tricodec.measure.bench._engines_pipeline import PIPELINES, PipelineEngine
 from tricodec.measure.bench._engines_serve import MODELS, ServeEngine
 from tricodec.measure.bench._environment import environment, libraries, processor
 from tricodec.measure.bench._figures import Figures
-from tricodec.measure.bench._load import DISTRIBUTIONS, Clock, Load, Work, run
+from tricodec.measure.bench._load import Clock, Load, Work, run
 from tricodec.measure.bench._results import flat_result, session_csv, session_json
 from tricodec.measure.bench._search import highest_within, parse_range
 from tricodec.measure.bench._session import Case, Engine, Knee, Measured, Session, Sweep, Threshold
@@ -19,7 +19,7 @@ from tricodec.measure.bench._statistics import PERCENTILES, Distribution, knee, 
 from tricodec.measure.bench._windows import Done, Query, Rules, Window, Windows
 
 __all__ = [
-    "DIRECTIONS", "DISTRIBUTIONS", "MODELS", "PERCENTILES", "PIPELINES", "Case", "Clock", "CompressEngine",
+    "DIRECTIONS", "MODELS", "PERCENTILES", "PIPELINES", "Case", "Clock", "CompressEngine",
     "DecodeEngine", "Distribution", "Done", "EncodeEngine", "Engine", "Figures", "Knee", "Load", "Measured",
     "PipelineEngine", "Query", "Rules", "ServeEngine", "Session", "Sweep", "Threshold", "TranscodeEngine",
     "TransformEngine", "Window", "Windows", "Work", "clip_or", "environment", "flat_result", "highest_within",

@@ -86,13 +86,11 @@ class Sweep:
     """Queries per second; empty is a closed loop."""
     max_threads: int = 16
     """Queries in flight at most, with a rate."""
-    distribution: str = "constant"
-    seed: int = 0
 
     def loads(self) -> list[Load]:
         """The loads, ascending."""
         if self.rates:
-            return [Load(self.max_threads, rate, self.distribution, self.seed) for rate in self.rates]
+            return [Load(self.max_threads, rate) for rate in self.rates]
         return [Load(each) for each in self.concurrency]
 
     def cases(self) -> list[Case]:
