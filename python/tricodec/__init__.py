@@ -118,7 +118,6 @@ if TYPE_CHECKING:
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
 
-_keywords.install(globals())
 _notebook.install()
 _pickling.install()
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tricodec._keywords import transform_of, with_words
+from tricodec._keywords import transform_of
 from tricodec._tricodec import FrameReader, check_selection
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class DecodedVideo:
             return None
 
 
-@with_words
 def decode_video(
     source: Source | FrameReader,
     *,

@@ -138,7 +138,6 @@ MISTAKES: dict[str, Mistake] = {
     # words
     "a wrong keyword": Mistake(decode(siez=(8, 8)), TypeError, "did you mean 'size'"),
     "a keyword of another package": Mistake(decode(width=224), TypeError, "did you mean 'size'"),
-    "a keyword of the encoder": Mistake(encode(fps=25), TypeError, "did you mean 'frame_rate'"),
     "a wrong dtype": Mistake(decode(dtype="flaot32"), ValueError, "did you mean 'float32'"),
     "a wrong layout": Mistake(decode(layout="HCW"), ValueError, "did you mean '(HWC|CHW)'"),
     "a wrong color": Mistake(decode(color="brg"), ValueError, "did you mean 'bgr'"),
@@ -150,7 +149,6 @@ MISTAKES: dict[str, Mistake] = {
     "a dtype that pictures lack": Mistake(
         decode(dtype="float64"), ValueError, "is not one of uint8, float16, bfloat16, float32"
     ),
-    "reading as a file": Mistake(one(lambda reader: reader.read()), AttributeError, "did you mean 'iterate'"),
     "a wrong codec": Mistake(encode(codec="h246"), ValueError, "did you mean 'h264'"),
     "a wrong pixel format": Mistake(encode(pixel_format="yuv420"), ValueError, "did you mean 'yuv420p'"),
     "a wrong algorithm": Mistake(lambda _: tricodec.Codec(algorithm="zsdt"), ValueError, "did you mean 'Zstd'"),
@@ -158,10 +156,8 @@ MISTAKES: dict[str, Mistake] = {
     "a wrong name of a function": Mistake(
         lambda _: tricodec.decode_vidoe, AttributeError, "did you mean 'decode_video'"
     ),
-    "a class of another package": Mistake(lambda _: tricodec.VideoReader, AttributeError, "did you mean 'FrameReader'"),
     # devices
     "a wrong device": Mistake(decode(device="cuda0"), ValueError, "did you mean 'cuda'"),
-    "a device as a number": Mistake(decode(device=0), TypeError, "device is a str, such as 'auto', not 0"),
     # sizes
     "a size of one number": Mistake(decode(size=224), TypeError, r"must be \(height, width\)"),
     "a negative size": Mistake(decode(size=(-1, 224)), ValueError, "must be 1 or more each way"),
