@@ -121,9 +121,8 @@ def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -
     """Reads the parameters of a model's configuration.
 
     Args:
-        model_config: the configuration as Triton hands it to initialize(), parsed. Parameters in capitals are Triton's
-            own and are left alone.
-        accepted: names of the parameters that mean something to the model.
+        model_config: the parsed configuration that initialize() gets. Parameters in capitals are Triton's and stay.
+        accepted: names of the model's parameters.
 
     Raises:
         ValueError: naming the parameter that is unknown or has no acceptable value.
