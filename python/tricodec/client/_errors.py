@@ -49,7 +49,7 @@ def translate(error: InferenceServerException, url: str, *, in_session: bool = F
         if name == BusyError.__name__:
             return BusyError(f"{url} cannot answer: {message}")
         if name == "UnavailableError":
-            return ConnectionError(f"{url} cannot answer: {message}")
+            return ConnectionError(f"{url} has lost the process of the model: {text}")
         kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             return kind(text)
