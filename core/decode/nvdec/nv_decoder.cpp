@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/nvdec/nv_decoder.h"
-
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -10,6 +8,7 @@
 
 #include "decode/decode_scope.h"
 #include "decode/decoder_records.h"
+#include "decode/engines.h"
 #include "decode/nvdec/color.h"
 #include "decode/nvdec/picture_type.h"
 #include "decode/nvdec/session.h"
@@ -295,8 +294,10 @@ private:
         if (auto refused = session_->decode(picture)) {
             pictures_[at].failed = true;
             const auto packet = num_sent_ - 1;
-            note({packet, sent_.find(packet).pts, -1,
-                  *refused + "; the picture has " + std::to_string(picture.nNumSlices) + " slices", -1, true});
+            note({.packet_number = packet,
+                  .pts = sent_.find(packet).pts,
+                  .message = *refused + "; the picture has " + std::to_string(picture.nNumSlices) + " slices",
+                  .refused = true});
         }
         return 1;
     }
@@ -388,7 +389,7 @@ private:
             frame = session_->output(display, picture.area);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::unsupported) throw;
-            return note({sent.number, pts, -1, error.what(), -1, true});
+            return note({.packet_number = sent.number, .pts = pts, .message = error.what(), .refused = true});
         }
         const auto status = session_->status(display.picture_index);
         frame.pts = pts;

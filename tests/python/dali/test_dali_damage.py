@@ -67,7 +67,7 @@ def test_a_stream_that_grows_past_the_limits_is_refused_before_memory_is_taken()
 def test_decode_video_raises_for_a_count_that_is_not_there(shortened: bytes) -> None:
     pipe = pipeline([shortened], count=PROMISED)
 
-    with pytest.raises(IndexError, match=rf"Sample 0 .*{PROMISED} frames .*damaged and has {LEFT} frames"):
+    with pytest.raises(IndexError, match=rf"Sample 0 .*{PROMISED} frames .*has {LEFT} frames"):
         pipe.run()
 
 
@@ -83,7 +83,7 @@ def test_read_video_raises_for_a_sequence_with_a_frame_that_is_not_there(shorten
     path.write_bytes(shortened)
     pipe = reading_pipeline(batch_size=1, filenames=str(path), sequence_length=PROMISED)
 
-    with pytest.raises(IndexError, match=rf"shortened\.mp4.*frame {LEFT} .*damaged and has {LEFT} frames"):
+    with pytest.raises(IndexError, match=rf"shortened\.mp4.*frame {LEFT} .*has {LEFT} frames"):
         pipe.run()
 
 

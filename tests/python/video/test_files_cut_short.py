@@ -63,29 +63,6 @@ def test_an_object_that_can_seek_is_told_of_and_left_where_it_was_read() -> None
         assert [packet.pts for packet in demuxer] == first
 
 
-@pytest.mark.parametrize("name", ["truncated.ts", "zeroed.mp4"])
-def test_damage_is_counted_alike_however_many_threads_decode(name: str, caplog: pytest.LogCaptureFixture) -> None:
-    clip = media.generated(name)
-    counts = {}
-    for num_workers in (1, 4):
-        with tricodec.FrameReader(clip, num_workers=num_workers) as reader:
-            for _ in reader:
-                pass
-            counts["in order", num_workers] = len(reader.issues)
-        with tricodec.FrameReader(clip, num_workers=num_workers) as reader:
-            reader[len(reader) - 1]
-            reader.frames(range(0, len(reader), 3))
-            counts["here and there", num_workers] = len(reader.issues)
-        video = tricodec.decode_video(clip, num_workers=num_workers, size=(18, 32))
-        counts["decode_video", num_workers] = video.num_damaged_packets
-        assert caplog.text.count("this and what follows is in issues") == 3
-        caplog.clear()
-    result = tricodec.transcode(clip, None, format="mp4", num_threads=1, options={"preset": "ultrafast"})
-
-    assert result.num_damaged_packets > 0
-    assert set(counts.values()) == {result.num_damaged_packets}, counts
-
-
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_transcode_counts_the_cut(num_workers: int, caplog: pytest.LogCaptureFixture) -> None:
     source = cut("h264_open_gop.mkv")
