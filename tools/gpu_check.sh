@@ -129,7 +129,7 @@ export TRICODEC_REQUIRE_GPU=1
 # memory").
 export CUDA_DEVICE_MAX_CONNECTIONS=32
 # Nothing may be skipped but what needs a part that need not be here, as the tests' reasons name it.
-export TRICODEC_NO_SKIPS=1 TRICODEC_MAY_SKIP="${without//,/ } vllm sglang imagecodecs"  # they are for machines of their own
+export TRICODEC_NO_SKIPS=1 TRICODEC_MAY_SKIP="${without//,/ } vllm sglang"  # they are for machines of their own
 for name in dali triton torch cupy numba; do
   [[ $without == *,$name,* ]] || export "TRICODEC_REQUIRE_${name^^}=1"
 done

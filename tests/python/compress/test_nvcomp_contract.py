@@ -55,24 +55,6 @@ def test_n2_the_package_is_found_as_nvidia_nvcomp_where_there_is_no_other(wish: 
     assert said == "True True True 5.3.0 b'abc' __main__"
 
 
-def test_n2_an_unchanged_program_runs_under_tricodec_compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "program.py").write_text("import beside\n" + PROGRAM)
-    (tmp_path / "beside.py").write_text("")
-    expected = "True True True 5.3.0 b'abc' __main__ -x 1"
-
-    assert python("-m", "tricodec.compat", str(tmp_path / "program.py"), "-x", "1") == expected
-    monkeypatch.chdir(tmp_path)
-    assert python("-m", "tricodec.compat", "-m", "program", "-x", "1") == expected
-
-
-def test_tricodec_compat_names_a_program_that_is_missing() -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "tricodec.compat", "/nowhere.py"], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 2
-    assert "there is no file '/nowhere.py'; give a Python file, or -m" in result.stderr
-
-
 def test_nothing_of_tricodecs_runs_when_python_starts() -> None:
     files = [str(file) for file in importlib.metadata.files("tricodec") or []]
     assert "tricodec/nvcomp.py" in files

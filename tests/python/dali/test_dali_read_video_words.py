@@ -26,7 +26,7 @@ WORDS: dict[str, dict[str, Any]] = {
     "times": {"times": [1.0, 0.2, 0.2, 0.9, 0.5], "tolerance_s": 0.1},
     "indices": {"indices": [30, 3, 2, 1, -1, 17]},
     "around": {"sampling": "around", "times": [0.2, 0.8], "num_frames": 4, "stride": 3},
-    "qwen": {"sampling": "qwen", "fps": 8.0},
+    "centers": {"sampling": "centers", "num_frames": 7},
     "part": {"start_s": 0.2, "end_s": 0.9},
     "part_with_stride": {"start_s": 0.2, "stride": 3},
 }

@@ -144,8 +144,8 @@ MISTAKES: dict[str, Mistake] = {
     "a wrong color": Mistake(decode(color="brg"), ValueError, "did you mean 'bgr'"),
     "a wrong filter": Mistake(decode(resize="bilnear"), ValueError, "did you mean 'bilinear'"),
     "a wrong policy": Mistake(decode(times=[1.0], policy="neerest"), ValueError, "did you mean 'nearest'"),
-    "a wrong rule": Mistake(decode(sampling="qwem"), ValueError, "did you mean 'qwen'"),
-    "a rule by half its name": Mistake(decode(sampling="qwen3"), ValueError, "did you mean 'qwen3_vl'"),
+    "a wrong rule": Mistake(decode(sampling="unifrom"), ValueError, "did you mean 'uniform'"),
+    "a rule by half its name": Mistake(decode(sampling="key"), ValueError, "did you mean 'key_frames'"),
     "an unusual dtype": Mistake(decode(dtype="int8"), ValueError, "is not one of uint8, float16, bfloat16, float32"),
     "a dtype that pictures lack": Mistake(
         decode(dtype="float64"), ValueError, "is not one of uint8, float16, bfloat16, float32"

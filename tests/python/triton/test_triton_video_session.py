@@ -139,7 +139,7 @@ CHOICES: list[dict[str, Any]] = [
     {"fps": 9.0, "min_frames": 2, "max_frames": 5},
     {"num_frames": 7, "start_s": 0.1},
     {"start_s": 0.5, "end_s": 1.1, "stride": 4},
-    {"sampling": "qwen", "fps": 4.0, "max_frames": 6},
+    {"sampling": "centers", "num_frames": 6},
     {"sampling": "around", "times": [0.3, 1.2], "num_frames": 3, "stride": 2},
 ]
 

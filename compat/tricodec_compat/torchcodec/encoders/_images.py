@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torchcodec's image encoders on Pillow."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tricodec_compat.torchcodec.encoders._targets import as_tensor, expect_file_like
+
+
+class _ImageEncoder:
+    def __init__(self, img: Tensor) -> None:
+        self._img = img
+
+    def _saved(self, format: str, **options: Any) -> bytes:
+        image = self._img
+        if image.dtype != torch.uint8:
+            raise RuntimeError(f"Input tensor must have uint8 data type, got {image.dtype}")
+        if image.ndim != 3:
+            raise RuntimeError(f"Input data must be a 3-dimensional tensor, got {image.ndim} dimensions")
+        if image.shape[0] not in (1, 3):
+            raise RuntimeError(f"The number of channels should be 1 or 3, got {image.shape[0]}")
+        try:
+            module = importlib.import_module("PIL.Image")
+        except ImportError as error:
+            raise ImportError("images are encoded by Pillow, which is not installed: pip install pillow") from error
+        array = image.detach().cpu().permute(1, 2, 0).contiguous().numpy()
+        file = io.BytesIO()
+        module.fromarray(array[..., 0] if array.shape[-1] == 1 else array).save(file, format, **options)
+        return file.getvalue()
+
+
+def _write(path: str | Path, data: bytes) -> None:
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(target)
+    except OSError as error:
+        raise RuntimeError(f"cannot write {path}: {error}") from error
+
+
+def _write_to(target: Any, data: bytes) -> None:
+    expect_file_like(target)
+    target.write(data)
+
+
+class JpegEncoder(_ImageEncoder):
+    """Encodes one image as JPEG.
+
+    Args:
+        img: uint8, [C, H, W] with 1 or 3 channels.
+    """
+
+    def _encoded(self, quality: int) -> bytes:
+        if not 1 <= quality <= 100:
+            raise ValueError(f"Image quality should be a positive number between 1 and 100, not {quality}")
+        return self._saved("JPEG", quality=quality)
+
+    def to_file(self, dest: str | Path, *, quality: int = 75) -> None:
+        """Write a file.
+
+        Raises:
+            ValueError: for a quality that is not from 1 to 100.
+            RuntimeError: for another tensor, or a file that cannot be written.
+        """
+        _write(dest, self._encoded(quality))
+
+    def to_file_like(self, dest: Any, *, quality: int = 75) -> None:
+        """Write to an object with ``write`` and ``seek``; see to_file()."""
+        _write_to(dest, self._encoded(quality))
+
+    def to_tensor(self, *, quality: int = 75) -> Tensor:
+        """Encode to a uint8 tensor of one axis; see to_file()."""
+        return as_tensor(self._encoded(quality))
+
+
+class PngEncoder(_ImageEncoder):
+    """Encodes one image as PNG.
+
+    Args:
+        img: uint8, [C, H, W] with 1 or 3 channels.
+    """
+
+    def _encoded(self, compression_level: int) -> bytes:
+        if not 0 <= compression_level <= 9:
+            raise RuntimeError(f"Compression level should be between 0 and 9, not {compression_level}")
+        return self._saved("PNG", compress_level=compression_level)
+
+    def to_file(self, dest: str | Path, *, compression_level: int = 6) -> None:
+        """Write a file.
+
+        Raises:
+            RuntimeError: for a level that is not from 0 to 9, another tensor, or a file that cannot be written.
+        """
+        _write(dest, self._encoded(compression_level))
+
+    def to_file_like(self, dest: Any, *, compression_level: int = 6) -> None:
+        """Write to an object with ``write`` and ``seek``; see to_file()."""
+        _write_to(dest, self._encoded(compression_level))
+
+    def to_tensor(self, *, compression_level: int = 6) -> Tensor:
+        """Encode to a uint8 tensor of one axis; see to_file()."""
+        return as_tensor(self._encoded(compression_level))
+
+
+for _class in (JpegEncoder, PngEncoder):
+    _class.__module__ = "tricodec_compat.torchcodec.encoders"
