@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo · make test · make test-broad · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
-# make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
+# make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
 SHELL := /bin/bash
@@ -14,7 +14,7 @@ SOURCES := $(shell find core python compat/tricodec_compat plugin triton_backend
            CMakeLists.txt VERSION pyproject.toml compat/pyproject.toml tools/build.sh tools/make_pynv_wheel.py
 TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs notebooks newcomer test test-broad test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
+.PHONY: help demo docs notebooks newcomer test test-broad test-slow fuzz lint format bench bench-encode bench-compress bench-site build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -144,11 +144,6 @@ bench-compress: bench-site
 	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.compress.run \
 	  $(if $(filter own,$(LIBRARIES)),--libraries build/libraries) $(BENCH)
 	@.venv-bench/bin/python -m benchmarks.table
-	@.venv-bench/bin/python -m benchmarks.compress.plot build/compress.svg
-
-# The benchmarks' own tests: that they start, and that their arithmetic is right.
-bench-test: $(BUILT_TESTS)
-	@$(PYTHON) -m pytest -q benchmarks/tests
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

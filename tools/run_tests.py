@@ -29,7 +29,6 @@ WORKERS = str((os.cpu_count() or 1) + 2)  # of pytest: tests wait for servers an
 SANITIZERS = ("sanitize", "thread")  # presets of CMakePresets.json
 MEMCHECK = "C++ (valgrind)"
 PYTHON, SWEEPS, SLOW = "Python", "Python (sweeps)", "Python (slow)"
-INSTRUCTIONS = "instructions"  # counts of kernels; ctest knows them where there is a baseline
 
 # The tests of results in memory. Each compares these with what it expects, so memcheck finds a part that nothing wrote,
 # also in the libraries. The other tests take hours so.
@@ -62,11 +61,9 @@ def run_ctest(where: list[str], report: Path) -> int:
     return run([*command, "--output-junit", str(report)], brief=True)
 
 
-def run_cpp(build: Path, report: Path, instructions: Path) -> int:
-    """Runs the C++ tests in one process, which takes longer to start than most of them, then what only ctest knows."""
-    status = run([str(build / "tests/cpp/tricodec_tests"), f"--gtest_output=xml:{report}"], brief=True)
-    others = ["ctest", "--test-dir", str(build), "--output-on-failure", "-R", "^Instructions"]
-    return run([*others, "--output-junit", str(instructions)], brief=True) or status
+def run_cpp(build: Path, report: Path) -> int:
+    """Runs the C++ tests in one process, which takes longer to start than most of them."""
+    return run([str(build / "tests/cpp/tricodec_tests"), f"--gtest_output=xml:{report}"], brief=True)
 
 
 def build_sanitized(preset: str) -> int:
@@ -108,9 +105,7 @@ def main() -> int:
     arguments = parser.parse_args()
     slow, broad = arguments.slow, arguments.broad
 
-    names = (
-        [*(f"C++ ({preset})" for preset in SANITIZERS), MEMCHECK] if slow else [] if broad else ["C++", INSTRUCTIONS]
-    )
+    names = [*(f"C++ ({preset})" for preset in SANITIZERS), MEMCHECK] if slow else [] if broad else ["C++"]
     reports = {name: ROOT / f"build/ctest{number or ''}.xml" for number, name in enumerate(names)}
     selections = {PYTHON: "not slow and not broad and not needs_gpu", SWEEPS: "broad and not slow", SLOW: "slow"}
     chosen = [SWEEPS, SLOW] if slow else [SWEEPS] if broad else [PYTHON]
@@ -126,7 +121,7 @@ def main() -> int:
             status = build_sanitized(preset) or run_ctest(["--preset", preset], report) or status
         status = run_memcheck(ROOT / arguments.build, reports[MEMCHECK]) or status
     elif not broad:
-        cpp = beside.submit(run_cpp, ROOT / arguments.build, reports["C++"], reports[INSTRUCTIONS])
+        cpp = beside.submit(run_cpp, ROOT / arguments.build, reports["C++"])
     # `make test` has installed DALI, a tritonserver and a network: their tests run or fail, they are not skipped.
     required = {f"TRICODEC_REQUIRE_{name}": "1" for name in ("DALI", "TRITON", "ONNX")}
     pytest = [sys.executable, "-m", "pytest", "--durations=10"]
@@ -149,8 +144,6 @@ def main() -> int:
             status = status or 1
             continue
         passed, failed, skipped = count(report)
-        if name == INSTRUCTIONS and not passed + failed:
-            continue
         status = status or int(failed > 0 or passed == 0)
         parts.append(f"{name}: {passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -70,12 +70,19 @@ def test_a_signal_ends_a_command_in_one_line_with_nothing_half_written(
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_while_the_command_starts_prints_no_traceback(folder: Path, number: signal.Signals) -> None:
-    for tenths in range(1, 8):
+    delay, num_lines = 0.0, 0
+    while num_lines < 6:
+        delay += 0.1
+        assert delay < PATIENCE_SECONDS
         command = started(folder, "probe", "-")  # it waits for standard input
-        time.sleep(tenths / 10)
+        time.sleep(delay)
         command.send_signal(number)
         _, err = command.communicate(timeout=PATIENCE_SECONDS)
-        assert (command.returncode, err) == (128 + number, LINES[number] + "\n"), tenths
+        if "tricodec" in err:
+            assert (command.returncode, err) == (128 + number, LINES[number] + "\n"), delay
+            num_lines += 1
+        else:  # Python itself was still starting
+            assert command.returncode in (-number, 128 + number, 1), (delay, err)
 
 
 def test_a_signal_that_the_process_ignores_is_ignored_still(folder: Path) -> None:

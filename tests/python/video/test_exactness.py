@@ -8,14 +8,11 @@ import random
 from pathlib import Path
 
 import exact_pcm
-import exact_streams
 import numpy as np
 import pytest
 import tricodec
 from exact_encoded import NotInThisFfmpeg
 from exact_streams import STREAMS, ExactStream
-
-from benchmarks import results
 
 EXACT = [stream for stream in STREAMS if not stream.known]
 
@@ -99,11 +96,3 @@ def test_arbitrary_slice_order_is_reported_as_damage() -> None:
         list(reader)
 
         assert reader.issues
-
-
-def test_the_documents_results_are_of_these_streams() -> None:
-    _, rows = results.read(results.FOLDER / "exactness.csv")
-    generated = [stream for stream in STREAMS if stream.source != exact_streams.PUBLISHED]
-    listed = [(row.input, row.task, row.setting, row.note) for row in rows if row.setting != exact_streams.PUBLISHED]
-
-    assert listed == [(stream.name, stream.covers, stream.source, stream.known) for stream in generated]

@@ -6,12 +6,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg
+from media import ffmpeg, ffprobe
 
 _DISPLAY = "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)"
 _X265 = (
@@ -45,6 +46,26 @@ def test_probe_shows_the_mastering_display_and_the_light_level(ending: str, tmp_
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "MaxCLL 1000 MaxFALL 400" in shown
     assert "mastered at 0.005 to 1000 cd/m2" in shown
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mkv"])
+def test_a_transcode_keeps_the_mastering_display_and_the_light_level(ending: str, tmp_path: Path) -> None:
+    out = tmp_path / f"out.{ending}"
+    result = tricodec.transcode(_clip(tmp_path, "ts"), out, codec="hevc", pixel_format="yuv420p10le")
+    assert result.left_out == ""
+    stream = ffprobe(out, "-show_streams")["streams"][0]
+    display, light = sorted(stream["side_data_list"], key=lambda data: data["side_data_type"], reverse=True)
+    numbers = {name: float(Fraction(value)) for name, value in display.items() if "/" in str(value)}
+    assert numbers == pytest.approx({
+        "red_x": 0.68, "red_y": 0.32, "green_x": 0.265, "green_y": 0.69, "blue_x": 0.15, "blue_y": 0.06,
+        "white_point_x": 0.3127, "white_point_y": 0.329, "min_luminance": 0.005, "max_luminance": 1000,
+    })  # fmt: skip
+    assert (light["max_content"], light["max_average"]) == (1000, 400)
+
+
+def test_a_transcode_to_a_container_without_room_for_the_mastering_display_says_so(tmp_path: Path) -> None:
+    result = tricodec.transcode(_clip(tmp_path), tmp_path / "out.ts", codec="hevc", pixel_format="yuv420p10le")
+    assert "mastering display" in result.left_out
 
 
 def test_other_videos_have_neither(tmp_path: Path) -> None:
