@@ -121,9 +121,9 @@ def main() -> None:
     package, library, clip, device, clock_name = sys.argv[1:]
     clock = CLOCKS[clock_name]
     if library == "tricodec":
-        import tricodec.compat
+        import tricodec_compat
 
-        tricodec.compat.install(package)
+        tricodec_compat.install(package)
     import torch
 
     user = USERS[package](device)

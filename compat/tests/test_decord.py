@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""decord's names by their documented rules, against ffmpeg; TRICODEC_TEST_ORIGINALS=1 runs decord itself.
-
-Items V111 to V142 of the description of these names are named in the tests.
-"""
+"""decord's names by their documented rules, against ffmpeg; TRICODEC_TEST_ORIGINALS=1 runs decord itself."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ def reader(clip: str = "h264_bframes.mp4", **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("clip", ["h264_bframes.mp4", "vp9_odd.webm", "full_range.mp4", "h264_vfr.mkv"])
-def test_pixels_are_those_of_ffmpeg(clip: str) -> None:  # V116
+def test_pixels_are_those_of_ffmpeg(clip: str) -> None:
     # decord 0.6 has the scale filter of its FFmpeg 4, which is bilinear, also where it changes chroma alone.
     expected = ffmpeg_rgb(media.generated(clip), filters="scale=flags=bilinear,format=rgb24")
     assert_same_pixels(reader(clip)[:].asnumpy(), expected)
@@ -42,7 +39,7 @@ def test_pixels_are_those_of_ffmpeg(clip: str) -> None:  # V116
 @pytest.mark.parametrize(("release", "flags"), [("decord", "bilinear"), ("decord2", "bicubic")])
 def test_sizes_are_those_of_ffmpegs_scaler_as_each_release_sets_it(
     release: str, flags: str, clip: str, turn: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:  # V116
+) -> None:
     monkeypatch.setitem(_packages.DISTRIBUTIONS, "decord", release)
     height, width = reader(clip)[0].shape[:2]
     filters = f"{turn}scale={size[0] if size[0] > 0 else width}:{size[1] if size[1] > 0 else height}:flags={flags}"
@@ -51,7 +48,7 @@ def test_sizes_are_those_of_ffmpegs_scaler_as_each_release_sets_it(
 
 
 @ours_only
-def test_a_narrow_output_is_read() -> None:  # V117
+def test_a_narrow_output_is_read() -> None:
     assert reader(width=32, height=24).get_batch([0, 1]).shape == (2, 24, 32, 3)
 
 
@@ -81,7 +78,7 @@ def test_frames_that_are_converted_ahead_by_many_cores_are_the_same(clip: str) -
         assert found[0] == found[1], i
 
 
-def test_frames_by_number() -> None:  # V119, V120
+def test_frames_by_number() -> None:
     video = reader()
     every = ffmpeg_rgb(media.generated("h264_bframes.mp4"))
     assert len(video) == 50
@@ -104,7 +101,7 @@ def test_frames_by_number() -> None:  # V119, V120
     assert sum(1 for _ in video) == 50
 
 
-def test_the_place_of_next() -> None:  # V121, V122, V123
+def test_the_place_of_next() -> None:
     video = reader()
     every = ffmpeg_rgb(media.generated("h264_bframes.mp4"))
 
@@ -136,7 +133,7 @@ def test_the_place_of_next() -> None:  # V121, V122, V123
 
 
 @ours_only
-def test_seek_goes_to_key_frames() -> None:  # V122: with B-frames decord gives the frame before
+def test_seek_goes_to_key_frames() -> None:
     video = reader()
     every = ffmpeg_rgb(media.generated("h264_bframes.mp4"))
     for place, shown in ((35, 36), (20, 12), (49, 48)):
@@ -144,7 +141,7 @@ def test_seek_goes_to_key_frames() -> None:  # V122: with B-frames decord gives 
         assert_same_pixels(video.next().asnumpy(), every[shown])
 
 
-def test_times_keys_and_rate() -> None:  # V124, V125, V126
+def test_times_keys_and_rate() -> None:
     video = reader("h264_nonzero_start.mkv")
     times = np.array(media.ffprobe_times(media.generated("h264_nonzero_start.mkv")))
     found = video.get_frame_timestamp([0, 7, -1])
@@ -158,7 +155,7 @@ def test_times_keys_and_rate() -> None:  # V124, V125, V126
 
 
 @ours_only
-def test_open_groups_are_read_and_counted_as_shown() -> None:  # V125, V141
+def test_open_groups_are_read_and_counted_as_shown() -> None:
     video = reader("hevc_open_gop.mkv")
     every = ffmpeg_rgb(media.generated("hevc_open_gop.mkv"))
     assert video.get_key_indices() == [0, 12, 24, 36, 48]
@@ -169,7 +166,7 @@ def test_open_groups_are_read_and_counted_as_shown() -> None:  # V125, V141
 
 @ours_only
 @pytest.mark.parametrize("clip", ["truncated.mkv", "zeroed.mp4"])
-def test_a_file_with_fewer_frames_than_promised_ends(clip: str) -> None:  # V127, V138, V139
+def test_a_file_with_fewer_frames_than_promised_ends(clip: str) -> None:
     video = reader(clip)
     assert video.get_batch(range(len(video) // 4)).shape[1:] == (180, 320, 3)
     strict = reader(clip, fault_tol=0)
@@ -177,7 +174,7 @@ def test_a_file_with_fewer_frames_than_promised_ends(clip: str) -> None:  # V127
         strict.get_batch(range(len(strict)))
 
 
-def test_sources_and_errors(tmp_path: Path) -> None:  # V112, V113, V114, V115
+def test_sources_and_errors(tmp_path: Path) -> None:
     path = media.generated("h264_bframes.mp4")
     file = io.BytesIO(path.read_bytes())
     assert_same_pixels(decord.VideoReader(file)[3].asnumpy(), reader()[3].asnumpy())
@@ -200,7 +197,7 @@ def test_sources_and_errors(tmp_path: Path) -> None:  # V112, V113, V114, V115
     assert not issubclass(decord.DECORDLimitReachedError, decord.DECORDError)
 
 
-def test_contexts_and_arrays() -> None:  # V113, V129
+def test_contexts_and_arrays() -> None:
     assert (decord.cpu(0).device_type, decord.gpu(1).device_type, decord.gpu(1).device_id) == (1, 2, 1)
     assert decord.cpu() == decord.cpu(0)
     assert repr(decord.cpu(0)) == "cpu(0)"
@@ -213,7 +210,7 @@ def test_contexts_and_arrays() -> None:  # V113, V129
 
 
 @pytest.mark.needs_torch
-def test_the_torch_bridge_gives_tensors_of_this_thread() -> None:  # V130, V131
+def test_the_torch_bridge_gives_tensors_of_this_thread() -> None:
     import torch
 
     video = reader()
@@ -234,7 +231,7 @@ def test_the_torch_bridge_gives_tensors_of_this_thread() -> None:  # V130, V131
     assert decord.bridge.to_torch(video[0]).shape == (180, 320, 3)
 
 
-def test_bridges_are_checked() -> None:  # V130
+def test_bridges_are_checked() -> None:
     with pytest.raises(AssertionError, match="valid bridges"):
         decord.bridge.set_bridge("x")
 
@@ -248,7 +245,7 @@ def test_the_numpy_bridge_and_numpys_protocols() -> None:
     assert np.from_dlpack(video[0]).shape == (180, 320, 3)
 
 
-def test_batches_of_several_videos() -> None:  # V132, V133
+def test_batches_of_several_videos() -> None:
     paths = [str(media.generated(name)) for name in ("h264_bframes.mp4", "h264_nob.mp4")]
     loader = decord.VideoLoader(paths, decord.cpu(0), (4, 90, 160, 3), 1, 5, 0)
     batches = [(frames.asnumpy(), places.asnumpy().tolist()) for frames, places in loader]
@@ -270,7 +267,7 @@ def test_batches_of_several_videos() -> None:  # V132, V133
         decord.VideoLoader(paths, decord.cpu(0), (4, 90, 160, 3), 1, 5, 3)
 
 
-def test_log_levels_have_ffmpegs_numbers() -> None:  # V137
+def test_log_levels_have_ffmpegs_numbers() -> None:
     names = decord.logging
     assert (names.QUIET, names.PANIC, names.ERROR, names.WARNING, names.INFO, names.TRACE) == (-8, 0, 16, 24, 32, 56)
     names.set_level(names.QUIET)
@@ -281,7 +278,7 @@ def sound_of(path: Path, options: str) -> np.ndarray[Any, Any]:
     return np.frombuffer(media.ffmpeg("-i", path, *options.split(), "-f f32le -"), np.float32)
 
 
-def test_sound_is_ffmpegs() -> None:  # V134, V135
+def test_sound_is_ffmpegs() -> None:
     path = media.generated("h264_audio.mp4")
     audio = decord.AudioReader(str(path))
     expected = sound_of(path, "-map 0:a -ac 1")
@@ -304,7 +301,7 @@ def test_sound_is_ffmpegs() -> None:  # V134, V135
 
 
 @ours_only
-def test_sound_is_resampled_without_seams() -> None:  # V135
+def test_sound_is_resampled_without_seams() -> None:
     path = media.generated("h264_audio.mp4")
     found = decord.AudioReader(str(path), sample_rate=16000, mono=False)[:].asnumpy()
     expected = sound_of(path, "-map 0:a -ar 16000").reshape(-1, found.shape[0]).T
@@ -313,7 +310,7 @@ def test_sound_is_resampled_without_seams() -> None:  # V135
     assert np.abs(found[:, :count] - expected[:, :count]).max() < 1e-3
 
 
-def test_frames_come_with_their_sound() -> None:  # V136
+def test_frames_come_with_their_sound() -> None:
     path = str(media.generated("h264_audio.mp4"))
     both = decord.AVReader(path, sample_rate=48000)
     assert len(both) == 50
@@ -330,7 +327,7 @@ def test_frames_come_with_their_sound() -> None:  # V136
 
 
 @pytest.mark.skipif(ORIGINALS, reason="decord counts frames that an edit list hides, and cannot read as many")
-def test_frames_that_an_edit_list_hides_are_not_counted() -> None:  # V118
+def test_frames_that_an_edit_list_hides_are_not_counted() -> None:
     path = media.generated("h264_edit_list.mp4")
     packets = media.ffprobe(path, "-select_streams v:0 -show_packets -show_entries packet=pts")["packets"]
     reader = decord.VideoReader(str(path))
@@ -338,7 +335,7 @@ def test_frames_that_an_edit_list_hides_are_not_counted() -> None:  # V118
     assert_same_pixels(reader.get_batch([0, len(reader) - 1]).asnumpy(), ffmpeg_rgb(path)[[0, -1]])
 
 
-def test_variables_that_tune_its_own_seeking_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:  # V128
+def test_variables_that_tune_its_own_seeking_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
         ("DECORD_EOF_RETRY_MAX", "1"), ("DECORD_REWIND_RETRY_MAX", "1"), ("DECORD_DUPLICATE_WARNING_THRESHOLD", "0"),
         ("DECORD_AVIO_BUFFER_SIZE", "1"), ("DECORD_NUM_THREADS", "1"), ("DECORD_BIND_THREADS", "1"),

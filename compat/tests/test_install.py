@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""install("torchcodec", "decord"): imports, presence tests, and programs that are unchanged (items V1 to V5)."""
+"""install("torchcodec", "decord"): imports, presence tests, and programs that are unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wheels import unpacked
 _FAKE = "raise ImportError('the original')\n"
 
 
-def test_decords_names_are_in_place_without_torch(tmp_path: Path) -> None:  # V111, V155
+def test_decords_names_are_in_place_without_torch(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.modules["torch"] = None
@@ -46,7 +46,7 @@ print(VideoReader(sys.argv[1]).get_batch([0, 1]).asnumpy().shape)
 
 
 @pytest.mark.needs_torch
-def test_torchcodecs_names_are_in_place_of_an_installed_one(tmp_path: Path) -> None:  # V1, V2, V3, V154, V155
+def test_torchcodecs_names_are_in_place_of_an_installed_one(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
@@ -159,7 +159,7 @@ def lerobot(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("name", ["av1_lerobot.mp4", "hevc_lerobot.mp4"])
-def test_lerobot_itself_reads_the_frames_of_several_episodes(lerobot: Any, name: str) -> None:  # V158, V159, V164
+def test_lerobot_itself_reads_the_frames_of_several_episodes(lerobot: Any, name: str) -> None:
     path = media.generated(name)
     data = media.ffmpeg("-i", path, "-pix_fmt rgb24 -f rawvideo -")
     pictures = np.frombuffer(data, np.uint8).reshape(120, 96, 96, 3).transpose(0, 3, 1, 2)

@@ -26,7 +26,7 @@ def chosen(rule: str, total: int, rate: float, **options: Any) -> list[int] | No
 
 @pytest.mark.needs_vlm
 @pytest.mark.parametrize("options", [{}, {"fps": 1.0}, {"nframes": 9}, {"fps": 4.0, "max_frames": 32}], ids=str)
-def test_qwens_rule_is_that_of_its_package(options: dict[str, Any]) -> None:  # V178, V189
+def test_qwens_rule_is_that_of_its_package(options: dict[str, Any]) -> None:
     import torch
 
     load_torchvision()
@@ -51,7 +51,7 @@ def test_qwens_rule_is_that_of_its_package(options: dict[str, Any]) -> None:  # 
         ("smolvlm", {}), ("smolvlm", {"fps": 2.0, "max_frames": 16}),
     ],
 )  # fmt: skip
-def test_rules_are_those_of_transformers(rule: str, options: dict[str, Any]) -> None:  # V184, V186, V190
+def test_rules_are_those_of_transformers(rule: str, options: dict[str, Any]) -> None:
     load_torchvision()
     import transformers
     from transformers.video_utils import VideoMetadata
@@ -79,14 +79,14 @@ def test_rules_are_those_of_transformers(rule: str, options: dict[str, Any]) -> 
             assert got == expected, (total, rate)
 
 
-def test_segments_are_those_of_internvls_recipe() -> None:  # V191
+def test_segments_are_those_of_internvls_recipe() -> None:
     size = 299 / 8
     assert sampling.choose(300, 30.0, sampling="segments", num_frames=8) == [
         int(size / 2 + np.round(size * k)) for k in range(8)
     ]
 
 
-def test_qwen_counts_frames_as_its_package_does() -> None:  # V178, V207
+def test_qwen_counts_frames_as_its_package_does() -> None:
     assert len(sampling.choose(300, 30.0, sampling="qwen")) == 20
     assert len(sampling.choose(300, 25.0, sampling="qwen")) == 24
     assert len(sampling.choose(5, 30.0, sampling="qwen")) == 4
@@ -94,12 +94,12 @@ def test_qwen_counts_frames_as_its_package_does() -> None:  # V178, V207
         sampling.choose(1, 30.0, sampling="qwen")
 
 
-def test_qwen2_vl_has_no_frame_past_the_end() -> None:  # V185, V207
+def test_qwen2_vl_has_no_frame_past_the_end() -> None:
     """transformers gives 15 numbers here, the last one 17 of 17 frames."""
     assert sampling.choose(17, 30.0, sampling="qwen2_vl", num_frames=14)[-1] == 15
 
 
-def test_qwen_takes_whole_frames_inside_of_its_bounds() -> None:  # V179
+def test_qwen_takes_whole_frames_inside_of_its_bounds() -> None:
     got = sampling.choose(300, 30.0, sampling="qwen", start_s=1.01, end_s=4.99, num_frames=8)
     assert got == [31, 48, 65, 82, 98, 115, 132, 149]
     with pytest.raises(IndexError, match="leave frames 60 to 59 of 300"):
@@ -121,7 +121,7 @@ def test_wrong_options_are_named(options: dict[str, Any], text: str) -> None:
 
 
 class TestSample:
-    def test_frames_come_with_their_true_times_and_what_a_processor_wants(self) -> None:  # V157, V195, V196
+    def test_frames_come_with_their_true_times_and_what_a_processor_wants(self) -> None:
         path = media.generated("h264_vfr.mkv")
         pts = media.ffprobe_times(path)
 
@@ -138,7 +138,7 @@ class TestSample:
         assert video.metadata["fps"] == pytest.approx(len(pts) / video.duration)
         assert video.sampled_fps == pytest.approx(6 / video.duration)
 
-    def test_true_times_fit_the_metadata_of_a_constant_rate(self) -> None:  # V156
+    def test_true_times_fit_the_metadata_of_a_constant_rate(self) -> None:
         video = sampling.sample(media.generated("h264_vfr.mkv"), num_frames=6)
         told = video.metadata_with_true_times()
         assert np.allclose(np.array(told["frames_indices"]) / told["fps"], video.pts_seconds, atol=5e-4)
@@ -158,7 +158,7 @@ class TestSample:
 
 class TestSmartResize:
     @pytest.mark.parametrize("factor", [28, 32])
-    def test_sides_are_multiples_within_the_bounds(self, factor: int) -> None:  # V182, V183
+    def test_sides_are_multiples_within_the_bounds(self, factor: int) -> None:
         least, most = 128 * factor**2, 768 * factor**2
         for height, width in [(1080, 1920), (240, 320), (32, 32), (2160, 3840), (720, 405), (100, 1900)]:
             got = sampling.smart_resize(height, width, factor=factor, min_pixels=least, max_pixels=most)
@@ -173,7 +173,7 @@ class TestSmartResize:
             sampling.smart_resize(10, 2001)
 
 
-def test_markers_of_time_are_the_middles_of_patches() -> None:  # V187
+def test_markers_of_time_are_the_middles_of_patches() -> None:
     times = [0.0, 0.5, 1.0, 1.5, 2.0]
     expected = ["<0.2 seconds>", "<1.2 seconds>", "<2.0 seconds>"]
     assert sampling.timestamps_text(times) == sampling.timestamps_text(np.array(times)) == expected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's AudioDecoder and WavDecoder (items V73 to V83, V198 to V204), against ffmpeg.
+"""torchcodec's AudioDecoder and WavDecoder, against ffmpeg.
 
 TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself.
 """
@@ -39,7 +39,7 @@ def by_ffmpeg(path: Path, options: str = "") -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("name", _CODECS)
-def test_samples_are_those_of_ffmpeg(name: str, sounds: dict[str, Path]) -> None:  # V74, V197, V202
+def test_samples_are_those_of_ffmpeg(name: str, sounds: dict[str, Path]) -> None:
     decoder = torchcodec.decoders.AudioDecoder(sounds[name])
     samples = decoder.get_all_samples()
     expected = by_ffmpeg(sounds[name]).reshape(-1, 2).T
@@ -52,7 +52,7 @@ def test_samples_are_those_of_ffmpeg(name: str, sounds: dict[str, Path]) -> None
     assert decoder.metadata.num_channels == 2
 
 
-def test_ranges_that_meet_leave_nothing_out(sounds: dict[str, Path]) -> None:  # V75, V76, V78
+def test_ranges_that_meet_leave_nothing_out(sounds: dict[str, Path]) -> None:
     for name in ("wav", "flac"):
         decoder = torchcodec.decoders.AudioDecoder(sounds[name])
         whole = decoder.get_all_samples().data
@@ -65,7 +65,7 @@ def test_ranges_that_meet_leave_nothing_out(sounds: dict[str, Path]) -> None:  #
         assert torch.equal(second.data, whole[:, 22050:66150])
 
 
-def test_ranges_outside_the_sound(sounds: dict[str, Path]) -> None:  # V75, V77, V177
+def test_ranges_outside_the_sound(sounds: dict[str, Path]) -> None:
     decoder = torchcodec.decoders.AudioDecoder(sounds["wav"])
     whole = decoder.get_all_samples().data
     early = decoder.get_samples_played_in_range(-1, 0.5)
@@ -83,7 +83,7 @@ def test_ranges_outside_the_sound(sounds: dict[str, Path]) -> None:  # V75, V77,
 
 @pytest.mark.parametrize(("rate", "channels"), [(16000, None), (48000, 1), (8000, 2), (None, 1)])
 def test_rates_and_channels_are_libswresamples(rate: int | None, channels: int | None, sounds: dict[str, Path]) -> None:
-    decoder = torchcodec.decoders.AudioDecoder(sounds["flac"], sample_rate=rate, num_channels=channels)  # V198, V204
+    decoder = torchcodec.decoders.AudioDecoder(sounds["flac"], sample_rate=rate, num_channels=channels)
     samples = decoder.get_all_samples()
     options = (f"-ar {rate} " if rate else "") + (f"-ac {channels}" if channels else "")
     expected = by_ffmpeg(sounds["flac"], options).reshape(-1, channels or 2).T
@@ -94,7 +94,7 @@ def test_rates_and_channels_are_libswresamples(rate: int | None, channels: int |
     assert np.abs(samples.data.numpy()[:, :count] - expected[:, :count]).max() < 2e-4
 
 
-def test_arguments_are_checked(sounds: dict[str, Path]) -> None:  # V79
+def test_arguments_are_checked(sounds: dict[str, Path]) -> None:
     make = torchcodec.decoders.AudioDecoder
     with pytest.raises(RuntimeError, match="num_channels must be > 0"):
         make(sounds["wav"], num_channels=0)
@@ -117,7 +117,7 @@ def test_arguments_are_checked(sounds: dict[str, Path]) -> None:  # V79
 
 
 @pytest.mark.parametrize("name", [name for name in _CODECS if name.endswith("wav")])
-def test_a_wav_decoder_gives_the_same(name: str, sounds: dict[str, Path]) -> None:  # V82, V83
+def test_a_wav_decoder_gives_the_same(name: str, sounds: dict[str, Path]) -> None:
     if ORIGINALS and name == "f32.wav":
         pytest.skip("torchcodec takes the samples of the wrong place")
     wav = torchcodec.decoders.WavDecoder(sounds[name])
@@ -134,12 +134,12 @@ def test_a_wav_decoder_gives_the_same(name: str, sounds: dict[str, Path]) -> Non
         wav.get_samples_played_in_range(2, 1)
 
 
-def test_a_wav_decoder_refuses_other_files(sounds: dict[str, Path]) -> None:  # V82
+def test_a_wav_decoder_refuses_other_files(sounds: dict[str, Path]) -> None:
     with pytest.raises(RuntimeError, match="Missing RIFF header"):
         torchcodec.decoders.WavDecoder(sounds["m4a"])
 
 
-def test_a_damaged_packet_is_an_error_of_its_range_alone(sounds: dict[str, Path]) -> None:  # V80
+def test_a_damaged_packet_is_an_error_of_its_range_alone(sounds: dict[str, Path]) -> None:
     data = bytearray(sounds["mp3"].read_bytes()[:20_000])
     for i in range(8_000, len(data), 7):
         data[i] ^= 0xFF
@@ -149,6 +149,6 @@ def test_a_damaged_packet_is_an_error_of_its_range_alone(sounds: dict[str, Path]
     assert decoder.get_samples_played_in_range(0.1, 0.2).data.shape == (2, 4410)
 
 
-def test_a_wav_file_that_ends_before_the_start_says_so(sounds: dict[str, Path]) -> None:  # V83
+def test_a_wav_file_that_ends_before_the_start_says_so(sounds: dict[str, Path]) -> None:
     with pytest.raises(RuntimeError, match=r"start_seconds is too high\(10\)"):
         torchcodec.decoders.WavDecoder(sounds["wav"]).get_samples_played_in_range(10.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's blocks by their documented rules (V98 to V104); TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
+"""torchcodec's blocks by their documented rules; TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def packet_streams(path: Path) -> list[int]:
         "vp9_odd.webm", "h264_420_10.mkv", "h264_rgb.mkv", "hevc_open_gop.mkv", "h264_edit_list.mp4",
     ],
 )  # fmt: skip
-def test_converted_frames_are_those_of_ffmpeg(clip: str) -> None:  # V99, V102
+def test_converted_frames_are_those_of_ffmpeg(clip: str) -> None:
     frames = [torchcodec.decoders.ColorConverter().convert(raw) for raw in decoded(demuxer(clip))]
     path = media.generated(clip)
     assert [frame.pts_seconds for frame in frames] == pytest.approx(media.ffprobe_times(path), abs=1e-6)
@@ -46,7 +46,7 @@ def test_converted_frames_are_those_of_ffmpeg(clip: str) -> None:  # V99, V102
     assert_same_pixels(torch.stack([frame.data.permute(1, 2, 0) for frame in frames]), ffmpeg_rgb(path))
 
 
-def test_converted_frames_are_those_of_the_video_decoder() -> None:  # V102
+def test_converted_frames_are_those_of_the_video_decoder() -> None:
     for clip, output_dtype in (("h264_rot90.mp4", torch.uint8), ("h264_420_10.mkv", "auto"), ("vp9.webm", "auto")):
         convert = torchcodec.decoders.ColorConverter("cpu", output_dtype).convert
         reader = torchcodec.decoders.VideoDecoder(media.generated(clip), output_dtype=output_dtype)
@@ -57,7 +57,7 @@ def test_converted_frames_are_those_of_the_video_decoder() -> None:  # V102
             assert (found.pts_seconds, found.duration_seconds) == (expected.pts_seconds, expected.duration_seconds)
 
 
-def test_packets_are_those_of_the_streams_that_are_followed() -> None:  # V98
+def test_packets_are_those_of_the_streams_that_are_followed() -> None:
     every = packet_streams(media.generated("h264_audio.mp4"))
     for streams in ("video", 0, (0,), "all"):
         source = demuxer("h264_audio.mp4", streams=streams)
@@ -66,12 +66,12 @@ def test_packets_are_those_of_the_streams_that_are_followed() -> None:  # V98
 
 
 @pytest.mark.parametrize("streams", ["x", 9, -1, (), ("all", 0), (0, "video"), True, 1.5, None])
-def test_wrong_selectors_are_refused(streams: Any) -> None:  # V98
+def test_wrong_selectors_are_refused(streams: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (each package has words of its own)
         demuxer(streams=streams)
 
 
-def test_packets_of_sound_and_a_missing_file_are_errors(tmp_path: Path) -> None:  # V98
+def test_packets_of_sound_and_a_missing_file_are_errors(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="AudioDecoder reads sound"):
         demuxer("h264_audio.mp4", streams="audio")
     with pytest.raises(ValueError, match="is of type 'audio'"):
@@ -82,7 +82,7 @@ def test_packets_of_sound_and_a_missing_file_are_errors(tmp_path: Path) -> None:
         torchcodec.decoders.Demuxer(5)
 
 
-def test_a_seek_lands_on_the_key_frame_at_or_before(tmp_path: Path) -> None:  # V98, V100
+def test_a_seek_lands_on_the_key_frame_at_or_before(tmp_path: Path) -> None:
     source = demuxer()
     index = demuxer().streams[0].scan()
     decoder = source.streams[0].make_decoder()
@@ -101,7 +101,7 @@ def test_a_seek_lands_on_the_key_frame_at_or_before(tmp_path: Path) -> None:  # 
     assert raw.pts_seconds == torchcodec.decoders.Demuxer(path, streams=1).streams[0].scan().key_frame_seconds_for(0.5)
 
 
-def test_a_decoder_refuses_packets_after_a_drain_or_a_seek() -> None:  # V99
+def test_a_decoder_refuses_packets_after_a_drain_or_a_seek() -> None:
     source = demuxer()
     decoder = source.streams[0].make_decoder(num_ffmpeg_threads=1)
     decoder.decode(next(source))
@@ -126,7 +126,7 @@ def test_a_decoder_refuses_packets_after_a_drain_or_a_seek() -> None:  # V99
 
 
 @pytest.mark.parametrize("clip", ["h264_bframes.mp4", "h264_vfr.mkv", "h264_edit_list.mp4", "h264_nonzero_start.mkv"])
-def test_a_scan_tells_the_times_of_the_frames(clip: str) -> None:  # V100
+def test_a_scan_tells_the_times_of_the_frames(clip: str) -> None:
     source = demuxer(clip)
     index = source.streams[0].scan()
     times = media.ffprobe_times(media.generated(clip))
@@ -148,7 +148,7 @@ def test_a_scan_tells_the_times_of_the_frames(clip: str) -> None:  # V100
     assert len(decoded(source)) == len(times)  # the scan took no packet away
 
 
-def test_a_scan_comes_before_the_packets() -> None:  # V100
+def test_a_scan_comes_before_the_packets() -> None:
     source = demuxer()
     next(source)
     with pytest.raises(RuntimeError, match="scan"):
@@ -163,7 +163,7 @@ def test_a_scan_comes_before_the_packets() -> None:  # V100
         ("h264_rot90.mp4", "yuv420p", [(180, 320), (90, 160), (90, 160)], 8),
     ],
 )
-def test_raw_frames_show_the_codecs_samples(clip: str, pixel_format: str, shapes: Any, bit_depth: int) -> None:  # V101
+def test_raw_frames_show_the_codecs_samples(clip: str, pixel_format: str, shapes: Any, bit_depth: int) -> None:
     raw = decoded(demuxer(clip))[0]
     path = media.generated(clip)
     assert (raw.pixel_format, raw.bit_depth, raw.width, raw.height) == (pixel_format, bit_depth, 320, 180)
@@ -176,7 +176,7 @@ def test_raw_frames_show_the_codecs_samples(clip: str, pixel_format: str, shapes
     assert b"".join(np.ascontiguousarray(plane.numpy()).tobytes() for plane in planes) == expected
 
 
-def test_raw_frames_tell_their_colors() -> None:  # V101
+def test_raw_frames_tell_their_colors() -> None:
     raw = decoded(demuxer("bt709.mp4"))[0]
     names = (raw.color_space, raw.color_primaries, raw.color_transfer_characteristic, raw.color_range)
     stream = media.ffprobe(
@@ -192,7 +192,7 @@ def test_raw_frames_tell_their_colors() -> None:  # V101
     assert found.tobytes() == rgb
 
 
-def test_sources_that_are_bytes_or_files_are_demuxed() -> None:  # V98
+def test_sources_that_are_bytes_or_files_are_demuxed() -> None:
     data = media.generated("h264_bframes.mp4").read_bytes()
     for source in (data, io.BytesIO(data), torch.frombuffer(bytearray(data), dtype=torch.uint8)):
         found = torchcodec.decoders.Demuxer(source)
@@ -200,7 +200,7 @@ def test_sources_that_are_bytes_or_files_are_demuxed() -> None:  # V98
         assert len(decoded(found)) == 50
 
 
-def test_blocks_are_neither_pickled_nor_copied() -> None:  # V11
+def test_blocks_are_neither_pickled_nor_copied() -> None:
     source = demuxer()
     decoder = source.streams[0].make_decoder()
     packet = next(source)
@@ -212,7 +212,7 @@ def test_blocks_are_neither_pickled_nor_copied() -> None:  # V11
             copy.copy(block)
 
 
-def test_container_metadata_describe_every_stream(tmp_path: Path) -> None:  # V104
+def test_container_metadata_describe_every_stream(tmp_path: Path) -> None:
     path = tmp_path / "subtitles.mkv"
     text = tmp_path / "a.srt"
     text.write_text("1\n00:00:00,000 --> 00:00:01,000\nHello\n")
@@ -240,7 +240,7 @@ def test_a_packet_of_another_stream_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec opens them")
-def test_metadata_of_a_file_of_sound_alone(tmp_path: Path) -> None:  # V104
+def test_metadata_of_a_file_of_sound_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.mp3"
     media.ffmpeg("-f lavfi -i sine=d=1", path)
     found = torchcodec.decoders.get_container_metadata(path)

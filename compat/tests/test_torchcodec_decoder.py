@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's VideoDecoder by its documented rules; TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself.
-
-Items V7 to V62 of the description of these names are named in the tests.
-"""
+"""torchcodec's VideoDecoder by its documented rules; TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
 
 from __future__ import annotations
 
@@ -32,13 +29,13 @@ def decoder(clip: str = "h264_bframes.mp4", **options: Any) -> Any:
         "h264_rgb.mkv", "gray.mkv", "hevc_open_gop.mkv",
     ],
 )  # fmt: skip
-def test_pixels_are_those_of_ffmpeg(clip: str) -> None:  # V54, V55
+def test_pixels_are_those_of_ffmpeg(clip: str) -> None:
     found = decoder(clip, dimension_order="NHWC")[:]
     assert_same_pixels(found, ffmpeg_rgb(media.generated(clip)))
 
 
 @pytest.mark.parametrize("clip", ["h264_bframes.mp4", "h264_420_10.mkv"])
-def test_float_pixels_are_ffmpegs_16_bits(clip: str) -> None:  # V23
+def test_float_pixels_are_ffmpegs_16_bits(clip: str) -> None:
     found = decoder(clip, dimension_order="NHWC", output_dtype=torch.float32)[3:6]
     assert found.dtype == torch.float32
     sixteen = torch.round(found.double() * 65535).to(torch.int32)
@@ -48,7 +45,7 @@ def test_float_pixels_are_ffmpegs_16_bits(clip: str) -> None:  # V23
 
 
 @pytest.mark.parametrize(("clip", "turns"), [("h264_rot90.mp4", -1), ("h264_rot180.mp4", 2), ("h264_rot270.mp4", 1)])
-def test_a_rotated_video_is_upright(clip: str, turns: int) -> None:  # V51
+def test_a_rotated_video_is_upright(clip: str, turns: int) -> None:
     reader = decoder(clip, dimension_order="NHWC")
     upright = np.rot90(ffmpeg_rgb(media.generated(clip))[:2], turns, axes=(1, 2))
     assert_same_pixels(reader[:2], upright)
@@ -56,7 +53,7 @@ def test_a_rotated_video_is_upright(clip: str, turns: int) -> None:  # V51
     assert reader.metadata.rotation % 360 == turns * 90 % 360
 
 
-def test_orders_are_views_of_nhwc_memory() -> None:  # V16
+def test_orders_are_views_of_nhwc_memory() -> None:
     chw, hwc = decoder()[0], decoder(dimension_order="NHWC")[0]
     assert chw.shape == (3, 180, 320)
     assert chw.stride() == (1, 960, 3)
@@ -66,7 +63,7 @@ def test_orders_are_views_of_nhwc_memory() -> None:  # V16
         assert frames.data.shape == (2, 3, 180, 320)
 
 
-def test_frames_by_number_follow_pythons_rules() -> None:  # V28, V29, V30, V31
+def test_frames_by_number_follow_pythons_rules() -> None:
     reader = decoder()
     assert len(reader) == 50
     every = reader[:]
@@ -92,7 +89,7 @@ def test_frames_by_number_follow_pythons_rules() -> None:  # V28, V29, V30, V31
         reader.get_frame_at(1.5)
 
 
-def test_a_loop_keeps_its_place_beside_random_access() -> None:  # V28
+def test_a_loop_keeps_its_place_beside_random_access() -> None:
     reader = decoder()
     every = reader[:]
     for i, frame in enumerate(reader):
@@ -101,7 +98,7 @@ def test_a_loop_keeps_its_place_beside_random_access() -> None:  # V28
     assert i == 49
 
 
-def test_a_frame_has_its_time() -> None:  # V7, V44
+def test_a_frame_has_its_time() -> None:
     frame = decoder().get_frame_at(7)
     data, pts, duration = frame
     assert data.shape == (3, 180, 320)
@@ -110,7 +107,7 @@ def test_a_frame_has_its_time() -> None:  # V7, V44
     assert "data (shape): torch.Size([3, 180, 320])" in repr(frame)
 
 
-def test_frames_by_list_keep_order_and_repeats() -> None:  # V32, V33
+def test_frames_by_list_keep_order_and_repeats() -> None:
     reader = decoder()
     every = reader[:]
     wanted = [30, 2, -1, 2, 49]
@@ -129,7 +126,7 @@ def test_frames_by_list_keep_order_and_repeats() -> None:  # V32, V33
             reader.get_frames_at(past)
 
 
-def test_ranges_of_numbers_are_slices() -> None:  # V34
+def test_ranges_of_numbers_are_slices() -> None:
     reader = decoder()
     every = reader[:]
     assert torch.equal(reader.get_frames_in_range(-3, 1000).data, every[-3:])
@@ -142,7 +139,7 @@ def test_ranges_of_numbers_are_slices() -> None:  # V34
 
 
 @pytest.mark.parametrize("clip", ["h264_bframes.mp4", "h264_vfr.mkv", "h264_nonzero_start.mkv", "vp9.webm"])
-def test_a_frame_is_on_screen_until_the_next_one(clip: str) -> None:  # V35, V38, V39, V41
+def test_a_frame_is_on_screen_until_the_next_one(clip: str) -> None:
     reader = decoder(clip)
     times = media.ffprobe_times(media.generated(clip))
     begin, end = reader.metadata.begin_stream_seconds, reader.metadata.end_stream_seconds
@@ -159,7 +156,7 @@ def test_a_frame_is_on_screen_until_the_next_one(clip: str) -> None:  # V35, V38
     assert len(reader.get_all_frames()) == len(times)
 
 
-def test_times_outside_the_stream_are_errors() -> None:  # V36, V38, V40
+def test_times_outside_the_stream_are_errors() -> None:
     reader = decoder()
     for time in (-0.1, 2.0, float("nan")):
         with pytest.raises(IndexError, match="Invalid pts in seconds"):
@@ -181,7 +178,7 @@ def test_times_outside_the_stream_are_errors() -> None:  # V36, V38, V40
 
 
 @pytest.mark.parametrize("fps", [5, 15, 24, 29.97, 60])
-def test_another_rate_takes_the_frames_on_screen(fps: float) -> None:  # V42, V43
+def test_another_rate_takes_the_frames_on_screen(fps: float) -> None:
     reader = decoder()
     batch = reader.get_frames_played_in_range(0.2, 1.4, fps=fps)
     count = int(1.2 * fps + 0.5)
@@ -193,7 +190,7 @@ def test_another_rate_takes_the_frames_on_screen(fps: float) -> None:  # V42, V4
         reader.get_frames_played_in_range(0, 1, fps=0)
 
 
-def test_metadata_of_a_scan_and_of_the_header() -> None:  # V47 to V50
+def test_metadata_of_a_scan_and_of_the_header() -> None:
     exact = decoder().metadata
     names = [line.split(":")[0].strip() for line in repr(exact).splitlines()[1:] if line]
     assert names[:4] == [
@@ -214,7 +211,7 @@ def test_metadata_of_a_scan_and_of_the_header() -> None:  # V47 to V50
     exact.path = "a.mp4"  # datasets sets it
 
 
-def test_frames_that_an_edit_list_hides_are_not_counted() -> None:  # V53
+def test_frames_that_an_edit_list_hides_are_not_counted() -> None:
     path = media.generated("h264_edit_list.mp4")
     reader = decoder("h264_edit_list.mp4")
     times = media.ffprobe_times(path)
@@ -224,14 +221,14 @@ def test_frames_that_an_edit_list_hides_are_not_counted() -> None:  # V53
     assert_same_pixels(batch.data.permute(0, 2, 3, 1), ffmpeg_rgb(path)[[0, 5, -1]])
 
 
-def test_approximate_mode_gives_the_same_frames_of_a_constant_rate() -> None:  # V19, V45
+def test_approximate_mode_gives_the_same_frames_of_a_constant_rate() -> None:
     exact, approximate = decoder(), decoder(seek_mode="approximate")
     assert digest(approximate[::7]) == digest(exact[::7])
     assert approximate.get_frame_at(0).pts_seconds == 0
     assert approximate.get_frame_played_at(1.01).pts_seconds == 1.0
 
 
-def test_custom_frame_mappings_replace_the_scan() -> None:  # V20, V21, V22
+def test_custom_frame_mappings_replace_the_scan() -> None:
     path = media.generated("h264_vfr.mkv")
     found = media.ffprobe(path, "-select_streams v:0 -show_frames -show_entries frame=pts,duration,key_frame")
     for frame in found["frames"]:
@@ -255,7 +252,7 @@ def test_custom_frame_mappings_replace_the_scan() -> None:  # V20, V21, V22
         decoder(custom_frame_mappings=text, seek_mode="approximate")
 
 
-def test_sources_of_every_kind(tmp_path: Path) -> None:  # V12, V13, V14
+def test_sources_of_every_kind(tmp_path: Path) -> None:
     path = media.generated("h264_bframes.mp4")
     data = path.read_bytes()
     make = torchcodec.decoders.VideoDecoder
@@ -289,7 +286,7 @@ def test_sources_of_every_kind(tmp_path: Path) -> None:  # V12, V13, V14
         make(torch.zeros(9, dtype=torch.int32))
 
 
-def test_arguments_are_checked() -> None:  # V6, V15, V16, V17, V18, V19, V23
+def test_arguments_are_checked() -> None:
     for options, words in (
         ({"dimension_order": "HWC"}, "Invalid dimension order"),
         ({"num_ffmpeg_threads": None}, "should be an int"),
@@ -309,7 +306,7 @@ def test_arguments_are_checked() -> None:  # V6, V15, V16, V17, V18, V19, V23
         assert decoder(num_ffmpeg_threads=4)[0].device.type == "cpu"
 
 
-def test_the_best_stream_is_ffmpegs(tmp_path: Path) -> None:  # V15
+def test_the_best_stream_is_ffmpegs(tmp_path: Path) -> None:
     path = tmp_path / "two.mp4"
     small, large = media.generated("h264_16x16.mp4"), media.generated("h264_bframes.mp4")
     media.ffmpeg("-i", small, "-i", large, "-map 0:v -map 1:v -c copy", path)
@@ -320,12 +317,12 @@ def test_the_best_stream_is_ffmpegs(tmp_path: Path) -> None:  # V15
     assert digest(reader[3]) == digest(decoder()[3])
 
 
-def test_threads_change_no_pixel() -> None:  # V17
+def test_threads_change_no_pixel() -> None:
     expected = digest(decoder()[::5])
     assert all(digest(decoder(num_ffmpeg_threads=n)[::5]) == expected for n in (0, 1, 3))
 
 
-def test_the_cpu_is_no_fallback() -> None:  # V24, V25, V26
+def test_the_cpu_is_no_fallback() -> None:
     status = decoder().cpu_fallback
     assert status.status_known
     assert not status
@@ -342,7 +339,7 @@ def test_the_cpu_is_no_fallback() -> None:  # V24, V25, V26
 
 
 @pytest.mark.parametrize("size", [(90, 160), (100, 121), (64, 96), (300, 500)])
-def test_resize_is_ffmpegs_bilinear_of_the_rgb(size: tuple[int, int]) -> None:  # V59
+def test_resize_is_ffmpegs_bilinear_of_the_rgb(size: tuple[int, int]) -> None:
     reader = decoder(transforms=[torchcodec.transforms.Resize(size)], dimension_order="NHWC")
     found = reader.get_frames_at([0, 9, 3]).data
     filters = f"format=rgb24,scale={size[1]}:{size[0]}:flags=bilinear"
@@ -351,7 +348,7 @@ def test_resize_is_ffmpegs_bilinear_of_the_rgb(size: tuple[int, int]) -> None:  
     assert_same_pixels(found, ffmpeg_rgb(media.generated("h264_bframes.mp4"), filters=filters)[[0, 9, 3]], bound)
 
 
-def test_crops_are_at_torchvisions_places() -> None:  # V60, V61
+def test_crops_are_at_torchvisions_places() -> None:
     names = torchcodec.transforms
     every = decoder()[:3]
     cropped = decoder(transforms=[names.CenterCrop((51, 64))])
@@ -369,7 +366,7 @@ def test_crops_are_at_torchvisions_places() -> None:  # V60, V61
         decoder(transforms=[names.RandomCrop((5, 321))])
 
 
-def test_transforms_are_checked() -> None:  # V58, V62
+def test_transforms_are_checked() -> None:
     names = torchcodec.transforms
     for make in (names.Resize, names.CenterCrop, names.RandomCrop):
         with pytest.raises(ValueError, match=r"must have a \(height, width\) pair for the size"):
@@ -380,7 +377,7 @@ def test_transforms_are_checked() -> None:  # V58, V62
         decoder(transforms=[torch.nn.Identity()])
 
 
-def test_steps_follow_one_another() -> None:  # V59
+def test_steps_follow_one_another() -> None:
     names = torchcodec.transforms
     steps = [names.Resize((90, 160)), names.CenterCrop((34, 48)), names.Resize((48, 64))]
     found = decoder(transforms=steps, dimension_order="NHWC")[:2]
@@ -390,7 +387,7 @@ def test_steps_follow_one_another() -> None:  # V59
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec pickles a broken handle")
-def test_a_decoder_of_a_path_pickles_and_one_of_a_file_refuses() -> None:  # V11
+def test_a_decoder_of_a_path_pickles_and_one_of_a_file_refuses() -> None:
     reader = decoder(dimension_order="NHWC")
     copy = pickle.loads(pickle.dumps(reader))
     assert digest(copy[5]) == digest(reader[5])
@@ -398,7 +395,7 @@ def test_a_decoder_of_a_path_pickles_and_one_of_a_file_refuses() -> None:  # V11
         pickle.dumps(torchcodec.decoders.VideoDecoder(io.BytesIO(media.generated("h264_bframes.mp4").read_bytes())))
 
 
-def test_a_decoder_and_its_metadata_take_what_datasets_puts_on_them() -> None:  # V154, V176
+def test_a_decoder_and_its_metadata_take_what_datasets_puts_on_them() -> None:
     class Mine(torchcodec.decoders.VideoDecoder):  # type: ignore[misc,name-defined,unused-ignore]
         pass
 
@@ -411,7 +408,7 @@ def test_a_decoder_and_its_metadata_take_what_datasets_puts_on_them() -> None:  
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec starts it at its second group")
-def test_a_transport_stream_begins_with_its_first_frame() -> None:  # V110
+def test_a_transport_stream_begins_with_its_first_frame() -> None:
     reader = decoder("h264.ts")
     times = media.ffprobe_times(media.generated("h264.ts"))
     assert reader.get_frame_at(0).pts_seconds == pytest.approx(times[0], abs=1e-5)
@@ -419,12 +416,12 @@ def test_a_transport_stream_begins_with_its_first_frame() -> None:  # V110
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec asks for the device first")
-def test_transforms_are_for_the_cpu() -> None:  # V27
+def test_transforms_are_for_the_cpu() -> None:
     with pytest.raises(RuntimeError, match="only supported for CPU devices"):
         decoder(device="cuda", transforms=[torchcodec.transforms.Resize((90, 160))])
 
 
-def test_a_frame_ends_by_its_own_duration_for_a_single_time_alone() -> None:  # V37
+def test_a_frame_ends_by_its_own_duration_for_a_single_time_alone() -> None:
     reader = decoder("h264_vfr.mkv")
     frames = reader.get_all_frames()
     ends = frames.pts_seconds + frames.duration_seconds
@@ -435,7 +432,7 @@ def test_a_frame_ends_by_its_own_duration_for_a_single_time_alone() -> None:  # 
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec takes the number of frames from the header")
-def test_mappings_decide_which_frame_is_on_screen() -> None:  # V46
+def test_mappings_decide_which_frame_is_on_screen() -> None:
     exact = decoder()
     # Every other frame, each twice as long: number, end and time follow the list.
     stream = media.ffprobe(media.generated("h264_bframes.mp4"), "-select_streams v:0 -show_entries stream=time_base")
@@ -453,7 +450,7 @@ def test_mappings_decide_which_frame_is_on_screen() -> None:  # V46
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec gives frames the times of their packets, in the wrong order")
-def test_frames_without_times_of_presentation_follow_their_order() -> None:  # V52
+def test_frames_without_times_of_presentation_follow_their_order() -> None:
     path = media.generated("h264.avi")
     packets = media.ffprobe(path, "-select_streams v:0 -show_packets -show_entries packet=pts_time,dts_time")["packets"]
     assert all("pts_time" not in packet for packet in packets)
@@ -462,7 +459,7 @@ def test_frames_without_times_of_presentation_follow_their_order() -> None:  # V
     assert_same_pixels(frames.data.permute(0, 2, 3, 1), ffmpeg_rgb(path))
 
 
-def test_hdr_is_not_tone_mapped(tmp_path: Path) -> None:  # V56
+def test_hdr_is_not_tone_mapped(tmp_path: Path) -> None:
     path = tmp_path / "pq.mp4"
     marks = "-color_primaries bt2020 -color_trc smpte2084 -colorspace bt2020nc -color_range tv"
     media.ffmpeg(
@@ -474,7 +471,7 @@ def test_hdr_is_not_tone_mapped(tmp_path: Path) -> None:  # V56
 
 
 @pytest.mark.skipif(ORIGINALS, reason="torchcodec opens no stream without a container")
-def test_a_picture_of_another_size_is_read_alone() -> None:  # V57
+def test_a_picture_of_another_size_is_read_alone() -> None:
     source = decoder("h264_size_change.h264")
     assert [tuple(source[i].shape) for i in (0, 49, 50, 69)] == 2 * [(3, 180, 320)] + 2 * [(3, 96, 160)]
     assert tuple(source.get_frames_in_range(50, 70).data.shape) == (20, 3, 96, 160)

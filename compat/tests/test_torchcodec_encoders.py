@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's encoders (items V84 to V92), read back by ffmpeg; TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
+"""torchcodec's encoders, read back by ffmpeg; TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def frames_of(data: bytes, options: str = "") -> np.ndarray[Any, Any]:
     return np.frombuffer(found, np.uint8).reshape(-1, 64, 96, 3).transpose(0, 3, 1, 2)
 
 
-def test_frames_come_back_from_every_kind_of_target(tmp_path: Path) -> None:  # V85, V92
+def test_frames_come_back_from_every_kind_of_target(tmp_path: Path) -> None:
     frames = pictures()
     options: dict[str, Any] = {"codec": "libx264", "pixel_format": "yuv444p", "crf": 0, "preset": "fast"}
     encoder = torchcodec.encoders.VideoEncoder(frames, frame_rate=30)
@@ -46,7 +46,7 @@ def test_frames_come_back_from_every_kind_of_target(tmp_path: Path) -> None:  # 
     assert torch.equal(torchcodec.encoders.VideoEncoder(other, frame_rate=30).to_tensor("mp4", **options), tensor)
 
 
-def test_encoding_is_ffmpegs(tmp_path: Path) -> None:  # V86, V92
+def test_encoding_is_ffmpegs(tmp_path: Path) -> None:
     frames = pictures()
     data = bytes(
         torchcodec.encoders.VideoEncoder(frames, frame_rate=29.97).to_tensor("mp4", codec="h264", crf=20).numpy()
@@ -64,7 +64,7 @@ def test_encoding_is_ffmpegs(tmp_path: Path) -> None:  # V86, V92
     assert facts.get("color_space", "unknown") == "unknown"
 
 
-def test_video_arguments_are_checked(tmp_path: Path) -> None:  # V84, V87
+def test_video_arguments_are_checked(tmp_path: Path) -> None:
     frames = pictures(2)
     make = torchcodec.encoders.VideoEncoder
     for wrong in (5, frames[0], frames.float()):
@@ -94,7 +94,7 @@ def test_video_arguments_are_checked(tmp_path: Path) -> None:  # V84, V87
 
 
 @pytest.mark.parametrize(("format", "bound"), [("wav", 1e-4), ("flac", 1e-6)])
-def test_samples_come_back(format: str, bound: float, tmp_path: Path) -> None:  # V88, V92, V175
+def test_samples_come_back(format: str, bound: float, tmp_path: Path) -> None:
     samples = tone(2)
     encoder = torchcodec.encoders.AudioEncoder(samples, sample_rate=16000)
     encoder.to_file(tmp_path / f"a.{format}")
@@ -111,7 +111,7 @@ def test_samples_come_back(format: str, bound: float, tmp_path: Path) -> None:  
     assert media.ffprobe(bytes(mono.numpy()), "-show_entries stream=channels")["streams"][0]["channels"] == 1
 
 
-def test_audio_arguments_are_checked() -> None:  # V88
+def test_audio_arguments_are_checked() -> None:
     make = torchcodec.encoders.AudioEncoder
     for wrong in (5, tone().double(), tone()[None]):
         with pytest.raises(ValueError, match="Expected"):
@@ -131,7 +131,7 @@ def test_audio_arguments_are_checked() -> None:  # V88
         make(torch.zeros(10, 99), sample_rate=8000).to_tensor("wav")
 
 
-def test_streams_of_one_file_follow_their_order() -> None:  # V89, V90, V91
+def test_streams_of_one_file_follow_their_order() -> None:
     encoder = torchcodec.encoders.Encoder()
     with pytest.raises(RuntimeError, match="before open"):
         encoder.open_file("a.mp4")
@@ -160,7 +160,7 @@ def test_streams_of_one_file_follow_their_order() -> None:  # V89, V90, V91
     assert len(frames_of(file.getvalue())) == 8
 
 
-def test_file_likes_need_their_methods() -> None:  # V91
+def test_file_likes_need_their_methods() -> None:
     class Writes:
         def write(self, data: bytes) -> int:
             return len(data)
@@ -172,7 +172,7 @@ def test_file_likes_need_their_methods() -> None:  # V91
         encoder.to_file_like(object(), "mp4")
 
 
-def test_a_fragmented_file_is_read_although_it_is_cut() -> None:  # V91
+def test_a_fragmented_file_is_read_although_it_is_cut() -> None:
     options = {"movflags": "frag_keyframe+empty_moov", "g": 2}
     data = torchcodec.encoders.VideoEncoder(pictures(20), frame_rate=10).to_tensor("mp4", extra_options=options)
     found = media.ffmpeg("-i - -f framemd5 -", stdin=bytes(data.numpy())[: int(len(data) * 0.7)])
@@ -189,13 +189,13 @@ def test_a_fragmented_file_is_read_although_it_is_cut() -> None:  # V91
         ({"pixel_format": "rgb24"}, r"pixel format rgb24 is not supported[\s\S]*Supported pixel formats.*yuv420p"),
     ],
 )
-def test_refusals_are_in_the_words_that_callers_look_for(options: dict[str, Any], words: str) -> None:  # V87
+def test_refusals_are_in_the_words_that_callers_look_for(options: dict[str, Any], words: str) -> None:
     encoder = torchcodec.encoders.VideoEncoder(pictures(2), frame_rate=5)
     with pytest.raises(RuntimeError, match=words):
         encoder.to_tensor("mp4", codec="libx264", **options)
 
 
-def test_an_encoder_without_crf_or_preset_ignores_them() -> None:  # V86
+def test_an_encoder_without_crf_or_preset_ignores_them() -> None:
     encoder = torchcodec.encoders.VideoEncoder(pictures(), frame_rate=10)
     plain = encoder.to_tensor("avi")
     assert torch.equal(encoder.to_tensor("avi", crf=3, preset="fast"), plain)
@@ -213,7 +213,7 @@ def test_samples_are_of_the_colors_that_the_stream_is_marked_with(tags: dict[str
     assert np.abs(found.astype(int) - frames.numpy()).max() <= 3
 
 
-def test_a_fragmented_file_is_read_while_it_grows(tmp_path: Path) -> None:  # V91
+def test_a_fragmented_file_is_read_while_it_grows(tmp_path: Path) -> None:
     file = tmp_path / "a.mp4"
     encoder = torchcodec.encoders.Encoder()
     options = {

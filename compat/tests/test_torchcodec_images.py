@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's image decoders and encoders (items V93 to V97); TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
+"""torchcodec's image decoders and encoders; TRICODEC_TEST_ORIGINALS=1 runs torchcodec itself."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def decoded(data: Any, name: str = "decode_image", **options: Any) -> Any:
     return getattr(torchcodec.decoders, name)(data, **options)
 
 
-def test_sources_of_every_kind(tmp_path: Path) -> None:  # V93
+def test_sources_of_every_kind(tmp_path: Path) -> None:
     data = saved(Image.fromarray(RGB), "PNG")
     path = tmp_path / "a.png"
     path.write_bytes(data)
@@ -46,7 +46,7 @@ def test_sources_of_every_kind(tmp_path: Path) -> None:  # V93
         decoded(tmp_path / "none.png")
 
 
-def test_modes_give_channels() -> None:  # V93, V94
+def test_modes_give_channels() -> None:
     with_alpha = np.concatenate([RGB, ALPHA[..., None]], axis=-1)
     data = saved(Image.fromarray(with_alpha), "PNG")
     plain = saved(Image.fromarray(RGB), "PNG")
@@ -67,7 +67,7 @@ def test_modes_give_channels() -> None:  # V93, V94
         decoded(data, mode=3)
 
 
-def test_dtypes_have_16_bits() -> None:  # V94
+def test_dtypes_have_16_bits() -> None:
     data = saved(Image.fromarray(RGB), "PNG")
     deep = decoded(data, output_dtype=torch.uint16)
     assert deep.dtype == torch.uint16
@@ -81,7 +81,7 @@ def test_dtypes_have_16_bits() -> None:  # V94
         decoded(data, output_dtype=torch.float32)
 
 
-def test_jpegs_alone_and_in_lists() -> None:  # V95
+def test_jpegs_alone_and_in_lists() -> None:
     data = saved(Image.fromarray(RGB), "JPEG", quality=90)
     expected = chw(np.asarray(Image.open(io.BytesIO(data))))
     assert torch.equal(decoded(data), expected)
@@ -94,7 +94,7 @@ def test_jpegs_alone_and_in_lists() -> None:  # V95
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_exif_turns_pictures_upright(orientation: int) -> None:  # V95
+def test_exif_turns_pictures_upright(orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     data = saved(Image.fromarray(RGB), "JPEG", quality=95, exif=exif)
@@ -107,7 +107,7 @@ def test_exif_turns_pictures_upright(orientation: int) -> None:  # V95
 
 
 @pytest.mark.parametrize(("format", "name"), [("GIF", "decode_gif"), ("WEBP", "decode_webp")])
-def test_animations_have_an_axis_of_pictures(format: str, name: str) -> None:  # V94
+def test_animations_have_an_axis_of_pictures(format: str, name: str) -> None:
     pictures = [Image.fromarray(np.full((40, 60, 3), 60 * i, np.uint8)) for i in range(3)]
     options = {"lossless": True} if format == "WEBP" else {}
     data = saved(pictures[0], format, save_all=True, append_images=pictures[1:], **options)
@@ -118,7 +118,7 @@ def test_animations_have_an_axis_of_pictures(format: str, name: str) -> None:  #
     assert decoded(saved(pictures[1], format, **options), name).shape == (3, 40, 60)
 
 
-def test_damage_is_an_error() -> None:  # V96
+def test_damage_is_an_error() -> None:
     data = saved(Image.fromarray(np.random.default_rng(0).integers(0, 256, (80, 80, 3), np.uint8)), "PNG")
     with pytest.raises(RuntimeError):
         decoded(data[:2000])
@@ -139,7 +139,7 @@ def test_damage_is_an_error() -> None:  # V96
 )
 def test_damage_is_told_in_the_words_that_callers_look_for(
     format: str, name: str, no_image: str, damaged: str
-) -> None:  # V96
+) -> None:
     data = saved(Image.fromarray(np.random.default_rng(0).integers(0, 256, (80, 80, 3), np.uint8)), format)
     with pytest.raises(RuntimeError, match=no_image):
         decoded(bytes(100), name)
@@ -147,13 +147,13 @@ def test_damage_is_told_in_the_words_that_callers_look_for(
         decoded(data[: len(data) // 2], name)
 
 
-def test_exif_that_cannot_be_read_turns_nothing() -> None:  # V95
+def test_exif_that_cannot_be_read_turns_nothing() -> None:
     data = saved(Image.fromarray(RGB), "PNG", exif=b"1" * 23)
     assert torch.equal(decoded(data), chw(RGB))
 
 
 @pytest.mark.needs_heif
-def test_heic() -> None:  # V95
+def test_heic() -> None:
     import pillow_heif
 
     file = io.BytesIO()
@@ -170,7 +170,7 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         decoded(b"\0\0\0\x18ftypheic" + bytes(40))
 
 
-def test_encoders_write_to_every_kind_of_target(tmp_path: Path) -> None:  # V97
+def test_encoders_write_to_every_kind_of_target(tmp_path: Path) -> None:
     names = torchcodec.encoders
     for image in (chw(RGB), chw(RGB)[:1]):
         png = names.PngEncoder(image)
@@ -185,7 +185,7 @@ def test_encoders_write_to_every_kind_of_target(tmp_path: Path) -> None:  # V97
             assert (decoded(data, mode="UNCHANGED").to(torch.int16) - image).abs().max() < 30
 
 
-def test_encoders_check_their_arguments() -> None:  # V97
+def test_encoders_check_their_arguments() -> None:
     names = torchcodec.encoders
     for quality in (0, 101):
         with pytest.raises(ValueError, match="between 1 and 100"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's Frame, FrameBatch and AudioSamples, and its samplers (items V7 to V11 and V63 to V72)."""
+"""torchcodec's Frame, FrameBatch and AudioSamples, and its samplers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def batch(*leading: int) -> Any:
     return torchcodec.FrameBatch(torch.zeros(*leading, 3, 4, 5), times, times + 0.5)
 
 
-def test_results_check_their_shapes() -> None:  # V7, V8, V11
+def test_results_check_their_shapes() -> None:
     with pytest.raises(ValueError, match="data must be 3-dimensional"):
         torchcodec.Frame(torch.zeros(2, 2), 0, 1)
     with pytest.raises(ValueError, match="data must be at least 3-dimensional"):
@@ -30,7 +30,7 @@ def test_results_check_their_shapes() -> None:  # V7, V8, V11
         torchcodec.AudioSamples(torch.zeros(2), 0, 1, 8000)
 
 
-def test_batches_are_indexed_together() -> None:  # V9
+def test_batches_are_indexed_together() -> None:
     clips = batch(4, 6)
     assert len(clips) == 4
     for key, leading in ((1, (6,)), (slice(1, 3), (2, 6)), (torch.tensor([0, 3]), (2, 6)), (([0, 1], [2, 3]), (2,))):
@@ -44,7 +44,7 @@ def test_batches_are_indexed_together() -> None:  # V9
     assert [part.data.shape for part in clips] == [(6, 3, 4, 5)] * 4
 
 
-def test_results_unpack_print_and_pickle() -> None:  # V7, V10, V11
+def test_results_unpack_print_and_pickle() -> None:
     samples = torchcodec.AudioSamples(torch.zeros(2, 9), torch.tensor(1.0), 2.0, 8000.0)
     data, pts, duration, rate = samples
     assert (data.shape, pts, duration, rate) == ((2, 9), 1.0, 2.0, 8000)
@@ -56,7 +56,7 @@ def test_results_unpack_print_and_pickle() -> None:  # V7, V10, V11
 
 
 class Recorder:
-    """What samplers need of a decoder (V72), with frames that say their number or time."""
+    """What samplers need of a decoder, with frames that say their number or time."""
 
     def __init__(self, num_frames: int = 100, fps: float | None = 10.0) -> None:
         self.num_frames = num_frames
@@ -87,7 +87,7 @@ def sampled(name: str, reader: Any | None = None, **options: Any) -> list[list[f
 @pytest.mark.parametrize(
     ("policy", "clip"), [("repeat_last", [95, 97, 99, 99, 99]), ("wrap", [95, 97, 99, 95, 97]), ("error", None)]
 )
-def test_policies_make_clips_whole(policy: str, clip: list[int] | None) -> None:  # V69
+def test_policies_make_clips_whole(policy: str, clip: list[int] | None) -> None:
     options: dict[str, Any] = {
         "num_frames_per_clip": 5, "num_indices_between_frames": 2, "sampling_range_start": 95,
         "sampling_range_end": 96, "policy": policy,
@@ -100,7 +100,7 @@ def test_policies_make_clips_whole(policy: str, clip: list[int] | None) -> None:
             assert sampled(name, **options) == [clip]
 
 
-def test_clips_at_regular_places_of_a_real_video() -> None:  # V70
+def test_clips_at_regular_places_of_a_real_video() -> None:
     reader = torchcodec.decoders.VideoDecoder(media.generated("h264_bframes.mp4"))  # 50 frames at 25 a second
     found = torchcodec.samplers.clips_at_regular_indices(
         reader, num_clips=4, num_frames_per_clip=3, num_indices_between_frames=2
@@ -116,7 +116,7 @@ def test_clips_at_regular_places_of_a_real_video() -> None:  # V70
     )
 
 
-def test_random_clips_are_torchs_random_numbers() -> None:  # V68
+def test_random_clips_are_torchs_random_numbers() -> None:
     torch.manual_seed(11)
     found = sampled("clips_at_random_indices", num_clips=5, num_frames_per_clip=2)
     torch.manual_seed(11)
@@ -133,7 +133,7 @@ def test_random_clips_are_torchs_random_numbers() -> None:  # V68
     )
 
 
-def test_more_clips_than_starts_repeat() -> None:  # V66, V68
+def test_more_clips_than_starts_repeat() -> None:
     assert sampled("clips_at_regular_indices", num_clips=4, sampling_range_start=98) == [[98], [98], [98], [99]]
     assert sampled("clips_at_regular_indices", num_clips=2, num_frames_per_clip=3, sampling_range_end=1000) == [
         [0, 1, 2], [99, 99, 99],
@@ -167,12 +167,12 @@ def test_more_clips_than_starts_repeat() -> None:  # V66, V68
         ("clips_at_regular_timestamps", {"seconds_between_clip_starts": -1}, r"\(-1\) must be > 0"),
     ],
 )
-def test_samplers_check_their_arguments(name: str, options: dict[str, Any], words: str) -> None:  # V71
+def test_samplers_check_their_arguments(name: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         sampled(name, **options)
 
 
-def test_samplers_by_time_need_a_rate_and_an_end() -> None:  # V71
+def test_samplers_by_time_need_a_rate_and_an_end() -> None:
     reader = Recorder(fps=None)
     with pytest.raises(ValueError, match="Could not infer average fps"):
         sampled("clips_at_random_timestamps", reader)

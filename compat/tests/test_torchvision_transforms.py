@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transforms of torchcodec's names beside those of torchvision itself (V58 to V62)."""
+"""Transforms of torchcodec's names beside those of torchvision itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def decoded(*transforms: Any, clip: str = CLIP) -> Any:
 
 
 @pytest.mark.parametrize("size", [(90, 160), (100, 101), (200, 400)])
-def test_resize_is_near_torchvisions(v2: Any, size: tuple[int, int]) -> None:  # V58, V59
+def test_resize_is_near_torchvisions(v2: Any, size: tuple[int, int]) -> None:
     # In gray: at hard edges of color libswscale, which torchcodec resizes by, takes color from every other pixel.
     found = decoded(v2.Resize(size), clip="gray.mkv")
     assert torch.equal(found, decoded(torchcodec.transforms.Resize(size), clip="gray.mkv"))
@@ -39,7 +39,7 @@ def test_resize_is_near_torchvisions(v2: Any, size: tuple[int, int]) -> None:  #
     assert float((difference <= 1).float().mean()) >= 0.997
 
 
-def test_crops_are_torchvisions(v2: Any, frames: Any) -> None:  # V58, V60
+def test_crops_are_torchvisions(v2: Any, frames: Any) -> None:
     assert torch.equal(decoded(v2.CenterCrop((101, 99))), v2.CenterCrop((101, 99))(frames))
     for seed in range(3):
         torch.manual_seed(seed)
@@ -48,7 +48,7 @@ def test_crops_are_torchvisions(v2: Any, frames: Any) -> None:  # V58, V60
         assert torch.equal(found, v2.RandomCrop((64, 80))(frames))
 
 
-def test_what_no_decoder_does_is_refused(v2: Any) -> None:  # V62
+def test_what_no_decoder_does_is_refused(v2: Any) -> None:
     for wrong, words in (
         (v2.Resize((90, 160), interpolation=v2.InterpolationMode.NEAREST), "bilinear"),
         (v2.Resize((90, 160), antialias=False), "antialias"),

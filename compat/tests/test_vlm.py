@@ -61,7 +61,7 @@ def drop_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.needs_vlm
 @pytest.mark.usefixtures("torchvision", "drop_in")
-def test_transformers_own_torchcodec_readers_run_on_the_drop_in(path: str) -> None:  # V152, V155, V171, V172
+def test_transformers_own_torchcodec_readers_run_on_the_drop_in(path: str) -> None:
     from transformers.audio_utils import load_audio
     from transformers.video_utils import load_video
 
@@ -81,7 +81,7 @@ class TestTransformers:
     def _installed(self) -> None:
         vlm.install("transformers")
 
-    def test_its_loader_reads_with_tricodec(self, path: str) -> None:  # V152, V189
+    def test_its_loader_reads_with_tricodec(self, path: str) -> None:
         from transformers.video_utils import load_video
 
         frames, metadata = load_video(path, num_frames=8, backend="tricodec")
@@ -94,7 +94,7 @@ class TestTransformers:
         assert np.array_equal(frames, tricodec.decode_video(path, indices=metadata.frames_indices).frames)
         assert (metadata.video_backend, metadata.fps, metadata.total_num_frames) == ("tricodec", 25.0, 50)
 
-    def test_a_processor_makes_the_same_of_a_path_and_of_sampled_frames(self, path: str) -> None:  # V143, V157, V184
+    def test_a_processor_makes_the_same_of_a_path_and_of_sampled_frames(self, path: str) -> None:
         import torch
         from transformers import Qwen2VLVideoProcessor
 
@@ -157,7 +157,7 @@ class TestTransformers:
 
 @pytest.mark.needs_vlm
 @pytest.mark.usefixtures("torchvision")
-def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:  # V143, V151, V180
+def test_qwen_vl_utils_reads_with_tricodec(path: str) -> None:
     import qwen_vl_utils as qwen
 
     vlm.install("qwen_vl_utils")
@@ -197,7 +197,7 @@ def test_qwens_urls_are_read_as_before(path: str, ignores_ranges: bool) -> None:
 
 
 @pytest.mark.needs_torch
-def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None:  # V179, V180
+def test_the_reader_for_qwen_takes_a_part_as_its_package_does(path: str) -> None:
     frames, metadata, sampled_fps = vlm.read_for_qwen(
         {"video": "file://" + path, "video_start": 0.42, "video_end": 1.5, "nframes": 6}
     )

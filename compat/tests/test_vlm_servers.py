@@ -32,7 +32,7 @@ def frames_of(path: str, indices: list[int]) -> Any:
     return np.frombuffer(data, np.uint8).reshape(50, 180, 320, 3)[indices]
 
 
-def test_vllm_finds_the_plugin() -> None:  # V145
+def test_vllm_finds_the_plugin() -> None:
     (plugin,) = importlib.metadata.distribution("tricodec-compat").entry_points
     assert (plugin.group, plugin.name) == ("vllm.general_plugins", "tricodec")
     assert plugin.load() is vlm.install_vllm
@@ -54,19 +54,19 @@ class TestVllm:
     @pytest.mark.parametrize("options", [{"video_backend": "tricodec"}, {"backend": "tricodec"}])
     def test_its_loader_and_its_backend_take_the_frames_that_opencv_takes(
         self, path: str, data: bytes, options: dict[str, str]
-    ) -> None:  # V144, V147
+    ) -> None:
         frames, metadata = self.load(data, num_frames=8, **options)
         _, by_opencv = self.load(data, num_frames=8, backend="opencv")
         assert np.array_equal(frames, frames_of(path, metadata["frames_indices"]))
         assert metadata == {**by_opencv, "video_backend": "tricodec"}
 
-    def test_the_loader_of_a_model_keeps_its_rule(self, path: str, data: bytes) -> None:  # V145, V147
+    def test_the_loader_of_a_model_keeps_its_rule(self, path: str, data: bytes) -> None:
         frames, metadata = self.load(data, num_frames=-1, video_backend="qwen3_vl", backend="tricodec", fps=4)
         _, by_opencv = self.load(data, num_frames=-1, video_backend="qwen3_vl", backend="opencv", fps=4)
         assert metadata["frames_indices"] == by_opencv["frames_indices"]
         assert np.array_equal(frames, frames_of(path, metadata["frames_indices"]))
 
-    def test_its_limit_of_pixels_holds(self, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:  # V146
+    def test_its_limit_of_pixels_holds(self, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("VLLM_MAX_IMAGE_PIXELS", "1000")
         with pytest.raises(ValueError, match="exceed the maximum of 1000 pixels"):
             self.load(data, backend="tricodec")
@@ -76,7 +76,7 @@ class TestVllm:
 @pytest.mark.parametrize("num_threads", [1, 4])
 def test_sglang_decodes_with_tricodec(
     path: str, data: bytes, num_threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:  # V143, V149
+) -> None:
     monkeypatch.setenv("SGLANG_USE_CPU_ENGINE", "1")  # frames in memory that no GPU needs to know
     vlm.install("sglang")
     from sglang.srt.utils import video_decoder

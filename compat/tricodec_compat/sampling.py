@@ -8,7 +8,7 @@
     clip.pts_seconds     # the true times, which prompts with times should state
     clip.metadata        # for transformers' processors: total_num_frames, fps, frames_indices, ...
 
-docs/howto/vlm.md lists the rules, their formulas and the models that use them.
+docs/migration/compat.md lists the rules, their formulas and the models that use them.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
 After that transformers' video processors and ``load_video(backend="tricodec")``, qwen-vl-utils' ``process_vision_info``
 vLLM's loader and backend ``"tricodec"``, and SGLang's decoder read videos with tricodec. The frames are chosen by those
 packages' own rules, with the pixels of their own loaders, and the metadata state the source's rate and frame numbers.
-docs/howto/vlm.md has an example of each.
+docs/migration/compat.md has an example of each.
 """
 
 from __future__ import annotations

@@ -192,9 +192,8 @@ DALI_SCHEMA(tricodec__SelectionArguments)
         "out.",
         nullptr, true)
     .AddOptionalArg<std::string>("sampling",
-                                 "A rule that chooses frames: ``\"uniform\"``, ``\"uniform_floor\"``, "
-                                 "``\"stride\"``, ``\"centers\"``, ``\"key_frames\"`` or ``\"around\"``. The other "
-                                 "arguments are its parameters.",
+                                 "A rule that chooses frames, with the other arguments as its parameters: "
+                                 "``\"uniform\"``, ``\"centers\"``, ``\"key_frames\"``, ``\"around\"``, ...",
                                  nullptr)
     .AddOptionalArg<std::int64_t>("min_frames",
                                   "Lower bound for ``fps``. If there would be fewer frames, so many are taken evenly.",

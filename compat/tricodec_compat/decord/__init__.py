@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names of decord 0.6 and decord2 on tricodec's engines: ``tricodec_compat.install("decord")``.
 
-docs/migration/decord.md lists what is covered and what differs.
+docs/migration/compat.md lists what is covered and what differs.
 """
 
 from __future__ import annotations

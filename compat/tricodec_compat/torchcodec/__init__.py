@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names of torchcodec 0.17 on tricodec's engines: ``tricodec_compat.install("torchcodec")``.
 
-docs/migration/torchcodec.md lists what is covered and what differs.
+docs/migration/compat.md lists what is covered and what differs.
 """
 
 from __future__ import annotations

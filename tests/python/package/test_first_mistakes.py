@@ -145,7 +145,7 @@ MISTAKES: dict[str, Mistake] = {
     "a wrong filter": Mistake(decode(resize="bilnear"), ValueError, "did you mean 'bilinear'"),
     "a wrong policy": Mistake(decode(times=[1.0], policy="neerest"), ValueError, "did you mean 'nearest'"),
     "a wrong rule": Mistake(decode(sampling="unifrom"), ValueError, "did you mean 'uniform'"),
-    "a rule by half its name": Mistake(decode(sampling="key"), ValueError, "did you mean 'key_frames'"),
+    "a rule by half its name": Mistake(decode(sampling="uniform_f"), ValueError, "did you mean 'uniform_floor'"),
     "an unusual dtype": Mistake(decode(dtype="int8"), ValueError, "is not one of uint8, float16, bfloat16, float32"),
     "a dtype that pictures lack": Mistake(
         decode(dtype="float64"), ValueError, "is not one of uint8, float16, bfloat16, float32"
