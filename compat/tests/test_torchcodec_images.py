@@ -137,9 +137,7 @@ def test_damage_is_an_error() -> None:
         ("GIF", "decode_gif", "DGifOpen", "DGifSlurp"),
     ],
 )
-def test_damage_is_told_in_the_words_that_callers_look_for(
-    format: str, name: str, no_image: str, damaged: str
-) -> None:
+def test_damage_is_told_in_the_words_that_callers_look_for(format: str, name: str, no_image: str, damaged: str) -> None:
     data = saved(Image.fromarray(np.random.default_rng(0).integers(0, 256, (80, 80, 3), np.uint8)), format)
     with pytest.raises(RuntimeError, match=no_image):
         decoded(bytes(100), name)

@@ -107,7 +107,6 @@ if TYPE_CHECKING:
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import (
-        AllowedPrefixes,
         RemoteFile,
         RemoteSource,
         RemoteStats,
@@ -124,7 +123,6 @@ _pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
-    "AllowedPrefixes": "tricodec._remote",
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
     "ContactSheet": "tricodec._display.sheet",
@@ -174,7 +172,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AllowedPrefixes", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
+    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
     "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "DamagedClip",
     "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray",
     "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "LeRobotClips",

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from tricodec import DatasetIndex, RemoteSource
-from tricodec.dali._sources import source_arguments
 
 _SOURCES = ("filenames", "file_root", "file_list", "paths")
 _HELP = """
@@ -32,10 +31,10 @@ def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = 
         labels: as `tricodec.Dataset` takes it; None is without labels.
 
     Returns:
-        What `source_arguments` gives for its videos, and ``labels`` if they are asked for.
+        ``filenames``, and ``labels`` if they are asked for.
 
     Raises:
-        ValueError: a video is in an archive, a label is no whole number, or no video can be read.
+        ValueError: a video is in an archive or has a URL, a label is no whole number, or no video can be read.
         FileNotFoundError: there is no such index.
     """
     if not isinstance(index, DatasetIndex):
@@ -46,20 +45,24 @@ def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = 
     filenames = []
     for row in rows:
         source = index.source(row)
-        if not isinstance(source, (str, RemoteSource)):
+        if isinstance(source, RemoteSource):
+            raise ValueError(
+                f"'{source.name}' is a URL, and read_video reads files; fetch it first, or read it with "
+                "tricodec.Dataset and give the clips to external_source"
+            )
+        if not isinstance(source, str):
             path = index.table["path"][row].as_py()
             raise ValueError(
                 f"'{path}' is a part of a file, and read_video reads files; name archives as paths and index_paths"
             )
         filenames.append(source)
-    arguments = source_arguments(filenames)
     if labels is None:
-        return arguments
+        return {"filenames": filenames}
     numbers, _ = index.labels(labels)
     chosen = [numbers[row] for row in rows]
     if any(not isinstance(number, int) for number in chosen):
         raise ValueError("labels has numbers that are not whole, and DALI's labels are int32; round them")
-    return {**arguments, "labels": chosen}
+    return {"filenames": filenames, "labels": chosen}
 
 
 def accept_index(operators: Any) -> None:

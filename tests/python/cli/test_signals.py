@@ -20,11 +20,9 @@ LINES = {
     signal.SIGHUP: "tricodec: ended by SIGHUP",
 }
 COMMANDS = {
-    "transcode": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080",
     "transcode by parts": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080 --workers 2",
     "encode": "encode long.mp4 -o out.mp4 -p codec=hevc -p preset=P7",
     "compress": "compress raw.bin -o out.tcz --algorithm Zstd --level 19",
-    "frames": "frames long.mp4 --raw out.raw --size 1280x720",
     "audio": "audio long.mp4 -o out.wav --rate 192000",
 }
 PATIENCE_SECONDS = 60
@@ -83,18 +81,3 @@ def test_a_signal_while_the_command_starts_prints_no_traceback(folder: Path, num
             num_lines += 1
         else:  # Python itself was still starting
             assert command.returncode in (-number, 128 + number, 1), (delay, err)
-
-
-def test_a_signal_that_the_process_ignores_is_ignored_still(folder: Path) -> None:
-    media.ffmpeg("-i", media.generated("movie.mp4"), "-c", "copy", folder / "short.mp4")
-    command = subprocess.Popen(
-        ["nohup", sys.executable, "-m", "tricodec", "probe", "-"], cwd=folder, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    time.sleep(0.5)
-    command.send_signal(signal.SIGHUP)
-
-    out, _ = command.communicate((folder / "short.mp4").read_bytes(), timeout=PATIENCE_SECONDS)
-
-    assert command.returncode == 0
-    assert b"h264" in out

@@ -147,7 +147,6 @@ def test_an_order_mixes_all_places() -> None:
 @pytest.mark.parametrize("size", [0, 1, 5, 7, 16, 61])
 @pytest.mark.parametrize("num_ranks", [1, 2, 3, 8])
 @pytest.mark.parametrize("batch_size", [1, 3, 4])
-@pytest.mark.sweep(4)
 def test_each_clip_is_given_once_an_epoch(size: int, num_ranks: int, batch_size: int) -> None:
     for last in ("partial", "drop", "pad"):
         ranks = [sampler_of(size, batch_size, rank=rank, num_ranks=num_ranks, last=last) for rank in range(num_ranks)]

@@ -63,7 +63,6 @@ def packets_of(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", CLIPS)
-@pytest.mark.sweep(3)
 def test_a_row_has_the_facts_that_ffprobe_finds(index: tricodec.DatasetIndex, name: str) -> None:
     clip = generated(name)
     stream = ffprobe(clip, "-select_streams v:0 -show_streams")["streams"][0]
@@ -84,7 +83,6 @@ def test_a_row_has_the_facts_that_ffprobe_finds(index: tricodec.DatasetIndex, na
 
 
 @pytest.mark.parametrize("name", CLIPS)
-@pytest.mark.sweep(3)
 def test_the_bytes_of_a_gop_are_those_of_its_packets(index: tricodec.DatasetIndex, name: str) -> None:
     row = index[row_of(index, name)]
     packets = packets_of(generated(name))

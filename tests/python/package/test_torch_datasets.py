@@ -64,23 +64,6 @@ def test_readers_made_in_init_read_in_every_worker(many: list[str], workers: int
         assert np.array_equal(got[number], expected), number
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 8])
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_two_hundred_files_are_read_in_workers_of_every_kind(workers: int, method: str, tmp_path: Path) -> None:
-    paths = links(tmp_path, 200)
-    options = {"batch_size": 8, "num_workers": workers, "multiprocessing_context": method}
-
-    made_in_init = torch.cat(list(DataLoader(HeldReaders(paths), **options))).numpy()
-    clips = DataLoader(ClipDataset(paths, num_frames=4, position="begin", size=(32, 48)), **options)
-    made_in_workers = torch.cat([frames for frames, _, _ in clips]).numpy()
-
-    for number, path in enumerate(paths):
-        expected = tricodec.decode_video(path, indices=[number % 7, 3, *range(4)], size=(32, 48)).frames
-        assert np.array_equal(made_in_init[number], expected[:2]), number
-        assert np.array_equal(made_in_workers[number], expected[2:].transpose(0, 3, 1, 2)), number
-
-
 @pytest.mark.parametrize(("workers", "method"), [(0, None), (1, "spawn"), (8, "fork")])
 def test_clips_are_those_of_decode_video(many: list[str], workers: int, method: str | None) -> None:
     clips = ClipDataset(many, num_frames=4, fps=8, position="middle", size=(32, 48))
@@ -164,22 +147,3 @@ def test_random_clips_follow_torchs_seed(many: list[str]) -> None:
     torch.manual_seed(5)
     again = [seconds.tolist() for _, seconds, _ in (clips[k] for k in range(4))]
     assert once == again
-
-
-def test_a_short_video_repeats_its_last_frame() -> None:
-    clips = ClipDataset([Path(media.generated("h264_bframes.mp4"))], num_frames=70, position="begin", size=(16, 16))
-    frames, seconds, _ = clips[0]
-    assert len(frames) == 70
-    assert seconds[-1] == seconds[-2] == seconds.max()
-
-
-def test_wrong_words_are_named() -> None:
-    with pytest.raises(TypeError, match=r"ClipDataset\(\) got .*'nframes'; did you mean 'num_frames'"):
-        ClipDataset([], nframes=4)
-    with pytest.raises(TypeError, match=r"sources is one video, 'a[.]mp4'; put it into a list"):
-        ClipStream("a.mp4")
-
-
-def test_positions_that_there_are_not_are_named() -> None:
-    with pytest.raises(ValueError, match="position is 'end'; expected one of random, middle, begin"):
-        ClipDataset([], position="end")
