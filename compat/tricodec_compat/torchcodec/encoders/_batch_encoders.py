@@ -3,19 +3,53 @@
 
 from __future__ import annotations
 
+import abc
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from tricodec_compat.torchcodec.encoders._encoder import AudioStream, Encoder, VideoStream
+from tricodec_compat.torchcodec.encoders._encoder import Encoder
 from tricodec_compat.torchcodec.encoders._targets import as_tensor
 
 
-class VideoEncoder:
-    """Encodes one batch of frames.
+class _BatchEncoder(abc.ABC):
+    @abc.abstractmethod
+    def _encoder(self, *_: Any, **options: Any) -> tuple[Encoder, Callable[[], None]]:
+        """An encoder with one stream, and what adds the batch to it."""
+
+    def to_file(self, dest: str | Path, **options: Any) -> None:
+        """Encode to a file; its extension names the container.
+
+        Args:
+            dest: the path.
+            options: those of the class.
+
+        Raises:
+            RuntimeError: if FFmpeg refuses.
+        """
+        encoder, add = self._encoder(**options)
+        with encoder.open_file(dest):
+            add()
+
+    def to_tensor(self, format: str, **options: Any) -> Tensor:
+        """Encode to a uint8 tensor of one axis; see to_file()."""
+        file = io.BytesIO()
+        self.to_file_like(file, format, **options)
+        return as_tensor(file.getbuffer())
+
+    def to_file_like(self, file_like: Any, format: str, **options: Any) -> None:
+        """Encode to an object with ``write`` and ``seek``; see to_file()."""
+        encoder, add = self._encoder(**options)
+        with encoder.open_file_like(file_like, format=format):
+            add()
+
+
+class VideoEncoder(_BatchEncoder):
+    """Encodes one batch of frames. The methods take the options codec, pixel_format, crf, preset and extra_options.
 
     Args:
         frames: uint8 RGB, [N, 3, H, W].
@@ -37,43 +71,17 @@ class VideoEncoder:
         self._frames = frames
         self._frame_rate = frame_rate
 
-    def _encoder(self, options: dict[str, Any]) -> tuple[Encoder, VideoStream]:
+    def _encoder(self, **options: Any) -> tuple[Encoder, Callable[[], None]]:
         encoder = Encoder()
         height, width = self._frames.shape[2:]
         stream = encoder.add_video(
             height=height, width=width, frame_rate=self._frame_rate, device=self._frames.device, **options
         )
-        return encoder, stream
-
-    def to_file(self, dest: str | Path, **options: Any) -> None:
-        """Encode to a file; its extension names the container.
-
-        Args:
-            dest: the path.
-            options: codec, pixel_format, crf, preset, extra_options, as `Encoder.add_video` takes them.
-
-        Raises:
-            RuntimeError: if FFmpeg refuses.
-        """
-        encoder, stream = self._encoder(options)
-        with encoder.open_file(dest):
-            stream.add_frames(self._frames)
-
-    def to_tensor(self, format: str, **options: Any) -> Tensor:
-        """Encode to a uint8 tensor of one axis; see to_file()."""
-        file = io.BytesIO()
-        self.to_file_like(file, format, **options)
-        return as_tensor(file.getbuffer())
-
-    def to_file_like(self, file_like: Any, format: str, **options: Any) -> None:
-        """Encode to an object with ``write`` and ``seek``; see to_file()."""
-        encoder, stream = self._encoder(options)
-        with encoder.open_file_like(file_like, format=format):
-            stream.add_frames(self._frames)
+        return encoder, lambda: stream.add_frames(self._frames)
 
 
-class AudioEncoder:
-    """Encodes one array of samples.
+class AudioEncoder(_BatchEncoder):
+    """Encodes one array of samples. The methods take bit_rate, num_channels and sample_rate, those of the file.
 
     Args:
         samples: float32, [channels, samples], or [samples] for one channel.
@@ -97,64 +105,14 @@ class AudioEncoder:
         self._sample_rate = sample_rate
 
     def _encoder(
-        self, bit_rate: int | None, num_channels: int | None, sample_rate: int | None
-    ) -> tuple[Encoder, AudioStream]:
+        self, *, bit_rate: int | None = None, num_channels: int | None = None, sample_rate: int | None = None
+    ) -> tuple[Encoder, Callable[[], None]]:
         encoder = Encoder()
         stream = encoder.add_audio(
             sample_rate=self._sample_rate, num_channels=len(self._samples), bit_rate=bit_rate,
             out_num_channels=num_channels, out_sample_rate=sample_rate,
         )  # fmt: skip
-        return encoder, stream
-
-    def to_file(
-        self,
-        dest: str | Path,
-        *,
-        bit_rate: int | None = None,
-        num_channels: int | None = None,
-        sample_rate: int | None = None,
-    ) -> None:
-        """Encode to a file; its extension names the container.
-
-        Args:
-            dest: the path.
-            bit_rate: in bit/s; None is the encoder's default.
-            num_channels: in the file; None is as many.
-            sample_rate: in the file; None is the same.
-
-        Raises:
-            RuntimeError: if FFmpeg refuses.
-        """
-        encoder, stream = self._encoder(bit_rate, num_channels, sample_rate)
-        with encoder.open_file(dest):
-            stream.add_samples(self._samples)
-
-    def to_tensor(
-        self,
-        format: str,
-        *,
-        bit_rate: int | None = None,
-        num_channels: int | None = None,
-        sample_rate: int | None = None,
-    ) -> Tensor:
-        """Encode to a uint8 tensor of one axis; see to_file()."""
-        file = io.BytesIO()
-        self.to_file_like(file, format, bit_rate=bit_rate, num_channels=num_channels, sample_rate=sample_rate)
-        return as_tensor(file.getbuffer())
-
-    def to_file_like(
-        self,
-        file_like: Any,
-        format: str,
-        *,
-        bit_rate: int | None = None,
-        num_channels: int | None = None,
-        sample_rate: int | None = None,
-    ) -> None:
-        """Encode to an object with ``write`` and ``seek``; see to_file()."""
-        encoder, stream = self._encoder(bit_rate, num_channels, sample_rate)
-        with encoder.open_file_like(file_like, format=format):
-            stream.add_samples(self._samples)
+        return encoder, lambda: stream.add_samples(self._samples)
 
 
 for _class in (VideoEncoder, AudioEncoder):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import abc
 import importlib
 import io
 import os
@@ -15,9 +16,40 @@ from torch import Tensor
 from tricodec_compat.torchcodec.encoders._targets import as_tensor, expect_file_like
 
 
-class _ImageEncoder:
+class _ImageEncoder(abc.ABC):
     def __init__(self, img: Tensor) -> None:
         self._img = img
+
+    @abc.abstractmethod
+    def _encoded(self, *_: Any, **options: Any) -> bytes:
+        """The file."""
+
+    def to_file(self, dest: str | Path, **options: int) -> None:
+        """Write a file.
+
+        Args:
+            dest: the path.
+            options: that of the class.
+
+        Raises:
+            RuntimeError: for another tensor, or a file that cannot be written.
+        """
+        data, target = self._encoded(**options), Path(dest)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            unfinished.write_bytes(data)
+            unfinished.replace(target)
+        except OSError as error:
+            raise RuntimeError(f"cannot write {dest}: {error}") from error
+
+    def to_file_like(self, dest: Any, **options: int) -> None:
+        """Write to an object with ``write`` and ``seek``; see to_file()."""
+        expect_file_like(dest)
+        dest.write(self._encoded(**options))
+
+    def to_tensor(self, **options: int) -> Tensor:
+        """Encode to a uint8 tensor of one axis; see to_file()."""
+        return as_tensor(self._encoded(**options))
 
     def _saved(self, format: str, **options: Any) -> bytes:
         image = self._img
@@ -37,78 +69,30 @@ class _ImageEncoder:
         return file.getvalue()
 
 
-def _write(path: str | Path, data: bytes) -> None:
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(target)
-    except OSError as error:
-        raise RuntimeError(f"cannot write {path}: {error}") from error
-
-
-def _write_to(target: Any, data: bytes) -> None:
-    expect_file_like(target)
-    target.write(data)
-
-
 class JpegEncoder(_ImageEncoder):
-    """Encodes one image as JPEG.
+    """Encodes one image as JPEG. The methods take `quality`, from 1 to 100 (75); others are a ValueError.
 
     Args:
         img: uint8, [C, H, W] with 1 or 3 channels.
     """
 
-    def _encoded(self, quality: int) -> bytes:
+    def _encoded(self, *, quality: int = 75) -> bytes:
         if not 1 <= quality <= 100:
             raise ValueError(f"Image quality should be a positive number between 1 and 100, not {quality}")
         return self._saved("JPEG", quality=quality)
 
-    def to_file(self, dest: str | Path, *, quality: int = 75) -> None:
-        """Write a file.
-
-        Raises:
-            ValueError: for a quality that is not from 1 to 100.
-            RuntimeError: for another tensor, or a file that cannot be written.
-        """
-        _write(dest, self._encoded(quality))
-
-    def to_file_like(self, dest: Any, *, quality: int = 75) -> None:
-        """Write to an object with ``write`` and ``seek``; see to_file()."""
-        _write_to(dest, self._encoded(quality))
-
-    def to_tensor(self, *, quality: int = 75) -> Tensor:
-        """Encode to a uint8 tensor of one axis; see to_file()."""
-        return as_tensor(self._encoded(quality))
-
 
 class PngEncoder(_ImageEncoder):
-    """Encodes one image as PNG.
+    """Encodes one image as PNG. The methods take `compression_level`, from 0 to 9 (6).
 
     Args:
         img: uint8, [C, H, W] with 1 or 3 channels.
     """
 
-    def _encoded(self, compression_level: int) -> bytes:
+    def _encoded(self, *, compression_level: int = 6) -> bytes:
         if not 0 <= compression_level <= 9:
             raise RuntimeError(f"Compression level should be between 0 and 9, not {compression_level}")
         return self._saved("PNG", compress_level=compression_level)
-
-    def to_file(self, dest: str | Path, *, compression_level: int = 6) -> None:
-        """Write a file.
-
-        Raises:
-            RuntimeError: for a level that is not from 0 to 9, another tensor, or a file that cannot be written.
-        """
-        _write(dest, self._encoded(compression_level))
-
-    def to_file_like(self, dest: Any, *, compression_level: int = 6) -> None:
-        """Write to an object with ``write`` and ``seek``; see to_file()."""
-        _write_to(dest, self._encoded(compression_level))
-
-    def to_tensor(self, *, compression_level: int = 6) -> Tensor:
-        """Encode to a uint8 tensor of one axis; see to_file()."""
-        return as_tensor(self._encoded(compression_level))
 
 
 for _class in (JpegEncoder, PngEncoder):
