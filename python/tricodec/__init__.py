@@ -14,11 +14,11 @@ off) sets its level. If the program has not configured logging, it also prints m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from tricodec import _signals
 
 _signals.end_quietly_while_importing()
+
+from typing import TYPE_CHECKING, Any
 
 from tricodec import _interpreter, _logging, errors
 
