@@ -7,6 +7,8 @@ module. See docs/migration/nvcomp.md.
 
 from __future__ import annotations
 
+import sys
+
 from tricodec.compress import (
     Array,
     ArrayBufferKind,
@@ -73,4 +75,4 @@ def __dir__() -> list[str]:
     return ["__cuda_version__", "__doc__", "__name__", "__version__", *__all__]
 
 
-install_nvidia_names()
+install_nvidia_names(sys.modules[__name__])

@@ -3,42 +3,17 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import logging
 import os
 import sys
-from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-_NAMES = ("nvidia.nvcomp", "nvidia.nvcomp.external_memory")
+_NAME = "nvidia.nvcomp"
 _log = logging.getLogger("tricodec")
-
-
-class _Loader(Loader):
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        from tricodec import nvcomp
-
-        names: tuple[str, ...] = ("ExternalMemory",)
-        if module.__name__ == "nvidia.nvcomp":
-            names = (*nvcomp.__all__, "__all__", "__doc__", "__version__", "__cuda_version__", "__dir__")
-        vars(module).update({name: getattr(nvcomp, name) for name in names}, __tricodec__=True)
-
-
-class _Finder(MetaPathFinder):
-    """Finds tricodec's modules, and an empty package ``nvidia`` if no other finder has one."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname == "nvidia" and sys.meta_path[-1] is self:
-            return ModuleSpec(fullname, None, is_package=True)
-        return ModuleSpec(fullname, _Loader(), is_package=fullname == _NAMES[0]) if fullname in _NAMES else None
 
 
 def _is_shipped(origin: str | None) -> bool:
@@ -50,23 +25,45 @@ def _is_shipped(origin: str | None) -> bool:
     return origin is not None and os.path.realpath(origin) == os.path.realpath(str(shipped))
 
 
-def install_nvidia_names() -> None:
-    """Make ``from nvidia import nvcomp`` find `tricodec.nvcomp` if NVIDIA's own package is not installed.
+def _new_module(name: str, names: dict[str, object]) -> ModuleType:
+    module = ModuleType(name)
+    module.__spec__ = ModuleSpec(name, None, is_package=True)
+    vars(module).update({"__path__": [], "__tricodec__": True, **names})
+    sys.modules[name] = module
+    return module
 
-    With the environment variable TRICODEC_NVIDIA_NVCOMP=1 it finds tricodec's module even if NVIDIA's package is
-    installed, unless that is already imported. The log at level INFO says which package the name gives.
+
+def _put(ours: ModuleType) -> None:
+    """Makes the modules, in a package ``nvidia`` that is empty where there is none."""
+    try:
+        nvidia = importlib.import_module("nvidia")
+    except ModuleNotFoundError:
+        nvidia = _new_module("nvidia", {})
+    shown = (*ours.__all__, "__all__", "__doc__", "__version__", "__cuda_version__", "__dir__")
+    module = _new_module(_NAME, {name: getattr(ours, name) for name in shown})
+    memory = _new_module(f"{_NAME}.external_memory", {"ExternalMemory": ours.ExternalMemory})
+    vars(module)["external_memory"] = memory
+    vars(nvidia)["nvcomp"] = module
+
+
+def install_nvidia_names(ours: ModuleType) -> None:
+    """Make ``from nvidia import nvcomp`` give `ours` if NVIDIA's own package is not installed.
+
+    With the environment variable TRICODEC_NVIDIA_NVCOMP=1 it gives `ours` even if NVIDIA's package is installed,
+    unless that is already imported. The log at level INFO says which package the name gives.
     """
-    sys.meta_path.append(_Finder())
-    if os.environ.get("TRICODEC_NVIDIA_NVCOMP", "") not in ("", "0"):
-        sys.meta_path.insert(0, _Finder())
-    spec = importlib.util.find_spec("nvidia.nvcomp")
-    if spec is None:
-        return
-    if isinstance(spec.loader, _Loader) or _is_shipped(spec.origin):
-        _log.info("nvidia.nvcomp is tricodec's, under the name tricodec.nvcomp too")
-    else:
+    try:
+        theirs = importlib.util.find_spec(_NAME)
+    except ModuleNotFoundError:  # there is no package nvidia
+        theirs = None
+    is_wanted = os.environ.get("TRICODEC_NVIDIA_NVCOMP", "") not in ("", "0") and _NAME not in sys.modules
+    if theirs is None or is_wanted:
+        _put(ours)
+    elif not _is_shipped(theirs.origin):
         _log.info(
             "nvidia.nvcomp is NVIDIA's own package (%s); tricodec's is tricodec.nvcomp, and answers to both names with "
             "TRICODEC_NVIDIA_NVCOMP=1",
-            spec.origin,
+            theirs.origin,
         )
+        return
+    _log.info("nvidia.nvcomp is tricodec's, under the name tricodec.nvcomp too")
