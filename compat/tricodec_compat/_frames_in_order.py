@@ -53,6 +53,7 @@ class FramesInOrder:
         self._ahead: collections.deque[tuple[Frame, Future[Any]]] = collections.deque()
         self._next = -1  # the frame after the last one that was asked for
         self._num_in_order = 0
+        self._num_frames: int | None = None
 
     def __getitem__(self, number: int) -> tuple[Frame, Any]:
         """A frame, and its picture [H, W, 3].
@@ -77,9 +78,12 @@ class FramesInOrder:
         return frame, self._convert(frame) if job is None else job.result()
 
     def _convert_ahead(self) -> None:
-        while len(self._ahead) < _FRAMES_AHEAD and self._next + len(self._ahead) < len(self._reader):
+        if self._num_frames is None:
+            self._num_frames = len(self._reader)
+        last = min(self._next + _FRAMES_AHEAD, self._num_frames)
+        for number in range(self._next + len(self._ahead), last):
             try:
-                frame = self._reader[self._next + len(self._ahead)]
+                frame = self._reader[number]
             except (IndexError, Error):  # the call for that frame reports it
                 return
             self._ahead.append((frame, _pool().submit(self._convert, frame)))
