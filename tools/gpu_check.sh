@@ -150,12 +150,11 @@ if ((tests)); then
     -n $((jobs < 6 ? jobs : 6)) || :
   begin compat "${pytest[@]}" compat/tests --deselect compat/tests/test_vlm_servers.py -n $((jobs < 4 ? jobs : 4))
   begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
-  begin compress "${pytest[@]}" tests/python/compress/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))
   [[ -z $official ]] || TRICODEC_PYNV=$official begin samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) -k 'not notebook' \
-    tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_official.py
+    tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_module.py
   ((memcheck)) && begin memcheck run_memcheck
   join
-  part alone "${pytest[@]}" tests/python/gpu tests/python/compress/test_compress_gpu.py -m "alone and not slow" -n 0
+  part alone "${pytest[@]}" tests/python/gpu -m "alone and not slow" -n 0
 elif ((memcheck)); then
   part memcheck run_memcheck
 fi

@@ -11,9 +11,9 @@
 
 #include "media/decoder_context.h"
 #include "media/ffmpeg.h"
-#include "tricodec/media/decode_issue.h"
 #include "tricodec/media/demuxer.h"
 #include "tricodec/media/media_source.h"
+#include "tricodec/media/packet.h"
 
 namespace tricodec {
 

@@ -60,7 +60,7 @@ std::unique_ptr<FrameReader> FrameReaderImpl::reopen_in_child(bool at_rest) {
 }
 
 const FrameTimes& FrameReaderImpl::times() {
-    const auto index = video_.whole_index();
+    const auto index = video_.index();
     if (!times_ || !times_->index().numbers_as(*index)) times_.emplace(stream(), index);
     return *times_;
 }
@@ -72,7 +72,7 @@ std::int64_t FrameReaderImpl::index_at(double seconds) {
 }
 
 std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
-    const auto index = video_.whole_index();
+    const auto index = video_.index();
     std::vector<FrameTime> times;
     times.reserve(index->frames().size());
     for (const auto& frame : index->frames()) {
@@ -93,16 +93,11 @@ FrameReader::TimeSpan FrameReaderImpl::time_span(std::span<const std::int64_t> i
     return {clock[first], after < clock.size() ? clock[after] : video.clock_end()};
 }
 
-std::int64_t FrameReaderImpl::count_for(std::int64_t i) {
-    const auto known = video_.index()->num_frames();
-    return i >= 0 && i < known ? known : num_frames();
-}
-
 std::int64_t FrameReaderImpl::checked(std::int64_t i) {
-    const auto count = count_for(i);
+    const auto count = num_frames();
     const auto number = i < 0 ? i + count : i;
     TRICODEC_EXPECT(number >= 0 && number < count, out_of_range,
-                    "frame " + std::to_string(i) + " was asked for; " + range_text(count, num_damaged_packets() > 0));
+                    "frame " + std::to_string(i) + " was asked for; " + range_text(count));
     return number;
 }
 
@@ -344,12 +339,11 @@ FrameRange FrameReaderImpl::resolved(const FrameSelection& selection) {
         return {numbers.empty() ? 0 : numbers.front(), selection.stride, std::ssize(numbers)};
     }
     if (begins_without_index(video_, range_of(selection))) return range_of(selection);
-    const auto total = count_for(selection.start);
+    const auto total = num_frames();
     if (selection.count != 0) expect_frames();
     const auto start = selection.start < 0 ? selection.start + total : selection.start;
-    TRICODEC_EXPECT(
-        start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
-        "start is " + std::to_string(selection.start) + "; " + range_text(total, num_damaged_packets() > 0));
+    TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
+                    "start is " + std::to_string(selection.start) + "; " + range_text(total));
     return {start, selection.stride, selection.count};
 }
 

@@ -27,14 +27,14 @@ public:
     std::string engine() const override { return video_.pool().engine(); }
     Device device() const noexcept override { return video_.pool().device(); }
 
-    std::int64_t num_frames() override { return video_.whole_index()->num_frames(); }
+    std::int64_t num_frames() override { return video_.index()->num_frames(); }
     void expect_frames() override { video_.expect_frames(); }
     const std::vector<double>& pts_seconds() override { return times().pts_seconds(); }
     std::vector<FrameTime> frame_times() override;
-    std::vector<std::int64_t> key_frames() override { return video_.whole_index()->entry_frames(); }
+    std::vector<std::int64_t> key_frames() override { return video_.index()->entry_frames(); }
     std::int64_t index_at(double seconds) override;
     TimeSpan time_span(std::span<const std::int64_t> indices) override;
-    VideoTimes video_times() override { return times().video_times(num_damaged_packets() > 0); }
+    VideoTimes video_times() override { return times().video_times(); }
     void read_selected(const Select& select, const ReadNumbers& read) override;
 
     Frame frame(std::int64_t index) override;
@@ -60,7 +60,7 @@ public:
         return {video_.num_bytes_read(), video_.pool().num_sent(), video_.pool().num_left_out()};
     }
     void save_index(const std::filesystem::path& path) override { video_.save_index(path); }
-    std::vector<Gop> gops() override { return video_.whole_index()->gops(); }
+    std::vector<Gop> gops() override { return video_.index()->gops(); }
     std::shared_ptr<const FrameIndex> frame_index() override { return video_.frame_index(); }
     std::unique_ptr<FrameReader> reopen_in_child(bool at_rest) override;
 
@@ -70,8 +70,6 @@ public:
 private:
     /// As the frames are numbered now.
     [[nodiscard]] const FrameTimes& times();
-    /// Number of frames, if it has frame `i`. Throws StreamIndex::refusal() where the whole must be known to say.
-    [[nodiscard]] std::int64_t count_for(std::int64_t i);
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
     [[nodiscard]] Frame numbered_frame(std::int64_t number);

@@ -39,15 +39,6 @@ from tricodec._display import notebook as _notebook
 from tricodec._host_arrays import Bfloat16Array, asnumpy, pinned_empty
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
-from tricodec._measure import (
-    AllocatorUse,
-    MemoryEvent,
-    MemoryTracker,
-    TrackedAllocator,
-    memory_stats,
-)
-from tricodec._memory_required import MemoryRequired, memory_required
-from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
 from tricodec._read_many import read_many
 from tricodec._tricodec import (
@@ -95,6 +86,18 @@ from tricodec.errors import (
     RefusedError,
     SourceChangedError,
     UnsupportedError,
+)
+from tricodec.measure import (
+    AllocatorUse,
+    MemoryEvent,
+    MemoryRequired,
+    MemoryTracker,
+    Profiler,
+    StageEvent,
+    StageTime,
+    TrackedAllocator,
+    memory_required,
+    memory_stats,
 )
 
 if TYPE_CHECKING:

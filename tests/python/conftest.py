@@ -67,7 +67,6 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: _has_module("torchdata.stateful_dataloader"),
         "torchdata is not installed: tools/install_torch.sh .venv torchdata==0.11.0",
     ),
-    "needs_jax": (lambda: _has_module("jax"), "jax is not installed"),
     "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),
     "needs_numba": (lambda: _has_module("numba"), "Numba is not installed"),
     "needs_nvdec": (
@@ -79,7 +78,7 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 _PROGRAMS = (
     "cli/", "docs/", "examples/", "package/test_display", "package/test_torch_datasets",
-    "dali/test_dali_docs", "triton/test_triton_docs",
+    "triton/test_triton_docs",
 )  # fmt: skip
 """What users run as it stands: documents, commands, examples, notebooks, data sets."""
 

@@ -16,8 +16,8 @@
 
 #include "convert.h"
 #include "guarded.h"
+#include "tricodec/base/device.h"
 #include "tricodec/base/fork.h"
-#include "tricodec/base/stream.h"
 #include "tricodec/swscale/swscale_rgb.h"
 #include "tricodec/video/frame_reader.h"
 

@@ -11,7 +11,7 @@ from tricodec._tricodec import Frame, FrameReader, MediaInfo, Transform
 if TYPE_CHECKING:
     from tricodec._display.sheet import ContactSheet
     from tricodec._plan import Plan
-    from tricodec._profiler import Profiler
+    from tricodec.measure._profiler import Profiler
 
 _MOST_PIXELS = 1 << 20
 _HOST, _GPU = "#9ecae1", "#a1d99b"
