@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
-# make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress
+# make docs · make notebooks · make newcomer · make fuzz · make bench
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
 SHELL := /bin/bash
@@ -10,11 +10,11 @@ STAMPS := build/stamps
 BUILD := build/$(if $(filter own,$(LIBRARIES)),own,dev)
 BUILT := $(STAMPS)/build-$(LIBRARIES)
 BUILT_TESTS := $(STAMPS)/tests-$(LIBRARIES)
-SOURCES := $(shell find core python plugin triton_backend model_repository cmake -type f -not -name '*.pyc' 2>/dev/null) \
-           CMakeLists.txt VERSION pyproject.toml tools/build.sh tools/make_pynv_wheel.py
-TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
+SOURCES := $(shell find core python compat/tricodec_compat plugin triton_backend model_repository cmake -type f -not -name '*.pyc' 2>/dev/null) \
+           CMakeLists.txt VERSION pyproject.toml compat/pyproject.toml tools/build.sh tools/make_pynv_wheel.py
+TEST_SOURCES := $(shell find tests/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench bench-encode bench-compress bench-site build wheel pynv-wheel clean
+.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -74,10 +74,11 @@ wheel: $(STAMPS)/libraries
 	@$(PYTHON) tools/make_wheel.py $(if $(ARCH),--arch $(ARCH))
 	@$(PYTHON) tools/try_wheel.py build/wheel/tricodec-*.whl
 
-# Wheels for the names PyNvVideoCodec (metadata) and nvidia.nvcomp that require tricodec, in build/wheel.
+# Wheels for the names PyNvVideoCodec (metadata) and nvidia.nvcomp, and tricodec-compat, which require tricodec, in build/wheel.
 pynv-wheel: $(STAMPS)/venv
 	@$(PYTHON) tools/make_pynv_wheel.py PyNvVideoCodec
 	@$(PYTHON) tools/make_pynv_wheel.py tricodec-nvcomp
+	@$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel ./compat
 
 demo: build
 	@$(PYTHON) -m tricodec.cli demo --output demo_output
@@ -121,26 +122,14 @@ lint: $(STAMPS)/lint
 format: $(STAMPS)/lint
 	@$(PYTHON) tools/lint.py --format
 
-# BENCH=--quick for the short run; tricodec and its peers run in an environment that the tests do not use.
-bench: bench-site
-	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.decode.run $(BENCH)
-	@.venv-bench/bin/python -m benchmarks.table
-
-bench-site: build $(STAMPS)/bench
+# A suite of the benchmarks: SUITE=programs, encode or compress for another one, BENCH=--quick for the short run.
+# tricodec and its peers run in an environment that the tests do not use.
+SUITE := decode
+bench: build $(STAMPS)/bench
 	@rm -rf build/bench-site
 	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
-
-# ENCODE=--quick for the short run: encoding and transcoding against the ffmpeg command line and PyAV.
-bench-encode: $(BUILT_TESTS)
-	@$(PYTHON) -m benchmarks.encode.run $(ENCODE)
-	@$(PYTHON) -m benchmarks.table
-
-# Lossless compression, in the same environment.
-bench-compress: bench-site
-	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.compress.run \
-	  $(if $(filter own,$(LIBRARIES)),--libraries build/libraries) $(BENCH)
-	@.venv-bench/bin/python -m benchmarks.table
+	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks $(SUITE) $(BENCH)
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache
-	find core python plugin tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find core python compat plugin tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
