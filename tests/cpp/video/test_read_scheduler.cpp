@@ -110,7 +110,9 @@ TEST_F(ReadInSlots, goes_on_after_damage_that_shows_ahead_of_the_consumer) {
     for (std::int64_t i = 0; i < one_by_one->num_frames(); ++i) {
         const auto frame = frames->next();
         ASSERT_TRUE(frame) << i;
-        if (i < num_whole) EXPECT_EQ(testing::packed(*frame), testing::packed(one_by_one->frame(i))) << i;
+        if (i < num_whole) {
+            EXPECT_EQ(testing::packed(*frame), testing::packed(one_by_one->frame(i))) << i;
+        }
     }
     EXPECT_FALSE(frames->next());
     EXPECT_GT(damaged->num_damaged_packets(), 0);
