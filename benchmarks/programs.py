@@ -18,7 +18,7 @@ from benchmarks.results import Case
 from benchmarks.suite import Options
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SECONDS = 1.0
 _CLIP = "h264_720p"
@@ -111,7 +111,7 @@ def open_work(case: Case) -> Iterator[Work]:
         import tricodec.compat
 
         tricodec.compat.install(case.setting)
-    from tricodec.bench import Done
+    from tricodec.measure.bench import Done
 
     path = str(clip(case.input))
     with tempfile.TemporaryDirectory() as folder:

@@ -50,11 +50,11 @@ PYTHON_ALLOWED = {
     "python/tricodec/serve": {"tricodec", "tricodec._output_files", "tricodec._tricodec.OutputFile", "tricodec.serve"},
     "python/tricodec/client": {"tricodec", "tricodec.client"},
     # The measurements use every front end, and the command uses the measurements.
-    "python/tricodec/bench": {
+    "python/tricodec/measure/bench": {
         "tricodec",
         "tricodec._tricodec",
         "tricodec._display",
-        "tricodec.bench",
+        "tricodec.measure.bench",
         "tricodec.dali",
         "tricodec.serve",
         "tricodec.client",

@@ -33,21 +33,10 @@ except ImportError as _error:
     raise ImportError(explain(_error)) from _error
 _interpreter.refuse_no_lock()
 
-from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
-from tricodec._display import notebook as _notebook
 from tricodec._host_arrays import Bfloat16Array, asnumpy, pinned_empty
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
-from tricodec._measure import (
-    AllocatorUse,
-    MemoryEvent,
-    MemoryTracker,
-    TrackedAllocator,
-    memory_stats,
-)
-from tricodec._memory_required import MemoryRequired, memory_required
-from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
 from tricodec._read_many import read_many
 from tricodec._tricodec import (
@@ -95,6 +84,18 @@ from tricodec.errors import (
     SourceChangedError,
     UnsupportedError,
 )
+from tricodec.measure import (
+    AllocatorUse,
+    MemoryEvent,
+    MemoryRequired,
+    MemoryTracker,
+    Profiler,
+    StageEvent,
+    StageTime,
+    TrackedAllocator,
+    memory_required,
+    memory_stats,
+)
 
 if TYPE_CHECKING:
     from tricodec import compress as compress
@@ -104,7 +105,6 @@ if TYPE_CHECKING:
     from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
     from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex, LeRobotClips
-    from tricodec._display.sheet import ContactSheet
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import (
@@ -118,15 +118,11 @@ if TYPE_CHECKING:
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
 
-_keywords.install(globals())
-_notebook.install()
-_pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
-    "ContactSheet": "tricodec._display.sheet",
     "ClipBatches": "tricodec._dataset",
     "ClipSampler": "tricodec._dataset",
     "DamagedClip": "tricodec._dataset",
@@ -160,7 +156,9 @@ def _hint(name: str) -> str:
 
     if find_spec(f"tricodec.{name}") is not None:
         return f" before `import tricodec.{name}`"
-    return _keywords.meant(name, __all__)
+    from tricodec._keywords import meant
+
+    return meant(name, __all__)
 
 
 def __getattr__(name: str) -> Any:
@@ -176,7 +174,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
-    "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "DamagedClip",
+    "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "CorruptDataError", "DamagedClip",
     "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray",
     "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "LeRobotClips",
     "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker",

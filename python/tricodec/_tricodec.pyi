@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer, CapsuleType, Self, Unpack
 
-from tricodec._display.sheet import ContactSheet
 from tricodec._words import (
     Chroma,
     CodecName,
@@ -822,7 +821,7 @@ class FrameReader:
     ) -> tuple[int, int, int, int]: ...
     def show(
         self, indices: Indices | slice | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
-    ) -> ContactSheet: ...
+    ) -> Any: ...  # a picture of Pillow
     def _repr_html_(self) -> str: ...
     def _rgb_frame(
         self, index: SupportsIndex, convert: SwscaleRgb, num_threads: int = 0

@@ -246,6 +246,33 @@ Returns:
         .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](PyFrameReader& self, const py::args&) { self.close(); })
+        .def(
+            "show",
+            [](const py::object& self, const py::object& indices, const py::object& size, const py::object& columns) {
+                return py::module_::import("tricodec._display.pictures").attr("show")(self, indices, size, columns);
+            },
+            py::arg("indices") = py::none(), py::kw_only(), py::arg("size") = py::none(),
+            py::arg("columns") = py::none(),
+            R"(Small pictures of frames in rows, as a picture of Pillow, which a notebook shows.
+
+Args:
+    indices: frame numbers, or a slice; None takes 16 across the video.
+    size: (height, width) of each picture in pixels; None is 144 high with the frame's proportions.
+    columns: pictures a row; None makes about as many rows as columns.
+Raises:
+    IndexError: a number lies outside the video.
+    ValueError: there is no frame.
+    ImportError: Pillow is not installed.)")
+        .def(
+            "_repr_html_",
+            [](const py::object& self) {
+                return py::module_::import("tricodec._display.media").attr("html_of_reader")(self);
+            },
+            "The stream and how it is read.")
+        .def("__reduce__",
+             [](const py::object& self) {
+                 return py::module_::import("tricodec._pickling").attr("reduce_reader")(self);
+             })
         .def("__repr__", [](PyFrameReader& self) { return to_text(self.describe()); });
 }
 

@@ -238,6 +238,12 @@ void bind_media(py::module_& module) {
         .def_property_readonly("video", best_video, "The video stream that a reader opens by default, or None.")
         .def("to_dict", media_dict,
              "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")
+        .def(
+            "_repr_html_",
+            [](const py::object& self) {
+                return py::module_::import("tricodec._display.media").attr("html_of_info")(self);
+            },
+            "A table with a row for each stream.")
         .def("__repr__", [](const MediaInfo& self) { return to_text(describe(self)); });
 
     module.def(

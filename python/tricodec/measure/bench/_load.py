@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-import random
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,13 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from tricodec.bench._windows import Done, Query, Rules, Windows
+from tricodec.measure.bench._windows import Done, Query, Rules, Windows
 
 Work = Callable[[], Done]
 """One query; it returns when the result is complete."""
 
-DISTRIBUTIONS = ("constant", "poisson")
-"""The distances between the queries of a rate."""
 _LONGEST_SLEEP = 0.5
 """Seconds after which a thread that waits for its query looks whether the run has ended."""
 
@@ -43,25 +41,12 @@ class Load:
     """Queries in flight at a time, each with a separate context; with a rate the greatest number."""
     rate: float | None = None
     """Queries per second; None is a closed loop."""
-    distribution: str = "constant"
-    """Distances of queries with a rate: "constant", or "poisson" for exponential ones."""
-    seed: int = 0
-    """For "poisson"."""
 
     def due_times(self, start: float) -> Iterator[float]:
         """The scheduled times of the queries of a rate, without end."""
         assert self.rate is not None
-        generator = random.Random(self.seed)
-        number, due = 0, start
-        while True:
-            yield due
-            number += 1
-            # A product for each query: a sum of rounded intervals drifts.
-            due = (
-                start + number / self.rate
-                if self.distribution == "constant"
-                else due + generator.expovariate(self.rate)
-            )
+        for number in itertools.count():
+            yield start + number / self.rate  # a sum of rounded intervals drifts
 
 
 class _Run:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tricodec.bench._statistics import difference
+from tricodec.measure.bench._statistics import difference
 
 NUM_WINDOWS = 3
 """The latest windows that must agree; a result is made of their queries."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import tricodec
-from tricodec.bench._figures import Figures
-from tricodec.bench._load import Clock, Load, Work, run
-from tricodec.bench._search import highest_within
-from tricodec.bench._statistics import knee, needed_values, percentile_of
-from tricodec.bench._windows import Rules
+from tricodec.measure.bench._figures import Figures
+from tricodec.measure.bench._load import Clock, Load, Work, run
+from tricodec.measure.bench._search import highest_within
+from tricodec.measure.bench._statistics import knee, needed_values, percentile_of
+from tricodec.measure.bench._windows import Rules
 
 _PROFILE_SECONDS = 0.1
 
@@ -86,13 +86,11 @@ class Sweep:
     """Queries per second; empty is a closed loop."""
     max_threads: int = 16
     """Queries in flight at most, with a rate."""
-    distribution: str = "constant"
-    seed: int = 0
 
     def loads(self) -> list[Load]:
         """The loads, ascending."""
         if self.rates:
-            return [Load(self.max_threads, rate, self.distribution, self.seed) for rate in self.rates]
+            return [Load(self.max_threads, rate) for rate in self.rates]
         return [Load(each) for each in self.concurrency]
 
     def cases(self) -> list[Case]:

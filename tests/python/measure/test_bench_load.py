@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import statistics
 import threading
 import time
 from collections.abc import Iterator
 
 import pytest
 from bench_clock import FakeClock
-from tricodec import bench
+from tricodec.measure import bench
 
 QUICK = bench.Rules(warm_up=0, duration=0.3, iterations=3, stability=10, max_trials=3)
 
@@ -30,17 +29,6 @@ def test_a_rate_counts_the_wait_of_a_query_for_a_slow_one_before_it() -> None:
     figures = bench.Figures.of(windows)
     assert (figures.queries, figures.delayed) == (31, 9)  # three in each second are late
     assert any("9 of 31 queries started more than 1 ms late" in text for text in figures.warnings(bench.Load(rate=10)))
-
-
-def test_poisson_times_repeat_with_their_seed_and_have_the_rate() -> None:
-    load = bench.Load(rate=50.0, distribution="poisson", seed=3)
-
-    times = list(itertools.islice(load.due_times(0), 5000))
-
-    gaps = [after - before for before, after in itertools.pairwise(times)]
-    assert times == list(itertools.islice(load.due_times(0), 5000))
-    assert statistics.fmean(gaps) == pytest.approx(1 / 50, rel=0.05)
-    assert statistics.stdev(gaps) == pytest.approx(1 / 50, rel=0.05)  # that of an exponential distribution
 
 
 def test_streams_work_at_the_same_time_each_with_a_context_of_its_own() -> None:

@@ -8,15 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 import tricodec
-from tricodec.bench._load import Work
-from tricodec.bench._windows import Done
+from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._windows import Done
 
-MODELS = ("video_decode", "video_stream", "video_encode", "video_transcode", "compress", "decompress")
-_ONE_ARRAY = ("compress", "decompress")
-_ENCODED_FRAMES = 60
+MODELS = ("video_decode", "video_stream")
 _TIMES = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
@@ -24,12 +20,11 @@ class ServeEngine:
     """Sends requests to a model of a running server, as `tricodec.client.Client` does.
 
     Args:
-        path: a video, which every request contains (for video_encode its frames); for compress and decompress any file.
+        path: a video, which every request contains.
         url: the address of the server's gRPC port, "HOST:PORT".
         model: one of `MODELS`.
         options: options of the request, as the method of the client takes them.
         shared_memory: as `tricodec.client.Client` takes it.
-        algorithm: of compress and decompress, as `tricodec.Codec` takes it.
 
     Raises:
         ConnectionError: no server answers.
@@ -48,25 +43,20 @@ class ServeEngine:
         model: str = "video_decode",
         options: Mapping[str, Any] | None = None,
         shared_memory: bool | Literal["auto"] = "auto",
-        algorithm: str = "LZ4",
     ) -> None:
         self.url = url
         self.model = model
         self.options = dict(options or {})
         self.shared_memory = shared_memory
         self._data = path.read_bytes()
-        self.algorithm = algorithm
-        self._num_frames = self._frame_bytes = 0
-        if model not in _ONE_ARRAY:
-            with tricodec.FrameReader(path, device="cpu") as reader:
-                self._num_frames = len(reader)
-                self._frame_bytes = reader[0].size_bytes
+        with tricodec.FrameReader(path, device="cpu") as reader:
+            self._num_frames = len(reader)
+            self._frame_bytes = reader[0].size_bytes
         self.settings = {
-            "input": f"{path.name}: {len(self._data)} bytes"
-            + (f", {self._num_frames} frames" if self._num_frames else ""),
+            "input": f"{path.name}: {len(self._data)} bytes, {self._num_frames} frames",
             "server": url,
             "model": model,
-            "request": str({"algorithm": algorithm} if model in _ONE_ARRAY else self.options),
+            "request": str(self.options),
             "shared memory": str(shared_memory),
         }
         self._statistics = self._read_statistics()
@@ -80,14 +70,20 @@ class ServeEngine:
         """
         from tricodec.client import Client
 
-        if batch and self.model in (*_ONE_ARRAY, "video_transcode"):
-            message = f"--batch is not accepted for {self.model}, which takes the whole file; leave it out"
-            raise ValueError(message)
         if batch > self._num_frames:
             message = f"a batch of {batch} frames is more than the video has; accepted: up to {self._num_frames}"
             raise ValueError(message)
         with Client(self.url, shared_memory=self.shared_memory) as client:
-            yield getattr(self, f"_{self.model}")(client, batch or -1)
+            request = {"count": batch or -1, **self.options}
+
+            def work() -> Done:
+                if self.model == "video_stream":
+                    frames = sum(map(len, client.stream_video(self._data, **request)))
+                else:
+                    frames = len(client.decode_video(self._data, **request))
+                return Done(frames, frames * self._frame_bytes)
+
+            yield work
 
     def facts(self) -> dict[str, Any]:
         """The server's mean times of a request in seconds since the last call: its queue and its computation."""
@@ -97,42 +93,6 @@ class ServeEngine:
             f"server_{name}_seconds": (self._statistics[name][1] - before[name][1]) / 1e9 / max(1, count)
             for name in _TIMES
         }
-
-    def _video_decode(self, client: Any, count: int) -> Work:
-        return lambda: self._done(len(client.decode_video(self._data, count=count, **self.options)))
-
-    def _video_stream(self, client: Any, count: int) -> Work:
-        def work() -> Done:
-            return self._done(sum(map(len, client.stream_video(self._data, count=count, **self.options))))
-
-        return work
-
-    def _video_encode(self, client: Any, count: int) -> Work:
-        number = min(_ENCODED_FRAMES, self._num_frames) if count == -1 else count
-        frames = tricodec.decode_video(self._data, count=number, device="cpu").frames
-        return lambda: self._done(number, len(client.encode_video(frames, **self.options)))
-
-    def _video_transcode(self, client: Any, _: int) -> Work:
-        def work() -> Done:
-            result = client.transcode(self._data, **self.options)
-            return self._done(result.num_frames, result.size_bytes)
-
-        return work
-
-    def _compress(self, client: Any, _: int) -> Work:
-        def work() -> Done:
-            packed = client.compress(self._data, algorithm=self.algorithm)
-            return Done(0, len(self._data), packed.nbytes)
-
-        return work
-
-    def _decompress(self, client: Any, _: int) -> Work:
-        array = np.frombuffer(self._data, np.uint8)
-        packed = bytes(tricodec.Codec(algorithm=self.algorithm, device="cpu").encode(array))
-        return lambda: Done(0, client.decompress(packed).nbytes, len(packed))
-
-    def _done(self, frames: int, compressed_bytes: int = 0) -> Done:
-        return Done(frames, frames * self._frame_bytes, compressed_bytes)
 
     def _read_statistics(self) -> dict[str, tuple[int, int]]:
         """By name: number of requests and their nanoseconds, since the server's start."""

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
 
-from tricodec import _trace, _tricodec
-from tricodec._measure import Measurement
+from tricodec import _tricodec
+from tricodec.measure._block import Measurement
+from tricodec.measure._trace import trace_events
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -222,7 +223,7 @@ class Profiler(Measurement[_tricodec.Profiler]):
             "otherData": {
                 "version": _tricodec.__version__, "seconds": self.seconds, "dropped_events": self.dropped_events
             },
-            "traceEvents": _trace.trace_events(self.events, os.getpid()),
+            "traceEvents": trace_events(self.events, os.getpid()),
         }  # fmt: skip
         with _tricodec.OutputFile(path) as file:
             file.write(json.dumps(trace).encode())
@@ -241,8 +242,4 @@ class Profiler(Measurement[_tricodec.Profiler]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        if self._native is None:
-            return f"<p>{self}</p>"
-        from tricodec._display.notebook import html_of_profiler
-
-        return html_of_profiler(self)
+        return f"<pre>{self}</pre>"

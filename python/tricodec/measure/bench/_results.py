@@ -9,20 +9,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tricodec.bench._session import Case, Engine, Measured, Session
-from tricodec.bench._statistics import Distribution
+from tricodec.measure.bench._session import Case, Engine, Measured, Session
+from tricodec.measure.bench._statistics import Distribution
 
 SCHEMA = 1
 """The version of the JSON: a change of the meaning of a field raises it."""
 
-_CASE = ("threads", "batch", "concurrency", "rate", "distribution")
+_CASE = ("threads", "batch", "concurrency", "rate")
 
 
-def case_values(case: Case) -> dict[str, float | str | None]:
+def case_values(case: Case) -> dict[str, float | None]:
     """The values of a case by the names of CSV's columns."""
-    load = case.load
-    distribution = load.distribution if load.rate is not None else None
-    values = (case.threads, case.batch, load.concurrency, load.rate, distribution)
+    values = (case.threads, case.batch, case.load.concurrency, case.load.rate)
     return dict(zip(_CASE, values, strict=True))
 
 

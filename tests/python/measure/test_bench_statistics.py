@@ -7,7 +7,7 @@ import math
 import statistics
 
 import pytest
-from tricodec import bench
+from tricodec.measure import bench
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_knee_is_the_smallest_value_with_nine_tenths_of_the_best() -> None:
 
 
 def test_a_window_without_progress_differs_without_bound() -> None:
-    from tricodec.bench._statistics import difference
+    from tricodec.measure.bench._statistics import difference
 
     assert difference([0.0, 1.0]) == math.inf
     assert difference([2.0, 2.2, 2.1]) == pytest.approx(0.1)

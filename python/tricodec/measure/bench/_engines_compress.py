@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec.bench._clip import TEST_PICTURES, make_pictures
-from tricodec.bench._load import Work
-from tricodec.bench._windows import Done
+from tricodec.measure.bench._clip import TEST_PICTURES, make_pictures
+from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._windows import Done
 
 DIRECTIONS = ("compress", "decompress")
 

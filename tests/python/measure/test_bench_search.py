@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from bench_clock import FakeClock
-from tricodec import bench
+from tricodec.measure import bench
 
 RULES = bench.Rules(warm_up=0.5, duration=3, iterations=10)
 

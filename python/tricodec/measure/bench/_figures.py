@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tricodec.bench._load import Load
-from tricodec.bench._statistics import Distribution
-from tricodec.bench._windows import Query, Windows
+from tricodec.measure.bench._load import Load
+from tricodec.measure.bench._statistics import Distribution
+from tricodec.measure.bench._windows import Query, Windows
 
 _DELAYED_SECONDS = 0.001
 """A query of a rate that starts later than this after its scheduled time is delayed; timers are more exact."""

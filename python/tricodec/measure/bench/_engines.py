@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec.bench._load import Work
-from tricodec.bench._windows import Done
+from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._windows import Done
 
 _ENCODED_FRAMES = 60
 _TRANSFORMED_FRAMES = 16

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from bench_clock import FakeClock
-from tricodec import bench
+from tricodec.measure import bench
 
 
 def measure(durations: list[float], **rules: float) -> bench.Windows:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tricodec._profiler import StageEvent
+    from tricodec.measure._profiler import StageEvent
 
 _FIRST_GPU_TRACK = 1 << 22
 """Linux gives threads numbers below this one."""

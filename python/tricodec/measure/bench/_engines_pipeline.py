@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec.bench._engines import VideoEngine
-from tricodec.bench._load import Work
-from tricodec.bench._windows import Done
-from tricodec.bench.front_ends import open_dali
+from tricodec.measure.bench._engines import VideoEngine
+from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._windows import Done
+from tricodec.measure.bench.front_ends import open_dali
 
 PIPELINES = ("python", "dali")
 
