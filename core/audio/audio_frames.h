@@ -17,10 +17,6 @@
 
 namespace tricodec {
 
-/// libavcodec's decoder of an audio stream. `name` is the file's, for errors. Throws Error(invalid_argument) for a
-/// stream of another kind, Error(unsupported) for a codec without a decoder.
-[[nodiscard]] DecoderSetup audio_decoder_setup(const StreamInfo& stream, const std::string& name);
-
 /// The damage of a stream that may be decoded several times: one report a packet, whichever reading met it.
 class PacketIssues {
 public:

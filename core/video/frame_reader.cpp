@@ -118,7 +118,7 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
     }
 }
 
-Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
+Frame FrameReaderImpl::frame(std::int64_t i) {
     if (i == 0 && !following_ && (last_given_ < 0 || !video_.has_index())) {
         if (auto first = video_.decode_first_frame()) {
             remember(std::vector<std::int64_t>{0});
@@ -127,17 +127,16 @@ Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
     }
     std::optional<Frame> found;
     read_selected([&](FrameReader&) { return std::vector{checked(i)}; },
-                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front(), num_threads); });
+                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front()); });
     return *std::move(found);
 }
 
-Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
+Frame FrameReaderImpl::numbered_frame(std::int64_t number) {
     if (!following_ || following_->next_number() != number) {
         following_ = nullptr;  // first: its decoder may be the one that is taken next
         // A decoder that stays is worth its delay.
         if (follows(number)) {
-            following_ =
-                std::make_unique<FollowingRead>(video_, number, num_threads, plan_following(video_), num_in_order_);
+            following_ = std::make_unique<FollowingRead>(video_, number, plan_following(video_), num_in_order_);
         }
     }
     const std::int64_t wanted[] = {number};
@@ -161,57 +160,6 @@ Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
     read(sink, sink.distinct(), resumable);
     remember(wanted);
     return std::move(sink.take().front());
-}
-
-FrameReader::Converted FrameReaderImpl::converted(std::int64_t i, const std::shared_ptr<const Converter>& convert,
-                                                  int num_threads) {
-    if (ahead_ && (!ahead_->is_by(convert) || ahead_->next_number() != i || ahead_index_ != known_index())) {
-        ahead_ = nullptr;
-    }
-    if (ahead_ && ahead_->size() > 0) {
-        auto result = ahead_->take();
-        remember(std::vector{i});
-        convert_ahead(convert);
-        return result;
-    }
-    const Frame given = frame(i, num_threads);
-    ahead_ = nullptr;
-    if (num_threads != 1) convert_ahead(convert);
-    return {(*convert)(given), given.pts, given.duration};
-}
-
-void FrameReaderImpl::convert_ahead(const std::shared_ptr<const Converter>& convert) {
-    const bool many = video_.num_workers() >= ConvertedAhead::kFewestCores && video_.slots() == nullptr;
-    if (!following_ || !many || num_in_order_ < ConvertedAhead::kFramesInOrder) return;
-    if (!ahead_) {
-        ahead_ = std::make_unique<ConvertedAhead>(convert, last_given_ + 1);
-        ahead_index_ = known_index();
-    }
-    // The picture as decoded and converted, of at most 32 bits a sample.
-    const auto each = 8 * std::max<std::int64_t>(1, frame_bytes(stream()));
-    const auto most = std::clamp<std::int64_t>(most_bytes_ahead(video_) / each, 1, ConvertedAhead::kMostFrames);
-    while (ahead_->size() < most) {
-        auto frame = next_ahead();
-        if (!frame) return;
-        ahead_->add(*std::move(frame));
-    }
-}
-
-std::optional<Frame> FrameReaderImpl::next_ahead() {
-    if (!following_ || following_->next_number() != ahead_->next_number() + ahead_->size()) return std::nullopt;
-    try {
-        auto frame = following_->next();
-        if (!frame) following_ = nullptr;
-        if (ahead_index_ == known_index()) return frame;
-        following_ = nullptr;  // the frames were numbered again
-    } catch (const Error&) {
-        following_ = nullptr;  // the call for that frame reports it
-    }
-    return std::nullopt;
-}
-
-std::shared_ptr<const StreamIndex> FrameReaderImpl::known_index() {
-    return video_.has_index() ? video_.index() : nullptr;
 }
 
 bool FrameReaderImpl::continues_last(std::span<const std::int64_t> numbers) const {
@@ -238,7 +186,7 @@ void FrameReaderImpl::give(SlotSink& sink) {
     if (continues && is_short && last_given_ >= 0 && video_.slots() != nullptr) {
         const auto index = video_.index();
         for (std::size_t i = 0; i < numbers.size(); ++i) {
-            sink.put(static_cast<std::int64_t>(i), numbered_frame(numbers[i], 0));
+            sink.put(static_cast<std::int64_t>(i), numbered_frame(numbers[i]));
         }
         if (video_.index()->numbers_as(*index)) return;
         sink.restart(0, std::ssize(numbers));
@@ -373,7 +321,7 @@ Frame FrameReaderImpl::geometry(std::int64_t index) {
     shape.orientation = facts.orientation;
     shape.color = facts.color;
     // The container's headers may be wrong in a damaged stream, and where packets bring other ones.
-    const auto known = known_index();
+    const auto known = video_.has_index() ? video_.index() : nullptr;
     const bool doubtful = sizes_doubted_ || (known && (known->counted() || known->parameters_change()));
     if (shape.width > 0 && shape.height > 0 && !doubtful) return shape;
     try {

@@ -9,7 +9,6 @@
 #include "index/frame_times.h"
 #include "selection/frame_range.h"
 #include "tricodec/video/frame_reader.h"
-#include "video/converted_ahead.h"
 #include "video/frame_iterator.h"
 #include "video/indexed_video.h"
 #include "video/read_scheduler.h"
@@ -38,8 +37,7 @@ public:
     VideoTimes video_times() override { return times().video_times(); }
     void read_selected(const Select& select, const ReadNumbers& read) override;
 
-    Frame frame(std::int64_t index, int num_threads = 0) override;
-    Converted converted(std::int64_t index, const std::shared_ptr<const Converter>& convert, int num_threads) override;
+    Frame frame(std::int64_t index) override;
     std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
     Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
     Tensor batch(const FrameSelection& selection, const Transform& transform) override;
@@ -74,13 +72,7 @@ private:
     [[nodiscard]] const FrameTimes& times();
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
-    [[nodiscard]] Frame numbered_frame(std::int64_t number, int num_threads);
-    /// Converts frames after the one that was given last, if Note [Converting ahead] holds.
-    void convert_ahead(const std::shared_ptr<const Converter>& convert);
-    /// The next frame after those that are converted ahead, or nothing if another way of reading must find it.
-    [[nodiscard]] std::optional<Frame> next_ahead();
-    /// Null if there is none yet.
-    [[nodiscard]] std::shared_ptr<const StreamIndex> known_index();
+    [[nodiscard]] Frame numbered_frame(std::int64_t number);
     /// True for the frame after the last one: more such requests are likely.
     [[nodiscard]] bool follows(std::int64_t number) const noexcept {
         return last_given_ >= 0 && number == last_given_ + 1;
@@ -116,10 +108,8 @@ private:
     IndexedVideo video_;
     Device opened_on_;
     std::optional<FrameTimes> times_;
-    std::unique_ptr<FollowingRead> following_;        // frames that are asked for in order
-    std::unique_ptr<ConvertedAhead> ahead_;           // and converted
-    std::shared_ptr<const StreamIndex> ahead_index_;  // that numbers them; null without an index
-    bool sizes_doubted_ = false;  // a read has met a frame of another size than the headers', or may have
+    std::unique_ptr<FollowingRead> following_;  // frames that are asked for in order
+    bool sizes_doubted_ = false;                // a read has met a frame of another size than the headers', or may have
     std::int64_t last_given_ = -1;
     std::int64_t num_in_order_ = 0;  // frames asked for in order, up to that one
 };

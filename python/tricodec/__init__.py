@@ -58,6 +58,7 @@ from tricodec._tricodec import (
     Plane,
     ReadStats,
     StreamInfo,
+    SwscaleRgb,
     Transform,
     __version__,
     build_info,
@@ -100,9 +101,7 @@ from tricodec.measure import (
 if TYPE_CHECKING:
     from tricodec import compress as compress
     from tricodec import encode as encode
-    from tricodec import sampling as sampling
     from tricodec import scenes as scenes
-    from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
     from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex, LeRobotClips
     from tricodec._plan import Plan
@@ -139,8 +138,6 @@ _IMPORTED_AT_FIRST_USE = {
     "compress": "tricodec.compress",
     "encode": "tricodec.encode",
     "encode_audio": "tricodec.encode",
-    "sampling": "tricodec.sampling",
-    "vlm": "tricodec.vlm",
     "encode_video": "tricodec.encode",
     "is_remote_url": "tricodec._remote",
     "remote": "tricodec._remote",
@@ -180,8 +177,8 @@ __all__ = [
     "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker",
     "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError",
     "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo",
-    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "asnumpy",
-    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
+    "SwscaleRgb", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
+    "asnumpy", "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
     "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
     "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",
     "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",

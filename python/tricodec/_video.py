@@ -110,8 +110,8 @@ def decode_video(
             are fewer.
         start_s: begin of the part in seconds, instead of `start`: the frame on screen there is the first.
         end_s: end of the part in seconds, instead of `count`: frames that begin at or after it are left out.
-        sampling: a rule that chooses frames for a model: "uniform", "qwen", "smolvlm", ... (`tricodec.sampling`). The
-            other words are its parameters.
+        sampling: a rule that chooses frames: "uniform", "uniform_floor", "stride", "centers", "key_frames" or
+            "around". The other words are its parameters.
         min_frames, max_frames: bounds for `fps`. If there would be fewer or more frames, so many are taken evenly.
         device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else
             the CPU. TRICODEC_DEVICE replaces "auto".

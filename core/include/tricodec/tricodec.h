@@ -2,8 +2,6 @@
 /// Everything of the public C++ interface.
 #pragma once
 
-#include "tricodec/audio/audio_converter.h"
-#include "tricodec/audio/audio_decoder.h"
 #include "tricodec/audio/audio_encoder.h"
 #include "tricodec/audio/audio_reader.h"
 #include "tricodec/base/buffer.h"

@@ -218,14 +218,20 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
     if (!indices.is_none() && selection != FrameSelection{}) {
         throw py::type_error("batch() got indices and other words that select frames; leave one of them out");
     }
+    const FrameReader::Select select = indices.is_none()
+                                           ? [&selection](FrameReader& reader) { return reader.select(selection); }
+                                           : to_frame_numbers(indices);
+    if (py::isinstance<SwscaleRgb>(transform)) {
+        if (!left.empty() || !out.is_none() || !stream.is_none() || pinned) {
+            throw py::type_error("batch() takes no out, stream, pinned or options beside a SwscaleRgb; leave them out");
+        }
+        return rgb_batch(select, transform.cast<const SwscaleRgb&>());
+    }
     const auto wanted = to_transform("batch", transform, left);
     const DType dtype = wanted->options().dtype;
     const auto on = stream_for(stream);
     const bool stays = out.is_none() && on_gpu() && !pinned;
     const bool all = stays && is_whole_slice(indices);  // the read can begin before the frames are numbered
-    const FrameReader::Select select = indices.is_none()
-                                           ? [&selection](FrameReader& reader) { return reader.select(selection); }
-                                           : to_frame_numbers(indices);
     if (stays) {
         return to_array(call([&](FrameReader& reader) {
             Tensor result;

@@ -125,7 +125,7 @@ py::tuple to_selected_arrays(const SelectedFrames& selected) {
 void bind_frame_selection(py::module_& module) {
     module.def("select_frames", run_select_frames, py::arg("pts_seconds"), py::arg("end_seconds"), py::kw_only(),
                py::arg("tick_seconds") = 0.0, py::arg("key_frames") = std::vector<std::int64_t>{},
-               "What tricodec.sampling.select() calls.");
+               "The frames that a selection means of a video with these times, and the times that it asked for.");
     module.def(
         "check_selection",
         [](const py::kwargs& words) {

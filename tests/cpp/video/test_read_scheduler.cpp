@@ -240,7 +240,7 @@ TEST_F(ReadInSlots, single_frames_in_order_are_read_ahead_after_some) {
         DecoderSlots slots(4, most_bytes);
         for (const std::int64_t end : {std::int64_t{40}, kFrames}) {
             const auto reader = open();
-            FollowingRead frames(reader->video(), 3, 0, plan_for(slots));
+            FollowingRead frames(reader->video(), 3, plan_for(slots));
             for (std::int64_t i = 3; i < end; ++i) {
                 EXPECT_EQ(frames.reads_ahead(), i > 3 + FollowingRead::kFramesInOrder) << i;
                 EXPECT_EQ(frames.next_number(), i);
@@ -261,7 +261,7 @@ TEST_F(ReadInSlots, single_frames_in_order_are_read_ahead_after_some) {
 TEST_F(ReadInSlots, frames_in_order_count_from_the_calls_before) {
     DecoderSlots slots(4, kNoLimit);
     const auto reader = open();
-    FollowingRead frames(reader->video(), 20, 0, plan_for(slots), FollowingRead::kFramesInOrder);
+    FollowingRead frames(reader->video(), 20, plan_for(slots), FollowingRead::kFramesInOrder);
     for (std::int64_t i = 20; i < kFrames; ++i) {
         const auto frame = frames.next();
         EXPECT_TRUE(frames.reads_ahead());
@@ -275,7 +275,7 @@ TEST_F(ReadInSlots, reading_ahead_stays_within_the_memory_of_its_plan) {
     for (const std::int64_t most_bytes : {std::int64_t{1}, two_ranges, std::int64_t{0}}) {
         DecoderSlots slots(4, kNoLimit);
         const auto reader = open();
-        FollowingRead frames(reader->video(), 0, 0, [&](const auto& index, std::span<const std::int64_t> numbers) {
+        FollowingRead frames(reader->video(), 0, [&](const auto& index, std::span<const std::int64_t> numbers) {
             auto plan = plan_for(slots)(index, numbers);
             plan.most_bytes = most_bytes;
             return plan;

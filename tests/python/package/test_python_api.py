@@ -56,6 +56,7 @@ def test_probe_describes_every_stream() -> None:
 
     video, audio = info.streams
     assert (video.index, video.kind, audio.index, audio.kind) == (0, "video", 1, "audio")
+    assert (info.video.index, info.audio.index) == (0, 1)
     assert (audio.codec_name, audio.sample_rate, audio.num_channels) == ("aac", 48000, 1)
     assert "2 streams" in repr(info)
     assert "aac 48000 Hz" in repr(audio)
@@ -68,7 +69,7 @@ def test_to_dict_is_json_that_holds_every_attribute(name: str) -> None:
 
     again = json.loads(json.dumps(info.to_dict()))
 
-    attributes = {name for name in dir(tricodec.MediaInfo) if not name.startswith("_")} - {"to_dict", "video"}
+    attributes = {name for name in dir(tricodec.MediaInfo) if not name.startswith("_")} - {"to_dict", "video", "audio"}
     assert set(again) == attributes
     assert len(again["streams"]) == len(info.streams)
     video = again["streams"][0]

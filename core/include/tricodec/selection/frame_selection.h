@@ -18,18 +18,13 @@ enum class TimePolicy : std::uint8_t {
 /// Throws Error(invalid_argument) for other words.
 [[nodiscard]] TimePolicy parse_time_policy(std::string_view word);
 
-/// A rule that chooses frames for a model. docs/howto/vlm.md has each formula, and the models that use it.
+/// A rule that chooses frames. docs/reference/python.md has each formula.
 enum class Sampling : std::uint8_t {
     none,
     uniform,        ///< num_frames from the first to the last, rounded
     uniform_floor,  ///< the same, cut off to whole numbers
     stride,         ///< num_frames, k * total / num_frames
     centers,        ///< the middles of num_frames equal parts
-    segments,       ///< InternVL's recipe
-    qwen,           ///< qwen-vl-utils
-    qwen2_vl,       ///< transformers' Qwen2-VL
-    qwen3_vl,       ///< transformers' Qwen3-VL
-    smolvlm,        ///< at a rate, then evenly
     key_frames,     ///< those from which decoding can start
     around,         ///< num_frames around each of `times`, `stride` apart
 };
