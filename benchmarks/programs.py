@@ -108,9 +108,9 @@ class Clips:
 def open_work(case: Case) -> Iterator[Work]:
     """A query is one run of the program's loop, the opening of its files included."""
     if case.contender == "tricodec":
-        import tricodec.compat
+        import tricodec_compat
 
-        tricodec.compat.install(case.setting)
+        tricodec_compat.install(case.setting)
     from tricodec.measure.bench import Done
 
     path = str(clip(case.input))

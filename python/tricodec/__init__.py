@@ -33,9 +33,7 @@ except ImportError as _error:
     raise ImportError(explain(_error)) from _error
 _interpreter.refuse_no_lock()
 
-from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
-from tricodec._display import notebook as _notebook
 from tricodec._host_arrays import Bfloat16Array, asnumpy, pinned_empty
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
@@ -60,6 +58,7 @@ from tricodec._tricodec import (
     Plane,
     ReadStats,
     StreamInfo,
+    SwscaleRgb,
     Transform,
     __version__,
     build_info,
@@ -102,12 +101,9 @@ from tricodec.measure import (
 if TYPE_CHECKING:
     from tricodec import compress as compress
     from tricodec import encode as encode
-    from tricodec import sampling as sampling
     from tricodec import scenes as scenes
-    from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
     from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex, LeRobotClips
-    from tricodec._display.sheet import ContactSheet
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import (
@@ -121,15 +117,11 @@ if TYPE_CHECKING:
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
 
-_keywords.install(globals())
-_notebook.install()
-_pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
-    "ContactSheet": "tricodec._display.sheet",
     "ClipBatches": "tricodec._dataset",
     "ClipSampler": "tricodec._dataset",
     "DamagedClip": "tricodec._dataset",
@@ -146,8 +138,6 @@ _IMPORTED_AT_FIRST_USE = {
     "compress": "tricodec.compress",
     "encode": "tricodec.encode",
     "encode_audio": "tricodec.encode",
-    "sampling": "tricodec.sampling",
-    "vlm": "tricodec.vlm",
     "encode_video": "tricodec.encode",
     "is_remote_url": "tricodec._remote",
     "remote": "tricodec._remote",
@@ -163,7 +153,9 @@ def _hint(name: str) -> str:
 
     if find_spec(f"tricodec.{name}") is not None:
         return f" before `import tricodec.{name}`"
-    return _keywords.meant(name, __all__)
+    from tricodec._keywords import meant
+
+    return meant(name, __all__)
 
 
 def __getattr__(name: str) -> Any:
@@ -179,14 +171,14 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
-    "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "DamagedClip",
+    "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "CorruptDataError", "DamagedClip",
     "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray",
     "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "LeRobotClips",
     "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker",
     "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError",
     "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo",
-    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "asnumpy",
-    "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
+    "SwscaleRgb", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
+    "asnumpy", "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
     "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
     "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",
     "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",

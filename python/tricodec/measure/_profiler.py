@@ -242,8 +242,4 @@ class Profiler(Measurement[_tricodec.Profiler]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        if self._native is None:
-            return f"<p>{self}</p>"
-        from tricodec._display.notebook import html_of_profiler
-
-        return html_of_profiler(self)
+        return f"<pre>{self}</pre>"

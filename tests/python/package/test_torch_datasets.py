@@ -138,12 +138,3 @@ def test_a_killed_worker_is_an_error_and_the_readers_go_on() -> None:
         [sys.executable, "-W", "ignore", "-c", KILLED, path], capture_output=True, text=True, check=False
     )
     assert result.stdout == "refused 2\n", result.stderr
-
-
-def test_random_clips_follow_torchs_seed(many: list[str]) -> None:
-    clips = ClipDataset(many[:4], num_frames=4, stride=3, size=(16, 16))
-    torch.manual_seed(5)
-    once = [seconds.tolist() for _, seconds, _ in (clips[k] for k in range(4))]
-    torch.manual_seed(5)
-    again = [seconds.tolist() for _, seconds, _ in (clips[k] for k in range(4))]
-    assert once == again
