@@ -22,7 +22,7 @@ __all__ = [
     "DIRECTIONS", "MODELS", "PERCENTILES", "PIPELINES", "Case", "Clock", "CompressEngine",
     "DecodeEngine", "Distribution", "Done", "EncodeEngine", "Engine", "Figures", "Knee", "Load", "Measured",
     "PipelineEngine", "Query", "Rules", "ServeEngine", "Session", "Sweep", "Threshold", "TranscodeEngine",
-    "TransformEngine", "Window", "Windows", "Work", "clip_or", "environment", "flat_result", "highest_within",
+    "TransformEngine", "Window", "Windows", "Work", "clip_or", "environment", "flat_result",
     "knee", "libraries", "needed_values", "parse_range", "percentile_of", "processor", "run", "session_csv",
     "session_json",
 ]  # fmt: skip
