@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values to try: ranges of the command line, and the highest load within a bound."""
+"""Values to try, as the command line writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 _MOST_VALUES = 1000
@@ -54,28 +54,3 @@ def _values(text: str, kind: Callable[[str], Number]) -> list[Number]:
         values.append(value)
         value = value * factor + increment
     return values
-
-
-def highest_within(values: Sequence[Number], is_within: Callable[[Number], bool]) -> Number | None:
-    """The highest value that is within a bound, by bisection.
-
-    Args:
-        values: loads, ascending. If one is outside the bound, so are those above it.
-        is_within: a function that measures one load.
-
-    Returns:
-        The value; None if the first one is outside.
-    """
-    if not is_within(values[0]):
-        return None
-    inside, outside = 0, len(values)
-    if len(values) > 1 and is_within(values[-1]):
-        return values[-1]
-    outside -= 1
-    while outside - inside > 1:
-        middle = (inside + outside) // 2
-        if is_within(values[middle]):
-            inside = middle
-        else:
-            outside = middle
-    return values[inside]
