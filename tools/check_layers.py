@@ -2,9 +2,8 @@
 """Holds the layers of docs/explanation/architecture.md: what each layer may include or import.
 
 Core: base <- tensor <- io <- ffmpeg <- bitstream <- container, base <- selection; container <- index, decode, audio,
-swscale; decode <- encode; index and decode <- read <- streams; tensor <- image, tensor <- compress. Some layers use
-image, audio and encoders by their public headers. The front ends (python/bindings, plugin, triton_backend) use the core's public headers or the Python
-package, never one another.
+swscale; decode <- encode; index and decode <- read <- streams; tensor <- image and compress. Some layers use image,
+audio and encoders by their public headers. The front ends use the core's public headers or the Python package.
 """
 
 from __future__ import annotations
@@ -50,32 +49,30 @@ PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in P
 # Python: folders of one front end and what they may import beside the standard library and packages from elsewhere.
 # A name means itself and what lies beneath it; "tricodec" alone means the package's public names only.
 FRONT_ENDS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "PyNvVideoCodec")
+_COMMANDS = (
+    "tricodec",
+    "tricodec._tricodec",
+    "tricodec._display",
+    "tricodec.dali",
+    "tricodec.serve",
+    "tricodec.client",
+)
 PYTHON_ALLOWED = {
     "python/tricodec/dali": {"tricodec", "tricodec.dali"},
     "python/tricodec/serve": {"tricodec", "tricodec._output_files", "tricodec._tricodec.OutputFile", "tricodec.serve"},
     "python/tricodec/client": {"tricodec", "tricodec.client"},
     # The measurements use every front end, and the command uses the measurements.
     "python/tricodec/measure/bench": {
-        "tricodec",
-        "tricodec._tricodec",
-        "tricodec._display",
         "tricodec.measure.bench",
-        "tricodec.dali",
-        "tricodec.serve",
-        "tricodec.client",
+        *_COMMANDS,
     },
     "python/tricodec/__main__": {"tricodec", "tricodec.cli"},
     "python/tricodec/cli": {
-        "tricodec",
-        "tricodec._tricodec",
-        "tricodec._display",
         "tricodec._output_files",
         "tricodec._signals",
         "tricodec._dataset",
         "tricodec.cli",
-        "tricodec.dali",
-        "tricodec.serve",
-        "tricodec.client",
+        *_COMMANDS,
     },
     "compat": {"tricodec"},
     "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},

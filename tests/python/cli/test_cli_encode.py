@@ -107,3 +107,23 @@ def test_transcode_writes_the_range_that_was_asked_for(tmp_path: Path, capsys: p
     assert "20 frames" in capsys.readouterr().out
     out = tricodec.FrameReader(tmp_path / "a.mp4")
     assert (len(out), out.stream.width, out.stream.height) == (20, 160, 90)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--start", "2", "--end", "1"], "--end 1 is not after --start 2"),
+        (["--start", "1", "--end", "1"], "--end 1 is not after --start 1"),
+        (["--start", "1000"], "there is sound from 0.000 s to"),
+        (["--end", "-1"], "there is sound from 0.000 s to"),
+    ],
+)
+def test_a_range_without_sound_is_an_error(
+    tmp_path: Path, arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "a.wav"
+
+    assert main(["audio", str(media.generated("movie.mp4")), "-o", str(target), *arguments]) == 1
+
+    assert text in capsys.readouterr().err
+    assert not target.exists()

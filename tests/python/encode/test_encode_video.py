@@ -102,3 +102,14 @@ def test_one_thread_is_few_threads_for_encoders_with_pools_of_their_own(codec: s
 def test_what_cannot_be_encoded_is_refused_with_the_remedy(frames: Any, options: Any, kind: Any, text: str) -> None:
     with pytest.raises(kind, match=text):
         tricodec.encode_video(frames, **options)
+
+
+@pytest.mark.parametrize(
+    ("codec", "most"), [("h264", 51), ("hevc", 51), ("av1", 63), ("vp9", 63)],
+)  # fmt: skip
+@pytest.mark.parametrize("crf", [99, -5, 63.5, float("nan")])
+def test_a_quality_past_the_encoders_range_is_one_sentence(codec: str, most: int, crf: float) -> None:
+    frames = np.zeros((5, 64, 64, 3), np.uint8)
+    with pytest.raises(ValueError, match=rf"crf is {crf:g}; lib\S+ takes 0 to {most}: a smaller value gives a better"):
+        tricodec.encode_video(frames, codec=codec, crf=crf, device="cpu")
+    assert tricodec.encode_video(frames, codec=codec, crf=most, device="cpu")

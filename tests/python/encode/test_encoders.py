@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,3 +114,50 @@ def test_an_encoder_that_is_dropped_without_flush_warns_once() -> None:
         warnings.simplefilter("error")
         del flushed, unused
         gc.collect()
+
+
+@pytest.mark.parametrize("height", [96, 94])
+def test_each_listed_encoder_takes_interlaced_pictures(height: int, tmp_path: Path) -> None:
+    source = tmp_path / "source.ts"
+    fields = f"testsrc2=s=128x96:r=50:d=0.4,tinterlace=interleave_top,crop=128:{height}"
+    ffmpeg(f"-f lavfi -i {fields} -c:v mpeg2video -flags +ildct+ilme -pix_fmt yuv420p", source)
+    for name in set(tricodec.encoder_names()) - {"cinepak", "h263p"}:  # multiples of four
+        assert tricodec.transcode(source, None, format="matroska", codec=name, device="cpu").num_frames == 10, name
+
+
+def test_times_of_a_variable_rate_pass_an_encoder_that_counts_frames() -> None:
+    times = [0, 0.04, 0.2, 0.24, 0.9, 1.7, 1.74, 1.78]
+    frames = np.random.default_rng(1).integers(0, 255, (8, 48, 64, 3), np.uint8)
+    for options in ({}, {"num_b_frames": 2}):
+        file = tricodec.encode_video(frames, times, codec="mpeg4", container="mkv", **options)
+        assert tricodec.decode_video(file).pts_seconds.tolist() == pytest.approx(times, abs=1e-3)
+
+
+def test_rgb_stays_rgb_in_a_lossless_codec(tmp_path: Path) -> None:
+    source, made = tmp_path / "source.mov", tmp_path / "made.mkv"
+    ffmpeg("-f lavfi -i testsrc2=s=64x48:r=5:d=1 -pix_fmt rgb24 -c:v qtrle", source)
+    for codec in ("ffv1", "png", "qtrle"):
+        made = tmp_path / ("made.mov" if codec == "qtrle" else "made.mkv")
+        tricodec.transcode(source, made, codec=codec)
+        assert ffmpeg_frames(made, "rgb24") == ffmpeg_frames(source, "rgb24")
+
+
+@pytest.mark.parametrize("codec", ["libx264", "ffv1"])
+def test_sizes_that_an_encoder_refuses_are_refused_alike(codec: str, clip: Path) -> None:
+    def outcome(call: Any) -> str:
+        try:
+            call()
+        except ValueError as error:
+            return str(error)
+        return "encoded"
+
+    transcoded = outcome(lambda: tricodec.transcode(clip, None, format="matroska", codec=codec, size=(131, 227)))
+    pictures = np.zeros((2, 131, 227, 3), np.uint8)
+    encoded = outcome(lambda: tricodec.encode_video(pictures, codec=codec, container="mkv"))
+    by_encoder = outcome(lambda: tricodec.Encoder(227, 131, codec=codec))
+
+    assert transcoded == encoded == by_encoder
+    assert (codec == "ffv1") == (encoded == "encoded")
+    if codec == "libx264":
+        for part in ("227x131", "multiple of 2", "yuv444p"):
+            assert part in encoded

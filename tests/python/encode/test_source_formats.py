@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg, ffmpeg_frames, ffprobe
+from media import ffmpeg, ffmpeg_frames, ffprobe, generated
 from media_recipes import rotate_mp4
 
 #: Without hard edges, of which every resampling of chroma makes something else.
@@ -187,3 +188,51 @@ def test_interlaced_stays_marked_or_is_deinterlaced(codec: str, tmp_path: Path) 
     assert ffmpeg_frames(flat) == ffmpeg_frames(source, output_options=("-vf", "bwdif=mode=send_frame"))
     shown = ffprobe(flat, "-select_streams v -show_entries frame=interlaced_frame")
     assert all(frame["interlaced_frame"] == 0 for frame in shown["frames"])
+
+
+@pytest.mark.parametrize(("name", "bits"), [("prores_4444", 12), ("ffv1_yuva420p", 8), ("ffv1_yuva444p16", 16)])
+def test_alpha_beside_yuv_is_kept(name: str, bits: int, tmp_path: Path) -> None:
+    path = _clip(name, tmp_path)
+    planes = np.frombuffer(b"".join(ffmpeg_frames(path)), np.uint8 if bits == 8 else np.uint16).reshape(5, -1)
+    alpha = planes[:, -48 * 64 :].reshape(5, 48, 64)
+    frames = tricodec.decode_video(path, device="cpu", color="rgba").frames
+    np.testing.assert_allclose(frames[..., 3], alpha * (255 / ((1 << bits) - 1)), atol=0.51)
+
+
+def test_an_opaque_video_is_opaque() -> None:
+    path = generated("h264_bframes.mp4")
+    frames = tricodec.decode_video(path, device="cpu", count=3, color="rgba", size=(40, 50)).frames
+    assert frames.shape == (3, 40, 50, 4)
+    assert (frames[..., 3] == 255).all()
+    rgb = tricodec.decode_video(path, device="cpu", count=3, size=(40, 50)).frames
+    np.testing.assert_array_equal(frames[..., :3], rgb)
+
+
+@pytest.mark.parametrize("container", ["mp4", "mkv"])
+def test_size_means_the_upright_picture(container: str, tmp_path: Path) -> None:
+    plain, turned, made = tmp_path / "plain.mp4", tmp_path / "turned.mp4", tmp_path / f"made.{container}"
+    ffmpeg(_SOURCE.format(size="96x64") + " -c:v libx264 -qp 0 -pix_fmt yuv420p", plain)
+    turned.write_bytes(rotate_mp4(plain.read_bytes(), clockwise=90))
+    tricodec.transcode(turned, made, size=(60, 40), options={"qp": 0})
+    expected = tricodec.decode_video(turned, device="cpu", size=(60, 40)).frames
+    frames = tricodec.decode_video(made, device="cpu").frames
+    assert frames.shape == expected.shape
+    assert np.abs(frames.astype(int) - expected).mean() < 4
+
+
+def test_odd_sizes_are_kept_or_cropped_with_a_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "odd.mkv"
+    ffmpeg(_SOURCE.format(size="64x48") + ",format=rgb24,crop=63:47:0:0 -c:v ffv1 -pix_fmt yuv420p", source)
+    sizes = {}
+    with caplog.at_level(logging.WARNING, "tricodec"):
+        for codec in ("ffv1", "mpeg4", "libvpx-vp9", "libx264", "libx265"):
+            made = tmp_path / f"{codec}.mkv"
+            tricodec.transcode(source, made, codec=codec)
+            stream = ffprobe(made, "-show_streams")["streams"][0]
+            sizes[codec] = (stream["width"], stream["height"])
+    assert sizes["ffv1"] == sizes["mpeg4"] == sizes["libvpx-vp9"] == (63, 47)
+    assert ffmpeg_frames(tmp_path / "ffv1.mkv") == ffmpeg_frames(source)
+    assert sizes["libx264"] == (62, 46)
+    lines = [record.message for record in caplog.records if "is cropped to" in record.message]
+    assert len(lines) == sum(size == (62, 46) for size in sizes.values())
+    assert "63x47 is cropped to 62x46" in lines[0]

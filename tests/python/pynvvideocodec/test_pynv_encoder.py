@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import bitstreams
+import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
+import tricodec
 from pynv_encoding import HEIGHT, WIDTH, Array, encode
 
 
@@ -271,3 +273,13 @@ def test_av1_is_an_ivf_file_whose_count_can_be_patched(tmp_path: Path) -> None:
     assert not nvc.patch_ivf_frame_count(bytearray(40), 3)
     with pytest.raises(BufferError):
         nvc.patch_ivf_frame_count(bytes(data), 3)
+
+
+def test_the_samples_of_a_frame_of_tricodec_are_encoded_not_its_picture() -> None:
+    frame = tricodec.FrameReader(media.generated("h264_bframes.mp4"), device="cpu")[3]
+
+    def encoded(picture: object) -> bytes:
+        encoder = nvc.CreateEncoder(320, 180, "NV12", True, codec="h264")
+        return bytes(encoder.Encode(picture)) + bytes(encoder.EndEncode())
+
+    assert encoded(frame.convert("nv12")) == encoded(np.frombuffer(frame.convert("nv12").pack(), np.uint8))

@@ -105,3 +105,29 @@ def test_bf_0_is_intra_pictures_with_a_warning_when_a_program_uses_the_names_of_
     assert (pictures, version) == ("IIIIIII", "2.2.4")
     assert log.count("bf=0 gives intra pictures only") == 1
     assert "set_api_version('2.2')" in log
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_table_1s_own_names_mean_the_nested_ones(codec: str) -> None:
+    nested = {"slice": {"mode": 3, "data": 2}, "timinginfo": {"num_unit_in_ticks": 1, "timescale": 60}}
+    named = {
+        "slice::mode": 3, "slice::data": 2, "timingInfo::num_unit_in_ticks": 1, "timingInfo :: timescale": "60",
+    }  # fmt: skip
+    pictures = np.random.default_rng(1).integers(0, 256, (4, 384, 256), np.uint8)
+
+    def encoded(options: dict[str, object]) -> bytes:
+        encoder = nvc.CreateEncoder(256, 256, "NV12", True, codec=codec, num_threads=1, **options)
+        return b"".join(bytes(encoder.Encode(picture)) for picture in pictures) + bytes(encoder.EndEncode())
+
+    assert encoded(named) == encoded(nested) != encoded({})
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
+def test_one_thread_encodes_the_same_bytes_each_time(codec: str) -> None:
+    pictures = np.random.default_rng(2).integers(0, 256, (12, 288, 256), np.uint8)
+    runs = set()
+    for _ in range(5):
+        encoder = nvc.CreateEncoder(256, 192, "NV12", True, codec=codec, preset="P1", bitrate=300000, num_threads=1)
+        packets = [bytes(encoder.Encode(picture)) for picture in pictures]
+        runs.add(b"".join([*packets, bytes(encoder.EndEncode())]))
+    assert len(runs) == 1

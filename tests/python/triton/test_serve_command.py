@@ -317,3 +317,45 @@ def test_an_address_that_is_not_http_is_refused(url: str) -> None:
 
     with pytest.raises(ValueError, match="expected the server's HTTP address"):
         parse_address(url)
+
+
+@pytest.mark.needs_triton
+def test_what_only_triton_finds_in_a_configuration_names_file_and_line_too(capsys: Any, broken: Path) -> None:
+    config = broken / "broken" / "config.pbtxt"
+    config.write_text('name: "broken"\nbackend: "python"\nmax_batch_sise: 4\n')
+
+    line = failure(capsys, "--model-repository", str(broken), "--http-port=0", "--grpc-port=0", "--metrics-port=0")
+
+    assert f"model broken did not load: {config}:3:" in line
+    assert "max_batch_sise" in line
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["serve --print-config", "serve --help", "probe --help", "probe CLIP --json", "info", "frames CLIP --framemd5"],
+)
+def test_a_reader_that_ends_before_the_output_is_no_error(command: str) -> None:
+    arguments = command.replace("CLIP", str(generated("h264_bframes.mp4"))).split()
+    with subprocess.Popen(
+        [sys.executable, "-m", "tricodec.cli", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        (3, "parameters: expected values by model and parameter, such as"),
+        ({"video_decode": 3}, "parameters of 'video_decode': expected values by model and parameter"),
+        ({"video_decode": {"max_queue": [2]}}, r"max_queue of video_decode is \[2\]; expected a text, a number"),
+        ({"video_decode": {"max_queue": None}}, "max_queue of video_decode is None; expected"),
+    ],
+)
+def test_parameters_that_are_none_are_refused(parameters: Any, text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        Server(parameters=parameters)
+    with pytest.raises(TypeError, match=r"models is 'probe'; expected a list of names, such as \['probe'\]"):
+        Server(models="probe")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -301,3 +302,20 @@ def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(
     assert [len(mean) for mean in means] == [16, 16, 16, 2]
     np.testing.assert_allclose(np.concatenate(means), expected.frames.mean(axis=(2, 3), dtype=np.float64))
     np.testing.assert_array_equal(np.concatenate(times), expected.pts_seconds)
+
+
+def test_the_server_keeps_the_frames_of_one_request_at_most(server: Any, client: Any, long_file: Path) -> None:
+    """Triton 24.10 keeps the answers of a request until it ends: 1,204 MB here, if it were one."""
+
+    def resident() -> int:
+        (line,) = re.findall(r"RssAnon:\s*(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+        return int(line) * 1024
+
+    before = most = resident()
+    num_bytes = 0
+    for chunk in client.stream_video(long_file, size=(224, 224), count=8000):
+        num_bytes += chunk.frames.nbytes
+        most = max(most, resident())
+
+    assert num_bytes == 8000 * 224 * 224 * 3
+    assert most - before < 500e6

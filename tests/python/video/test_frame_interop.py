@@ -300,3 +300,29 @@ def test_to_ndarray_in_rgb_is_what_transform_makes(format: str, color: str) -> N
 
     np.testing.assert_array_equal(array, tricodec.Transform(color=color, rotate=False)(frame))
     assert array.shape == (180, 320, 3)
+
+
+def test_a_picture_in_rgb24_is_shared_and_others_are_copied() -> None:
+    shared, (pixels,) = make_frame("rgb24")
+    converted = decoded("h264_bframes.mp4")
+
+    assert np.asarray(shared).ctypes.data == shared.planes[0].data_ptr
+    np.testing.assert_array_equal(shared.__array__(copy=False), pixels)
+    assert np.array(shared).ctypes.data != shared.planes[0].data_ptr
+    assert np.asarray(converted, dtype=np.float32).dtype == np.float32
+    assert np.array(converted).flags.writeable
+    turned = tricodec.Frame.from_planes([pixels], "rgb24", rotation=90)
+    np.testing.assert_array_equal(np.asarray(turned), np.rot90(pixels, -1))
+    for frame in (converted, turned):
+        with pytest.raises(ValueError, match="planes"):
+            frame.__array__(copy=False)
+    with pytest.raises(TypeError):
+        memoryview(converted)  # samples or picture? planes, pack() and np.asarray() say which
+
+
+def test_one_call_brings_arrays_of_any_library_to_the_host() -> None:
+    batch = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    for array in (batch, batch.tolist(), tricodec.compress.as_array(batch), tricodec.compress.as_array(batch).cpu()):
+        np.testing.assert_array_equal(tricodec.asnumpy(array), batch)
+    assert tricodec.asnumpy(batch) is batch

@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, ffprobe
@@ -84,3 +85,31 @@ def test_eight_bits_of_hdr_warn_once(program: str, warns: bool, trc: str, tmp_pa
     ).stderr
     assert told.count("washed out") == int(warns), told
     assert not warns or ("tonemap" in told and "tricodec.io" in told)
+
+
+def test_the_named_filter_maps_the_tones(tmp_path: Path) -> None:
+    path = _clip(tmp_path)
+    code = f"import tricodec\ntricodec.decode_video({str(path)!r}, device='cpu')"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+    description = told.split('filter_desc="')[1].split('"')[0]
+
+    from tricodec.io import StreamReader
+
+    reader = StreamReader(str(path))
+    reader.add_video_stream(5, filter_desc=description)
+    (chunk,) = next(iter(reader.stream()))
+    expected = ffmpeg("-i", path, f"-vf {description} -f rawvideo -pix_fmt yuv420p", "-")
+    assert len(expected) == 5 * 64 * 48 * 3 // 2
+    assert bytes(np.ascontiguousarray(chunk[0, 0])) == expected[: 64 * 48]
+
+
+def test_doctor_finds_hdr(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    _clip(folder)
+    _clip(folder, trc="arib-std-b67")
+    _clip(folder, "mkv", trc="bt709", options="-c:v libx264 -pix_fmt yuv420p")
+    tricodec.DatasetIndex.build([folder], tmp_path / "index.parquet")
+    found = {each.name: each for each in tricodec.DatasetIndex(tmp_path / "index.parquet").examine().findings}
+    assert sorted(found["hdr"].details) == ["HLG", "PQ"]
