@@ -186,8 +186,10 @@ private:
             }
             const auto sent = sent_.find(number_of(*context_, *decoded));
             if (sent.discard) continue;  // libdav1d of FFmpeg 5 gives such frames; libavcodec drops those of others
-            // "Corrupt" here only means that earlier frames are unknown to the codec; damage has its own flags.
-            if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
+            // "Corrupt" only means that earlier frames are unknown to the codec, or to one of its threads; damage has
+            // its own flags.
+            const bool has_frame_threads = (context_->active_thread_type & FF_THREAD_FRAME) != 0;
+            if (mid_stream_ || has_frame_threads) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
             auto statistics = has_statistics_ ? block_statistics(*decoded, statistics_text_) : nullptr;
             is_turned_ = is_turned_ || av_frame_get_side_data(decoded.get(), AV_FRAME_DATA_DISPLAYMATRIX) != nullptr;
             auto frame = to_frame(std::move(decoded), facts_);
