@@ -188,6 +188,13 @@ private:
             if (sent.discard) continue;  // libdav1d of FFmpeg 5 gives such frames; libavcodec drops those of others
             // "Corrupt" here only means that earlier frames are unknown to the codec; damage has its own flags.
             if (mid_stream_) decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
+            const auto lines = context_.take_lines();
+            // Threads that decode fields miss what another one has. Of damage the codec also writes a line.
+            const bool has_frame_threads = (context_->active_thread_type & FF_THREAD_FRAME) != 0;
+            if (has_frame_threads && lines.empty() && issues_.num_met() == 0) {
+                decoded->flags &= ~AV_FRAME_FLAG_CORRUPT;
+                decoded->decode_error_flags = 0;
+            }
             auto statistics = has_statistics_ ? block_statistics(*decoded, statistics_text_) : nullptr;
             is_turned_ = is_turned_ || av_frame_get_side_data(decoded.get(), AV_FRAME_DATA_DISPLAYMATRIX) != nullptr;
             auto frame = to_frame(std::move(decoded), facts_);
@@ -203,7 +210,6 @@ private:
                 frame.pts = sent.pts != kNoTimestamp ? sent.pts : sent.dts;
                 frame.duration = sent.duration;
             }
-            const auto lines = context_.take_lines();
             report_lines(lines, frame.pts);
             // The lines are about the packet sent last, and this picture may be of an earlier one.
             if (frame.corrupt && (lines.empty() || sent.number != num_sent_ - 1)) {
