@@ -16,11 +16,10 @@ from benchmarks import clocks_table, exactness, readme_table, reliability, resul
 from benchmarks.compat import table as compat_table
 from benchmarks.compress import goals as compress_goals
 from benchmarks.compress import zarr_stores
-from benchmarks.decode import dataset_clips, plot, remote
+from benchmarks.decode import plot, remote
 from benchmarks.decode import table as decode_table
 from benchmarks.encode import table as encode_table
 from benchmarks.environment import ROOT
-from benchmarks.gpu import dataset as gpu_dataset
 from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
 from benchmarks.gpu import zarr_stores as gpu_zarr_stores
@@ -59,7 +58,6 @@ def _compression(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/reference/benchmarks_cpu.md", "performance", decode_table.summary, "cpu.csv"),
     ("docs/reference/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
-    ("docs/howto/train_pytorch.md", "loaders", dataset_clips.table, "dataset_clips.csv"),
     ("docs/howto/remote.md", "remote", remote.table, "remote.csv"),
     ("docs/explanation/one_arithmetic.md", "kernels", decode_table.kernels, "cpu.csv"),
     ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
@@ -68,7 +66,6 @@ BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/reference/compress.md", "zarr on a GPU", gpu_zarr_stores.table, "zarr_gpu.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on a GPU", _compression, "compress_gpu.csv"),
-    ("docs/howto/datasets.md", "data sets on a GPU", gpu_dataset.table, "gpu_dataset.csv"),
     ("docs/howto/check_gpu.md", "speeds", gpu_table.speeds, "gpu.csv"),
     ("docs/howto/check_gpu.md", "peers", gpu_table.peers, "gpu.csv"),
     ("docs/howto/check_gpu.md", "goals", gpu_table.goals, "gpu.csv"),

@@ -66,9 +66,9 @@ PYTHON_ALLOWED = {
         "tricodec._display",
         "tricodec._output_files",
         "tricodec._signals",
-        "tricodec._dataset",
         "tricodec.cli",
         "tricodec.dali",
+        "tricodec.data",
         "tricodec.serve",
         "tricodec.client",
     },
@@ -83,7 +83,7 @@ _MODELS = "tricodec.triton_backend.models"
 
 # Packages that a module may import only where it uses them, and the folder of names that are torch's own.
 _OPTIONAL = ("torch", "av", "PIL", "cv2", "rich", "argcomplete", "matplotlib")
-_OF_TORCH = ("python/tricodec/compat/torchcodec/", "python/tricodec/torch")
+_OF_TORCH = ("python/tricodec/compat/torchcodec/", "python/tricodec/data/torch")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 

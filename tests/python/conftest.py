@@ -96,7 +96,7 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 _PROGRAMS = (
     "cli/", "compat/", "package/test_readme", "package/test_examples", "package/test_display",
-    "package/test_torch_datasets", "dali/test_dali_docs", "triton/test_triton_docs", "tools/test_notebooks",
+    "data/test_torch", "dali/test_dali_docs", "triton/test_triton_docs", "tools/test_notebooks",
 )  # fmt: skip
 """What users run as it stands: documents, commands, examples, notebooks, data sets, names of other packages."""
 
@@ -127,7 +127,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 _FIRST = (
-    "dali/test_dali_plugin", "ray_data/", "package/test_readme", "video/test_exactness",
+    "dali/test_dali_plugin", "data/test_ray", "package/test_readme", "video/test_exactness",
     "pynvvideocodec/test_pynv_samples", "triton/", "package/", "dali/", "video/",
 )  # fmt: skip
 """The longest files: workers that take them last would end at different times."""

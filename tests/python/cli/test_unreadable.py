@@ -81,19 +81,19 @@ def test_a_data_set_counts_the_videos_that_it_leaves_out(
     (folder / "pack.tar").write_bytes(bytes(10240))  # an archive without files
     (folder / "pack.tar.gz").write_bytes(b"\x1f\x8b" + bytes(100))
 
-    clips = tricodec.Dataset(folder, clip_length=16)
+    clips = tricodec.data.Dataset(folder, clip_length=16)
 
     assert {clip["video"] for clip in (clips[0], clips[-1])} == {
         row for row, facts in enumerate(clips.index) if facts["path"] == "long.mp4"
     }
     (warning,) = [each.getMessage() for each in caplog.records if "cannot be used" in each.getMessage()]
     assert warning.startswith(f"4 of 5 videos of '{clips.index.path}'")
-    assert "3 are unreadable (the first is 'bad.mp4':" in warning
-    assert "1 is shorter than a clip (it is of 'short.mp4')" in warning
+    assert "3 are unreadable (such as 'bad.mp4':" in warning
+    assert "1 is shorter than a clip (such as one of 'short.mp4')" in warning
     with pytest.raises(ValueError, match=r"no clip: 5 of 5 videos .*: 3 are unreadable .*, 2 are shorter than a clip"):
-        tricodec.Dataset(folder, clip_length=10_000)
+        tricodec.data.Dataset(folder, clip_length=10_000)
     with pytest.raises(ValueError, match=r"no clip: 1 of 1 parts .* shorter than a clip"):
-        tricodec.Dataset(folder, clip_length=16, parts=[{"path": "long.mp4", "count": 8}])
+        tricodec.data.Dataset(folder, clip_length=16, parts=[{"path": "long.mp4", "count": 8}])
     (tmp_path / "empty").mkdir()
     with pytest.raises(ValueError, match=r"no clip: .* has no video"):
-        tricodec.Dataset(tmp_path / "empty", clip_length=16)
+        tricodec.data.Dataset(tmp_path / "empty", clip_length=16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.tricodec.read_video(index=...) reads the clips of tricodec.Dataset: the same frames under the same numbers."""
+"""fn.tricodec.read_video(index=...) reads the clips of tricodec.data.Dataset under the same numbers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SIZE = (24, 32)
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> tricodec.DatasetIndex:
+def index(tmp_path_factory: pytest.TempPathFactory) -> tricodec.data.DatasetIndex:
     folder = tmp_path_factory.mktemp("videos")
     for name, clip in VIDEOS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(generated(clip), folder / name)
     (folder / "broken.mp4").write_bytes(b"broken")
-    tricodec.DatasetIndex.build([folder], folder / "index.parquet")
-    return tricodec.DatasetIndex(folder / "index.parquet")
+    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
+    return tricodec.data.DatasetIndex(folder / "index.parquet")
 
 
 def read(num_clips: int, **arguments: Any) -> list[list[np.ndarray[Any, Any]]]:
@@ -45,28 +45,31 @@ def read(num_clips: int, **arguments: Any) -> list[list[np.ndarray[Any, Any]]]:
 
 
 @pytest.mark.parametrize("as_path", [False, True])
-def test_sequences_are_the_clips_of_a_dataset_with_their_labels(index: tricodec.DatasetIndex, as_path: bool) -> None:
-    clips = tricodec.Dataset(index, clip_length=4, stride=2, step=7, size=SIZE, labels="folder")
+def test_sequences_are_the_clips_of_a_dataset_with_their_labels(
+    index: tricodec.data.DatasetIndex, as_path: bool
+) -> None:
+    clips = tricodec.data.Dataset(index, clip_length=4, stride=2, step=7, size=SIZE)
+    labels = [10 * row for row in range(len(index))]
     given = Path(index.path) if as_path else index
-    found = read(len(clips), index=given, labels="folder", sequence_length=4, stride=2, step=7)
+    found = read(len(clips), index=given, labels=labels, sequence_length=4, stride=2, step=7)
     for number, (frames, pts, label) in enumerate(found):
         clip = clips[number]
         np.testing.assert_array_equal(frames, clip["frames"])
         np.testing.assert_array_equal(pts, clip["pts_seconds"])
-        assert label.tolist() == [clip["label"]]
+        assert label.tolist() == [labels[clip["video"]]]
 
 
-def test_without_labels_there_is_no_output_of_them(index: tricodec.DatasetIndex) -> None:
-    clips = tricodec.Dataset(index, clip_length=8)
+def test_without_labels_there_is_no_output_of_them(index: tricodec.data.DatasetIndex) -> None:
+    clips = tricodec.data.Dataset(index, clip_length=8)
     assert all(len(outputs) == 2 for outputs in read(len(clips), index=index, sequence_length=8))
 
 
-def test_what_cannot_be_read_so_is_refused(index: tricodec.DatasetIndex, tmp_path: Path) -> None:
+def test_what_cannot_be_read_so_is_refused(index: tricodec.data.DatasetIndex, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="given index and file_root"):
         read(1, index=index, file_root="x", sequence_length=4)
-    with pytest.raises(ValueError, match="not whole"):
-        read(1, index=index, labels=[0.5] * len(index), sequence_length=4)
+    with pytest.raises(ValueError, match="labels has 2 values, and the index has 4 videos"):
+        read(1, index=index, labels=[1, 2], sequence_length=4)
     (tmp_path / "broken.mp4").write_bytes(b"broken")
-    tricodec.DatasetIndex.build([tmp_path], tmp_path / "index.parquet")
+    tricodec.data.DatasetIndex.build([tmp_path], tmp_path / "index.parquet")
     with pytest.raises(ValueError, match="has no video that can be read"):
         read(1, index=tmp_path / "index.parquet", sequence_length=4)

@@ -91,8 +91,8 @@ def test_an_address_that_is_not_allowed_is_refused(url: str) -> None:
 
 def test_the_videos_of_an_index_may_have_urls(url: str, tmp_path: Path) -> None:
     urls = [f"{url}/bucket/{name}" for name in CLIPS]
-    tricodec.DatasetIndex.build(urls, tmp_path / "index.parquet")
-    index = tricodec.DatasetIndex(tmp_path / "index.parquet")
+    tricodec.data.DatasetIndex.build(urls, tmp_path / "index.parquet")
+    index = tricodec.data.DatasetIndex(tmp_path / "index.parquet")
 
     found = read_batches(2, index=index, **ARGUMENTS)
 

@@ -6,7 +6,7 @@ that count, in the order of their steps, with the SHA-256 of their frames.
 
 A rank saves a record after each batch: the clips, and the loader's state. As in a training that saves a checkpoint
 after each step of all ranks, a step counts if all ranks have done it. The run then continues with another number of
-ranks and workers. Ranks are forked from this process, which has torch loaded, and decodes nothing itself.
+ranks. Ranks are forked from this process, which has torch loaded, and decodes nothing itself.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 
 import torch
 import tricodec
-from tricodec.torch import ClipLoader
+from tricodec.data.torch import ClipLoader
 
-CLIPS = {"clip_length": 4, "stride": 2, "step": 3, "size": (48, 64), "on_damage": "pad"}
+CLIPS = {"clip_length": 4, "stride": 2, "step": 3, "size": (48, 64)}
 SEED = 11
 
 
-def train(folder: Path, clips: tricodec.Dataset, state: dict[str, Any] | None, options: dict[str, Any]) -> None:
+def train(folder: Path, clips: tricodec.data.Dataset, state: dict[str, Any] | None, options: dict[str, Any]) -> None:
     """One rank: batches until the epoch ends."""
     torch.set_num_threads(1)
     loader = ClipLoader(clips, seed=SEED, read_ahead_bytes=1 << 20, **options)
@@ -49,25 +49,17 @@ def save(path: Path, record: dict[str, Any]) -> None:
     temporary.rename(path)
 
 
-def children(pid: int) -> list[int]:
-    try:
-        return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except FileNotFoundError:
-        return []
-
-
 def run(
-    folder: Path, clips: tricodec.Dataset, state: dict[str, Any] | None, num_ranks: int, chance: random.Random
+    folder: Path, clips: tricodec.data.Dataset, state: dict[str, Any] | None, num_ranks: int, chance: random.Random
 ) -> bool:
     """Ranks until one of their processes is killed, or until all have ended. Gives whether one was killed."""
-    num_workers, batch_size = chance.choice([0, 1, 2]), chance.choice([2, 3, 4])
+    batch_size = chance.choice([2, 3, 4])
     ranks: list[int] = []
     for rank in range(num_ranks):
-        options = {"rank": rank, "num_ranks": num_ranks, "num_workers": num_workers, "batch_size": batch_size}
+        options = {"rank": rank, "num_ranks": num_ranks, "batch_size": batch_size}
         if (pid := os.fork()) == 0:
             status = 1
             try:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a loader says that its worker was killed
                 train(folder, clips, state, options)
                 status = 0
             finally:
@@ -79,21 +71,15 @@ def run(
     while alive:
         if not killed and len(list(folder.glob("*-*[0-9]"))) >= num_records:
             time.sleep(chance.random() * 0.03)
-            victim = chance.choice(sorted(alive))
-            workers = [pid for pid in children(victim) if pid not in ranks]
+            os.kill(chance.choice(sorted(alive)), signal.SIGKILL)
             killed = True
-            try:
-                os.kill(chance.choice([victim, *workers]), signal.SIGKILL)
-            except ProcessLookupError:
-                killed = False
         for pid in sorted(alive):
             if os.waitpid(pid, os.WNOHANG)[0] == pid:
                 alive.remove(pid)
                 if not (folder / f"{ranks.index(pid)}-end").exists():  # the others need it
                     killed = True
                     for other in alive:
-                        for each in (*children(other), other):
-                            os.kill(each, signal.SIGKILL)
+                        os.kill(other, signal.SIGKILL)
         time.sleep(0.002)
     return killed
 
@@ -121,7 +107,7 @@ def steps_of(folder: Path, num_ranks: int) -> tuple[list[dict[str, str]], dict[s
 
 def main() -> int:
     index, output, num_kills, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-    clips = tricodec.Dataset(index, **CLIPS)
+    clips = tricodec.data.Dataset(index, **CLIPS)
     chance = random.Random(seed)
     state: dict[str, Any] | None = None
     epochs: list[list[tuple[str, str]]] = [[]]
@@ -145,12 +131,12 @@ def main() -> int:
     return 0
 
 
-def finish(folder: Path, clips: tricodec.Dataset, state: dict[str, Any] | None) -> None:
+def finish(folder: Path, clips: tricodec.data.Dataset, state: dict[str, Any] | None) -> None:
     """The rest of an epoch in peace."""
     if (pid := os.fork()) == 0:
         status = 1
         try:
-            train(folder, clips, state, {"rank": 0, "num_ranks": 1, "num_workers": 0, "batch_size": 3})
+            train(folder, clips, state, {"rank": 0, "num_ranks": 1, "batch_size": 3})
             status = 0
         finally:
             os._exit(status)

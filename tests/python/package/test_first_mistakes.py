@@ -93,7 +93,7 @@ MISTAKES: dict[str, Mistake] = {
         lambda folder: tricodec.probe(folder / "a.tar.gz"), tricodec.Error, r"compressed \(gzip\); unpack it"
     ),
     "an archive": Mistake(
-        lambda folder: tricodec.probe(folder / "a.tar"), tricodec.UnsupportedError, "tricodec.Dataset and"
+        lambda folder: tricodec.probe(folder / "a.tar"), tricodec.UnsupportedError, "tricodec.data.Dataset and"
     ),
     "a web page": Mistake(
         lambda folder: tricodec.probe(folder / "a.html"), tricodec.UnsupportedError, "download the video itself"
@@ -126,7 +126,9 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a stream that is not there": Mistake(decode(stream_index=3), ValueError, "-1 is the best"),
     "no index": Mistake(
-        lambda folder: tricodec.DatasetIndex(folder / "a.parquet"), FileNotFoundError, "`tricodec index .*` writes one"
+        lambda folder: tricodec.data.DatasetIndex(folder / "a.parquet"),
+        FileNotFoundError,
+        "`tricodec index .*` writes one",
     ),
     # frames
     "a frame past the end": Mistake(one(lambda reader: reader[50]), IndexError, r"has 50 frames \(0..49\)"),
@@ -254,7 +256,7 @@ def test_a_muxer_that_is_forgotten_says_that_its_file_was_not_written(tmp_path: 
     [
         ("nvidia.dali", "tricodec.dali", r"pip install tricodec\[dali\]"),
         ("tritonclient", "tricodec.client", r"pip install .tritonclient\[grpc\]"),
-        ("torch", "tricodec.torch", r"pip install 'tricodec\[torch\]'"),
+        ("torch", "tricodec.data.torch", r"pip install 'tricodec\[torch\]'"),
     ],
 )
 def test_a_package_that_is_not_installed_is_named_with_its_command(hidden: str, module: str, remedy: str) -> None:

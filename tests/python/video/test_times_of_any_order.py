@@ -134,9 +134,9 @@ class TestTimesOfAnyOrder:
 def test_doctor_names_videos_with_times_that_go_back(tmp_path: Path) -> None:
     (tmp_path / "videos").mkdir()
     _joined(tmp_path / "videos")  # and the part that it is made of
-    tricodec.DatasetIndex.build([tmp_path / "videos"], tmp_path / "index.parquet")
-    index = tricodec.DatasetIndex(tmp_path / "index.parquet")
-    findings = {each.name: each for each in index.examine().findings}
+    tricodec.data.DatasetIndex.build([tmp_path / "videos"], tmp_path / "index.parquet")
+    index = tricodec.data.DatasetIndex(tmp_path / "index.parquet")
+    findings = {each.name: each for each in tricodec.data.examine(index).findings}
     assert findings["times_go_back"].details == ["at 1 frames"]
     assert [index.table["path"][row].as_py() for row in findings["times_go_back"].rows] == ["joined.ts"]
 

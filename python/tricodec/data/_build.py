@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing an index: rows of files that have not changed are kept, and the other videos are read by threads."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from tricodec._cores import num_cores
+from tricodec._tricodec import __version__, resolve_device
+from tricodec.data._describe import READINGS, Reading, describe, failed_row
+from tricodec.data._locate import Located, common_root, locate
+from tricodec.data._table import arrow, open_index, schema, write_index
+from tricodec.errors import Error
+
+#: Requests wait for a server most of their time.
+_REMOTE_THREADS = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class IndexSummary:
+    """What `DatasetIndex.build` did."""
+
+    num_videos: int
+    """Rows of the index."""
+    num_read: int
+    """Videos that were read, because they are new or have changed."""
+    num_kept: int
+    """Rows that were taken from the index before."""
+    statuses: dict[str, int]
+    """Number of rows by status."""
+
+
+def build(
+    sources: Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    read: Reading,
+    workers: int,
+    remote_options: Mapping[str, Any],
+    on_progress: Callable[[int, int], object] | None,
+) -> IndexSummary:
+    """Does what `DatasetIndex.build` says."""
+    if read not in READINGS:
+        raise ValueError(f"read is {read!r}; accepted are {', '.join(map(repr, READINGS))}")
+    if workers < 0:
+        raise ValueError(f"workers is {workers}; expected 0 (chosen here) or more")
+    names = [os.fspath(each) for each in sources]
+    if not names:
+        raise ValueError("there is nothing to index: name files, folders or URLs")
+    arrow()  # first: without pyarrow nothing is written
+    path, root = Path(output), common_root(names)
+    known = _Known(path, root, read)
+    videos = {each.path: each for each in locate(names, root, remote_options)}
+    kept = [known.numbers[each.path] for each in videos.values() if known.has(each)]
+    changed = [each for each in videos.values() if not known.has(each)]
+    maker = _RowMaker(known, read, remote_options)
+    rows = _in_threads(maker, changed, workers, lambda done: on_progress and on_progress(len(kept) + done, len(videos)))
+    new = arrow().Table.from_pylist(rows, schema())
+    old = known.table.take(arrow().array(kept, arrow().int64()))
+    table = arrow().concat_tables([old, new]).sort_by("path").combine_chunks()
+    write_index(path, table, root)
+    counts = sorted(table["status"].value_counts().to_pylist(), key=str)
+    num_kept = len(kept) + maker.num_kept
+    return IndexSummary(
+        table.num_rows, table.num_rows - num_kept, num_kept, {each["values"]: each["counts"] for each in counts}
+    )  # fmt: skip
+
+
+class _Known:
+    """The rows of the index that is there, if its paths start in the same folder."""
+
+    def __init__(self, path: Path, root: str, read: Reading) -> None:
+        self.table = schema().empty_table()
+        if path.exists():
+            file, written_root = open_index(path)
+            if written_root == root:
+                self.table = file.read(schema().names).cast(schema())
+        names = ["path", "size_bytes", "mtime_ns", "etag", "status", "read", "tricodec_version"]
+        self._facts = {row["path"]: row for row in self.table.select(names).to_pylist()}
+        self.numbers = {path: number for number, path in enumerate(self._facts)}
+        self._least = READINGS.index(read)
+
+    def has(self, video: Located) -> bool:
+        """True if the row of a video is still right. False for an object with a version that is not known yet."""
+        row = self._facts.get(video.path)
+        if row is None or row["tricodec_version"] != __version__ or READINGS.index(row["read"]) < self._least:
+            return False
+        version = (video.size_bytes, video.mtime_ns, video.etag)
+        is_same = version == (row["size_bytes"], row["mtime_ns"], row["etag"]) and version != (None, None, None)
+        return is_same and row["status"] != "failed"
+
+    def row(self, video: Located) -> dict[str, Any]:
+        """The row of a video that `has` accepts."""
+        found: dict[str, Any] = self.table.slice(self.numbers[video.path], 1).to_pylist()[0]
+        return found
+
+
+class _RowMaker:
+    """Makes the rows of videos. Thread safety: safe."""
+
+    def __init__(self, known: _Known, read: Reading, remote_options: Mapping[str, Any]) -> None:
+        self._known, self._read, self._remote_options = known, read, remote_options
+        device = resolve_device("auto")
+        self._gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
+        self._lock = threading.Lock()
+        self.num_kept = 0
+        """Objects with a version that was not listed, and that have not changed."""
+        self.stop = threading.Event()
+        """Set to end the reading of frames."""
+
+    def row(self, video: Located) -> dict[str, Any]:
+        """The row of a video. A video that cannot be read has a row with the reason."""
+        if video.error:
+            return failed_row(video, self._read, video.error)
+        try:
+            source = video.source(self._remote_options)
+            if video.is_remote:
+                video = dataclasses.replace(video, size_bytes=source.size_bytes, etag=source.etag)
+        except (Error, OSError) as error:
+            return failed_row(video, self._read, error)
+        if self._known.has(video):
+            with self._lock:
+                self.num_kept += 1
+            return self._known.row(video)
+        return describe(video, source, self._read, self._gpu, self.stop)
+
+
+def _in_threads(
+    maker: _RowMaker, videos: list[Located], workers: int, on_done: Callable[[int], object]
+) -> list[dict[str, Any]]:
+    """The rows of videos. An exception such as KeyboardInterrupt ends the threads."""
+    cores = num_cores()
+    workers = workers or (max(cores, _REMOTE_THREADS) if any(each.is_remote for each in videos) else cores)
+    with ThreadPoolExecutor(workers, "tricodec-index") as threads:
+        futures = [threads.submit(maker.row, each) for each in videos]
+        try:
+            for number, _ in enumerate(as_completed(futures), 1):
+                on_done(number)
+            return [each.result() for each in futures]
+        except BaseException:
+            maker.stop.set()
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
