@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from tricodec._display.tables import format_table
-from tricodec.data import DatasetIndex, Examination, examine
+from tricodec.data import examine
 from tricodec.data._cached import index_of
 
 _MOST_VALUES = 8
@@ -36,35 +36,32 @@ def run(options: argparse.Namespace) -> int:
     """Prints the examination."""
     index = index_of(options.source)
     found = examine(index)
-    if options.json:
-        print(json.dumps(found.to_dict(index), indent=2))
-    else:
-        print(describe(index, found, options.examples))
-    rows = {row for each in found.findings if each.level == "error" for row in each.rows}
+    print(json.dumps(found, indent=2) if options.json else f"{index.path}: {describe(found, options.examples)}")
+    rows = {video["row"] for each in found["findings"] if each["level"] == "error" for video in each["videos"]}
     if rows:
-        print(f"tricodec: {len(rows)} of {found.num_videos} videos cannot be used or are damaged", file=sys.stderr)
+        print(f"tricodec: {len(rows)} of {found['num_videos']} videos cannot be used or are damaged", file=sys.stderr)
     return 1 if rows else 0
 
 
-def describe(index: DatasetIndex, found: Examination, num_examples: int) -> str:
+def describe(found: dict[str, Any], num_examples: int) -> str:
     """Counts and findings as tables, for people to read."""
     lines = [
-        f"{index.path}: {found.num_videos} videos, {found.num_frames} frames, {found.duration_seconds / 3600:.2f} h, "
-        f"{found.size_bytes / 1e9:.3f} GB"
+        f"{found['num_videos']} videos, {found['num_frames']} frames, {found['duration_seconds'] / 3600:.2f} h, "
+        f"{found['size_bytes'] / 1e9:.3f} GB"
     ]
-    for name, values in found.counts.items():
+    for name, values in found["counts"].items():
         shown = [f"{count} {value}" for value, count in list(values.items())[:_MOST_VALUES]]
         if len(values) > _MOST_VALUES:
             shown.append(f"{len(values) - _MOST_VALUES} more values")
         lines.append(f"  {name.replace('_', ' ')}: {', '.join(shown) or '-'}")
-    if not found.findings:
+    if not found["findings"]:
         return "\n".join([*lines, "nothing found"])
-    rows = [[each.level, each.name, len(each.rows), each.meaning] for each in found.findings]
+    rows = [[each["level"], each["name"], len(each["videos"]), each["meaning"]] for each in found["findings"]]
     lines += ["", format_table(["level", "finding", "videos", "meaning"], rows)]
     if num_examples > 0:
-        for each in found.to_dict(index)["findings"]:
+        for each in found["findings"]:
             lines.append(f"\n{each['name']}:")
             lines += [f"  {video['path']}: {video['detail']}" for video in each["videos"][:num_examples]]
-            if num_examples < each["num_videos"]:
-                lines.append(f"  and {each['num_videos'] - num_examples} more")
+            if len(each["videos"]) > num_examples:
+                lines.append(f"  and {len(each['videos']) - num_examples} more")
     return "\n".join(lines)

@@ -16,13 +16,12 @@ from tricodec.data._batches import ClipBatches
 from tricodec.data._build import IndexSummary
 from tricodec.data._clip_reader import DamagedClip
 from tricodec.data._clips import Dataset
-from tricodec.data._doctor import Examination, Finding, examine
+from tricodec.data._doctor import examine
 from tricodec.data._index import DatasetIndex
 from tricodec.data._lerobot import LeRobotClips
 from tricodec.data._sampler import ClipSampler
 
 __all__ = [
-    "ClipBatches", "ClipSampler", "DamagedClip", "Dataset", "DatasetIndex", "Examination", "Finding", "IndexSummary",
-    "LeRobotClips", "examine",
+    "ClipBatches", "ClipSampler", "DamagedClip", "Dataset", "DatasetIndex", "IndexSummary", "LeRobotClips", "examine",
 ]  # fmt: skip
 __dir__ = public_names(globals())

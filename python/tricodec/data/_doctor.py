@@ -15,6 +15,7 @@ from tricodec.data._index import DatasetIndex
 from tricodec.data._table import READABLE
 
 Level = Literal["error", "warning", "note"]
+_LEVELS: tuple[Level, ...] = ("error", "warning", "note")
 _COUNTED = ("status", "codec", "container", "size", "fps", "pixel_format", "audio_codec")
 #: How many times the usual a random frame costs in a slow video.
 _SLOW = 4.0
@@ -22,74 +23,53 @@ _HDR = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
+class _Finding:
     """Something that videos of an index have in common."""
 
     name: str
-    """A name for programs: "cut", "duplicates", "slow", ..."""
     level: Level
-    """"error" for videos that cannot be used or are damaged, "warning" for what gives surprises, else "note"."""
     meaning: str
-    """One sentence."""
     rows: list[int]
-    """The numbers of the videos."""
     details: list[str]
-    """What is found in each of them, in the same order."""
+    """What is found in each of the rows."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Examination:
-    """The counts of an index, and what was found."""
+def examine(index: DatasetIndex) -> dict[str, Any]:
+    """Counts the videos of an index by what they are, and finds what is wrong with them. Opens no video.
 
-    num_videos: int
-    num_frames: int
-    duration_seconds: float
-    size_bytes: int
-    counts: dict[str, dict[str, int]]
-    """By property (status, codec, container, size, fps, pixel_format, audio_codec): number of videos by value."""
-    findings: list[Finding]
-    """Errors first."""
+    Args:
+        index: an open index.
 
-    def to_dict(self, index: DatasetIndex) -> dict[str, Any]:
-        """All of it as plain data, with the paths of the videos.
-
-        Args:
-            index: what was examined.
-        """
-        paths = index.table["path"].to_pylist()
-        facts = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        facts["findings"] = [
+    Returns:
+        dict: plain data. ``num_videos``, ``num_frames``, ``duration_seconds`` and ``size_bytes``; ``counts``, the
+        number of videos by value of each property (status, codec, container, size, fps, pixel_format, audio_codec);
+        and ``findings``, errors first: dicts with a ``name`` for programs ("cut", "slow", ...), the ``level`` ("error"
+        for videos that cannot be used or are damaged, "warning" for what gives surprises, else "note"), the
+        ``meaning`` in one sentence, and ``videos`` with the ``row``, the ``path`` and the ``detail`` of each.
+    """
+    columns = _Columns(index)
+    paths = columns.values("path")
+    findings = [
+        each for check in (_states, _times, _pictures, _mixtures, _duplicates, _speed) for each in check(columns)
+    ]
+    return {
+        "num_videos": len(index),
+        "num_frames": int(columns.numbers("num_frames").sum()),
+        "duration_seconds": float(columns.numbers("duration_seconds").sum()),
+        "size_bytes": int(columns.numbers("size_bytes").sum()),
+        "counts": {name: dict(Counter(columns.shown(name)).most_common()) for name in _COUNTED},
+        "findings": [
             {
-                "name": each.name, "level": each.level, "meaning": each.meaning, "num_videos": len(each.rows),
+                "name": each.name, "level": each.level, "meaning": each.meaning,
                 "videos": [
                     {"row": row, "path": paths[row], "detail": detail}
                     for row, detail in zip(each.rows, each.details, strict=True)
                 ],
             }
-            for each in self.findings
-        ]  # fmt: skip
-        return facts
-
-
-def examine(index: DatasetIndex) -> Examination:
-    """Counts the videos of an index by what they are, and finds what is wrong with them. Opens no video.
-
-    Args:
-        index: an open index.
-    """
-    columns = _Columns(index)
-    order = ("error", "warning", "note")
-    findings = [
-        each for check in (_states, _times, _pictures, _mixtures, _duplicates, _speed) for each in check(columns)
-    ]
-    return Examination(
-        num_videos=len(index),
-        num_frames=int(columns.numbers("num_frames").sum()),
-        duration_seconds=float(columns.numbers("duration_seconds").sum()),
-        size_bytes=int(columns.numbers("size_bytes").sum()),
-        counts={name: dict(Counter(columns.shown(name)).most_common()) for name in _COUNTED},
-        findings=sorted((each for each in findings if each.rows), key=lambda each: order.index(each.level)),
-    )
+            for each in sorted(findings, key=lambda each: _LEVELS.index(each.level))
+            if each.rows
+        ],
+    }  # fmt: skip
 
 
 class _Columns:
@@ -121,12 +101,12 @@ class _Columns:
         return [value for value, is_readable in zip(values, self.readable, strict=True) if is_readable]
 
 
-def _found(name: str, level: Level, meaning: str, mask: Any, detail: Callable[[int], str]) -> Finding:
+def _found(name: str, level: Level, meaning: str, mask: Any, detail: Callable[[int], str]) -> _Finding:
     rows = np.flatnonzero(mask).tolist()
-    return Finding(name, level, meaning, rows, [detail(row) for row in rows])
+    return _Finding(name, level, meaning, rows, [detail(row) for row in rows])
 
 
-def _states(columns: _Columns) -> Iterator[Finding]:
+def _states(columns: _Columns) -> Iterator[_Finding]:
     status, errors = np.array(columns.values("status"), object), columns.values("error")
     meanings = {
         "unreadable": "no frame can be read",
@@ -138,7 +118,7 @@ def _states(columns: _Columns) -> Iterator[Finding]:
         yield _found(name, "error", meaning, status == name, lambda row: errors[row] or "")
 
 
-def _times(columns: _Columns) -> Iterator[Finding]:
+def _times(columns: _Columns) -> Iterator[_Finding]:
     fps, drift, start = columns.numbers("fps"), columns.numbers("max_drift_seconds"), columns.numbers("start_seconds")
     half = 0.5 / np.maximum(fps, 1e-9)
     meaning = "a frame number that is computed as round(time * fps) is wrong: select frames by time"
@@ -151,7 +131,7 @@ def _times(columns: _Columns) -> Iterator[Finding]:
     yield _found("late_start", "warning", "the first frame is not at 0 s", mask, lambda row: f"at {start[row]:.3f} s")
 
 
-def _pictures(columns: _Columns) -> Iterator[Finding]:
+def _pictures(columns: _Columns) -> Iterator[_Finding]:
     transfer = np.array(columns.values("color_transfer"), object)
     meaning = "HDR: frames of 8 bits look washed out without tone mapping"
     mask = columns.readable & np.isin(transfer, list(_HDR))
@@ -164,7 +144,7 @@ def _pictures(columns: _Columns) -> Iterator[Finding]:
     yield _found("no_gpu", "note", "a GPU does not decode it; the CPU does", mask, lambda row: reasons[row])
 
 
-def _mixtures(columns: _Columns) -> Iterator[Finding]:
+def _mixtures(columns: _Columns) -> Iterator[_Finding]:
     rows = np.flatnonzero(columns.readable)
     for name in ("codec", "size", "fps", "pixel_format"):
         values = columns.shown(name)
@@ -173,10 +153,10 @@ def _mixtures(columns: _Columns) -> Iterator[Finding]:
         meaning = f"not all videos have the same {name.replace('_', ' ')}"
         if others:
             meaning += f", which is {common[0][0]} in {common[0][1]} of {len(values)}"
-        yield Finding(f"mixed_{name}", "note", meaning, [row for row, _ in others], [value for _, value in others])
+        yield _Finding(f"mixed_{name}", "note", meaning, [row for row, _ in others], [value for _, value in others])
 
 
-def _duplicates(columns: _Columns) -> Iterator[Finding]:
+def _duplicates(columns: _Columns) -> Iterator[_Finding]:
     first: dict[tuple[Any, Any], int] = {}
     rows, details = [], []
     paths = columns.values("path")
@@ -184,10 +164,10 @@ def _duplicates(columns: _Columns) -> Iterator[Finding]:
         if columns.readable[row] and first.setdefault(key, row) != row:
             rows.append(row)
             details.append(f"as {paths[first[key]]}")
-    yield Finding("duplicates", "warning", "the same first and last bytes, size and stream", rows, details)
+    yield _Finding("duplicates", "warning", "the same first and last bytes, size and stream", rows, details)
 
 
-def _speed(columns: _Columns) -> Iterator[Finding]:
+def _speed(columns: _Columns) -> Iterator[_Finding]:
     frames, width, height = (columns.numbers(name) for name in ("num_frames", "width", "height"))
     lengths = [np.array(each or [0], np.float64) for each in columns.values("gop_num_frames")]
     # A random frame is decoded with the frames before it in its group: half of the group on average.

@@ -102,5 +102,5 @@ def test_doctor_finds_hdr(tmp_path: Path) -> None:
     _clip(folder, "mkv", trc="bt709", options="-c:v libx264 -pix_fmt yuv420p")
     tricodec.data.DatasetIndex.build([folder], tmp_path / "index.parquet")
     index = tricodec.data.DatasetIndex(tmp_path / "index.parquet")
-    found = {each.name: each for each in tricodec.data.examine(index).findings}
-    assert sorted(found["hdr"].details) == ["HLG", "PQ"]
+    found = {each["name"]: each["videos"] for each in tricodec.data.examine(index)["findings"]}
+    assert sorted(each["detail"] for each in found["hdr"]) == ["HLG", "PQ"]

@@ -136,9 +136,8 @@ def test_doctor_names_videos_with_times_that_go_back(tmp_path: Path) -> None:
     _joined(tmp_path / "videos")  # and the part that it is made of
     tricodec.data.DatasetIndex.build([tmp_path / "videos"], tmp_path / "index.parquet")
     index = tricodec.data.DatasetIndex(tmp_path / "index.parquet")
-    findings = {each.name: each for each in tricodec.data.examine(index).findings}
-    assert findings["times_go_back"].details == ["at 1 frames"]
-    assert [index.table["path"][row].as_py() for row in findings["times_go_back"].rows] == ["joined.ts"]
+    findings = {each["name"]: each["videos"] for each in tricodec.data.examine(index)["findings"]}
+    assert [(each["path"], each["detail"]) for each in findings["times_go_back"]] == [("joined.ts", "at 1 frames")]
 
 
 def test_a_joined_stream_at_a_rate_is_ffmpegs(tmp_path: Path) -> None:
