@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -18,7 +16,6 @@ from tricodec.data._sampler import ClipSampler
 
 READ_AHEAD_BYTES = 256 << 20
 _MOST_SKIPPED = 10_000
-_MOST_FREE = 2
 
 
 class Memory(Protocol):
@@ -155,44 +152,20 @@ class ClipBatches:
 
 
 class _HostMemory:
-    """Arrays for the frames of batches. One that the program has dropped is used again: fresh pages cost more than a
-    copy.
-
-    Thread safety: one thread at a time.
-    """
+    """Arrays for the frames of batches."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._kept: list[Any] = []
 
     def of(self, clips: Sequence[int]) -> Any:
         """Returns an array with one element a clip; None if its shape is not known."""
         found = self._dataset._batch_shape(clips, "cpu")
-        if found is None:
-            return None
-        shape, dtype = found
-        size = math.prod(shape) * dtype.itemsize
-        free = [place for place in range(len(self._kept)) if _references(self._kept, place) == _ONE]
-        fitting = [place for place in free if self._kept[place].nbytes >= size]
-        taken = self._kept[fitting[0]] if fitting else np.empty(size, np.uint8)
-        dropped = set(free) - set(fitting[: 1 + _MOST_FREE])
-        self._kept = [
-            each for place, each in enumerate(self._kept) if place not in dropped and each is not taken
-        ] + [taken]  # fmt: skip
-        return taken[:size].view(dtype).reshape(shape)
+        return None if found is None else np.empty(*found)
 
     def put(self, memory: Any, place: int, frames: Any) -> None:
         """Copies the frames of a clip to their place, unless they are there."""
         if not np.may_share_memory(frames, memory[place]):
             memory[place] = frames
-
-
-def _references(arrays: list[Any], place: int) -> int:
-    return sys.getrefcount(arrays[place])
-
-
-_ONE = _references([np.empty(0)], 0)
-"""What is counted for an array that only a list has."""
 
 
 def _stacked(values: list[Any]) -> Any:

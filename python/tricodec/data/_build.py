@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing an index: rows of files that have not changed are kept, and the other videos are read by threads."""
+"""The rows of an index: those of files that have not changed are kept, and the other videos are read by threads."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 from tricodec._cores import num_cores
 from tricodec._tricodec import __version__, resolve_device
 from tricodec.data._describe import READINGS, Reading, describe, failed_row
-from tricodec.data._locate import Located, common_root, locate
-from tricodec.data._table import arrow, open_index, schema, write_index
+from tricodec.data._locate import Located
+from tricodec.data._table import open_index, schema
 from tricodec.errors import Error
 
 #: Requests wait for a server most of their time.
@@ -36,43 +35,7 @@ class IndexSummary:
     """Number of rows by status."""
 
 
-def build(
-    sources: Iterable[str | os.PathLike[str]],
-    output: str | os.PathLike[str],
-    *,
-    read: Reading,
-    workers: int,
-    remote_options: Mapping[str, Any],
-    on_progress: Callable[[int, int], object] | None,
-) -> IndexSummary:
-    """Does what `DatasetIndex.build` says."""
-    if read not in READINGS:
-        raise ValueError(f"read is {read!r}; accepted are {', '.join(map(repr, READINGS))}")
-    if workers < 0:
-        raise ValueError(f"workers is {workers}; expected 0 (chosen here) or more")
-    names = [os.fspath(each) for each in sources]
-    if not names:
-        raise ValueError("there is nothing to index: name files, folders or URLs")
-    arrow()  # first: without pyarrow nothing is written
-    path, root = Path(output), common_root(names)
-    known = _Known(path, root, read)
-    videos = {each.path: each for each in locate(names, root, remote_options)}
-    kept = [known.numbers[each.path] for each in videos.values() if known.has(each)]
-    changed = [each for each in videos.values() if not known.has(each)]
-    maker = _RowMaker(known, read, remote_options)
-    rows = _in_threads(maker, changed, workers, lambda done: on_progress and on_progress(len(kept) + done, len(videos)))
-    new = arrow().Table.from_pylist(rows, schema())
-    old = known.table.take(arrow().array(kept, arrow().int64()))
-    table = arrow().concat_tables([old, new]).sort_by("path").combine_chunks()
-    write_index(path, table, root)
-    counts = sorted(table["status"].value_counts().to_pylist(), key=str)
-    num_kept = len(kept) + maker.num_kept
-    return IndexSummary(
-        table.num_rows, table.num_rows - num_kept, num_kept, {each["values"]: each["counts"] for each in counts}
-    )  # fmt: skip
-
-
-class _Known:
+class Known:
     """The rows of the index that is there, if its paths start in the same folder."""
 
     def __init__(self, path: Path, root: str, read: Reading) -> None:
@@ -101,10 +64,10 @@ class _Known:
         return found
 
 
-class _RowMaker:
+class RowMaker:
     """Makes the rows of videos. Thread safety: safe."""
 
-    def __init__(self, known: _Known, read: Reading, remote_options: Mapping[str, Any]) -> None:
+    def __init__(self, known: Known, read: Reading, remote_options: Mapping[str, Any]) -> None:
         self._known, self._read, self._remote_options = known, read, remote_options
         device = resolve_device("auto")
         self._gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
@@ -131,8 +94,8 @@ class _RowMaker:
         return describe(video, source, self._read, self._gpu, self.stop)
 
 
-def _in_threads(
-    maker: _RowMaker, videos: list[Located], workers: int, on_done: Callable[[int], object]
+def make_rows(
+    maker: RowMaker, videos: list[Located], workers: int, on_done: Callable[[int], object]
 ) -> list[dict[str, Any]]:
     """The rows of videos. An exception such as KeyboardInterrupt ends the threads."""
     cores = num_cores()

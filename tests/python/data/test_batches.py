@@ -155,11 +155,6 @@ def test_batches_that_a_program_keeps_stay_as_they_are(clips: tricodec.data.Data
         np.testing.assert_array_equal(frames, clips[number]["frames"][2:])
 
 
-def test_memory_of_batches_that_a_program_drops_is_used_again(clips: tricodec.data.Dataset) -> None:
-    places = {batch["frames"].ctypes.data for batch in ClipBatches(clips, 2, read_ahead_bytes=0)}
-    assert len(places) <= 4
-
-
 @pytest.mark.parametrize("words", [{"read_ahead_bytes": -1}, {"num_threads": -2}])
 def test_wrong_numbers_are_refused(clips: tricodec.data.Dataset, words: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="expected 0 or more"):
