@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-broad · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
-# make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress · make bench-test
+# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
+# make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
 SHELL := /bin/bash
@@ -14,7 +14,7 @@ SOURCES := $(shell find core python plugin triton_backend model_repository cmake
            CMakeLists.txt VERSION pyproject.toml tools/build.sh tools/make_pynv_wheel.py
 TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs notebooks newcomer test test-broad test-slow fuzz lint format bench bench-encode bench-compress bench-test bench-site build wheel pynv-wheel clean
+.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench bench-encode bench-compress bench-site build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -85,9 +85,6 @@ demo: build
 test: $(BUILT_TESTS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
 
-test-broad: $(BUILT_TESTS)
-	@$(PYTHON) tools/run_tests.py --broad --build $(BUILD)
-
 test-slow: $(BUILT_TESTS) $(STAMPS)/libraries
 	@$(PYTHON) tools/run_tests.py --slow --build $(BUILD)
 
@@ -111,7 +108,7 @@ docs: $(STAMPS)/docs
 # Runs every program of examples/notebooks as a notebook, and keeps no output; without torch one is skipped.
 notebooks: $(BUILT_TESTS)
 	@TRICODEC_REQUIRE_DALI=1 TRICODEC_REQUIRE_TRITON=1 TRICODEC_REQUIRE_ONNX=1 \
-	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/tools/test_notebooks.py
+	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/examples/test_notebooks.py
 
 # README's commands in a bare system, as root with debootstrap: NEWCOMER="noble --mirror URL" for another one.
 NEWCOMER := bookworm
@@ -143,11 +140,6 @@ bench-compress: bench-site
 	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.compress.run \
 	  $(if $(filter own,$(LIBRARIES)),--libraries build/libraries) $(BENCH)
 	@.venv-bench/bin/python -m benchmarks.table
-	@.venv-bench/bin/python -m benchmarks.compress.plot build/compress.svg
-
-# The benchmarks' own tests: that they start, and that their arithmetic is right.
-bench-test: $(BUILT_TESTS)
-	@$(PYTHON) -m pytest -q benchmarks/tests
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

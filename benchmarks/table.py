@@ -12,19 +12,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import clocks_table, exactness, readme_table, reliability, results, wheels
-from benchmarks.compat import table as compat_table
+from benchmarks import readme_table, results
 from benchmarks.compress import goals as compress_goals
-from benchmarks.compress import zarr_stores
-from benchmarks.decode import plot, remote
+from benchmarks.decode import plot
 from benchmarks.decode import table as decode_table
 from benchmarks.encode import table as encode_table
 from benchmarks.environment import ROOT
-from benchmarks.gpu import graphs
 from benchmarks.gpu import table as gpu_table
-from benchmarks.gpu import zarr_stores as gpu_zarr_stores
 from benchmarks.results import Row
-from benchmarks.serve import load as serve_load
 from benchmarks.serve import table as serve_table
 
 Render = Callable[[Mapping[str, str], Sequence[Row]], str]
@@ -58,36 +53,15 @@ def _compression(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
 BLOCKS: list[tuple[str, str, Render, str]] = [
     ("docs/reference/benchmarks_cpu.md", "performance", decode_table.summary, "cpu.csv"),
     ("docs/reference/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
-    ("docs/howto/remote.md", "remote", remote.table, "remote.csv"),
-    ("docs/explanation/one_arithmetic.md", "kernels", decode_table.kernels, "cpu.csv"),
     ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
     ("docs/reference/benchmarks_compress.md", "compression", _compression, "compress.csv"),
-    ("docs/reference/compress.md", "zarr", zarr_stores.table, "zarr.csv"),
-    ("docs/reference/compress.md", "zarr on a GPU", gpu_zarr_stores.table, "zarr_gpu.csv"),
-    ("docs/reference/benchmarks_compress.md", "compression on 8 cores", _compression, "compress_8_cores.csv"),
     ("docs/reference/benchmarks_compress.md", "compression on a GPU", _compression, "compress_gpu.csv"),
     ("docs/howto/check_gpu.md", "speeds", gpu_table.speeds, "gpu.csv"),
     ("docs/howto/check_gpu.md", "peers", gpu_table.peers, "gpu.csv"),
     ("docs/howto/check_gpu.md", "goals", gpu_table.goals, "gpu.csv"),
     ("docs/howto/check_gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
-    ("docs/migration/torchcodec.md", "beside torchcodec", compat_table.beside_torchcodec, "compat.csv"),
-    (
-        "docs/migration/torchcodec.md",
-        "beside torchcodec on 16 cores",
-        compat_table.beside_torchcodec,
-        "compat_wall.csv",
-    ),
-    ("docs/migration/torchcodec.md", "beside torchcodec on a GPU", compat_table.beside_torchcodec, "compat_gpu.csv"),
-    ("docs/migration/torchcodec.md", "torchcodec's tests", compat_table.suite, "compat_suite.csv"),
-    ("docs/howto/vlm.md", "serving", compat_table.serving, "vlm.csv"),
-    ("docs/migration/decord.md", "beside decord", compat_table.beside_decord, "compat.csv"),
-    ("docs/migration/decord.md", "beside decord on 16 cores", compat_table.beside_decord, "compat_wall.csv"),
-    ("docs/explanation/performance.md", "graphs", graphs.summary, "graphs.csv"),
     ("docs/reference/triton_operation.md", "speeds", serve_table.speeds, "serve.csv"),
     ("docs/reference/triton_operation.md", "speeds on a GPU", serve_table.speeds, "serve_gpu.csv"),
-    ("docs/explanation/performance.md", "clocks", clocks_table.table, "clocks.csv"),
-    ("docs/explanation/exactness.md", "streams", exactness.table, "exactness.csv"),
-    ("docs/explanation/reliability.md", "load", serve_load.table, "load.csv"),
 ]
 _PLOT = "benchmarks/results/cpu.svg"
 
@@ -101,11 +75,6 @@ def rendered() -> Iterator[tuple[Path, str]]:
         texts[path] = replaced(text, name, render(*results.read(results.FOLDER / source)))
     for language, name in enumerate(("README.md", "README.zh-CN.md")):
         texts[ROOT / name] = replaced((ROOT / name).read_text(), "performance", readme_table.summary(language))
-    document = ROOT / "docs/explanation/reliability.md"
-    trials = reliability.table(*results.read(reliability.PATH, reliability.Trial))
-    texts[document] = replaced(texts.get(document) or document.read_text(), "trials", trials)
-    document = ROOT / "docs/howto/packaging.md"
-    texts[document] = replaced(document.read_text(), "wheels", wheels.table(*results.read(wheels.PATH, wheels.Wheel)))
     yield from texts.items()
     yield ROOT / _PLOT, plot.draw(results.read(results.FOLDER / "cpu.csv")[1])
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports how large each part of the project is, and refuses one that outgrows its bound.
+"""Reports how large each part of the project is, and refuses one that outgrows its bound in tools/sizes.tsv.
 
-A bound is what the part needs today, or less. A commit that raises one says why.
+A bound may only fall: one that is higher than in the commit before is refused. python tools/check_sizes.py --lower
+writes the counts of today where they are lower.
 """
 
 from __future__ import annotations
@@ -11,38 +12,50 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-
-BOUNDS: dict[str, tuple[tuple[str, ...], int, int]] = {
-    "core": (("core",), 52_270, 435),
-    "core/image/cuda": (("core/image/cuda",), 2_745, 18),
-    "bindings": (("python/bindings",), 9_670, 58),
-    "python": (("python/tricodec", "python/PyNvVideoCodec"), 37_850, 251),
-    "plugin": (("plugin",), 6_500, 49),
-    "triton_backend": (("triton_backend",), 5_800, 44),
-    "tests": (("tests",), 71_870, 438),
-    "results": (("benchmarks/results",), 5_310, 32),
-    "repository": ((".",), 0, 1_628),
-}
-"""By name: its folders, the most lines (0: not counted), the most files."""
+TABLE = ROOT / "tools" / "sizes.tsv"
+Bounds = dict[str, tuple[int, int]]
 
 
-def tracked(folders: tuple[str, ...]) -> list[Path]:
-    """The files of the folders that git knows."""
-    listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True).stdout
-    return [path for name in listed.decode().split("\0") if name and (path := ROOT / name).is_file()]
+def git(*command: str) -> str:
+    """What git prints; nothing if it fails, as in a clone without the commit before."""
+    return subprocess.run(["git", *command], cwd=ROOT, check=False, capture_output=True, text=True).stdout
+
+
+def bounds(table: str) -> Bounds:
+    """The most lines and files of folders, which have spaces between them."""
+    rows = [line.split("\t") for line in table.splitlines()[1:]]
+    return {folders: (int(lines), int(files)) for folders, lines, files in rows}
+
+
+def counts(folders: str) -> tuple[int, int]:
+    """Lines and files that git knows."""
+    listed = git("ls-files", "-z", *folders.split())
+    files = [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+    return sum(path.read_bytes().count(b"\n") for path in files), len(files)
 
 
 def main() -> int:
-    """Prints a line a part; the exit status is 1 if one is too large."""
-    too_large = False
-    for name, (folders, most_lines, most_files) in BOUNDS.items():
-        files = tracked(folders)
-        lines = sum(path.read_bytes().count(b"\n") for path in files) if most_lines else 0
-        exceeds = lines > most_lines or len(files) > most_files
-        too_large = too_large or exceeds
-        counted = f"{lines:6,} lines of {most_lines:6,}, " if most_lines else " " * 25
-        print(f"{name:16} {counted}{len(files):4} files of {most_files:4}{'  TOO LARGE' if exceeds else ''}")
-    return 1 if too_large else 0
+    """Prints a line for each part; the exit status is 1 if one is too large or has a bound that rose."""
+    known = bounds(TABLE.read_text())
+    if sys.argv[1:] == ["--lower"]:
+        rows = {folders: map(min, counts(folders), bound) for folders, bound in known.items()}
+        TABLE.write_text(
+            "\n".join(["folders\tlines\tfiles", *("\t".join(map(str, [f, *r])) for f, r in rows.items()), ""])
+        )
+        return 0
+    before = [bounds(git("show", f"{commit}:tools/sizes.tsv")) for commit in ("HEAD", "HEAD~1")]
+    failed = False
+    for folders, bound in known.items():
+        count = counts(folders)
+        large = any(one > most for one, most in zip(count, bound, strict=True))
+        raised = any(most > old for table in before for most, old in zip(bound, table.get(folders, bound), strict=True))
+        failed = failed or large or raised
+        print(
+            f"{folders[:30]:30} {count[0]:7,} lines of {bound[0]:7,}, {count[1]:5,} files of {bound[1]:5,}"
+            + ("  TOO LARGE" if large else "")
+            + ("  THE BOUND ROSE" if raised else "")
+        )
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

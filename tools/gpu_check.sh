@@ -156,7 +156,7 @@ if ((tests)); then
   begin python "${pytest[@]}" tests/python/gpu -m "not ($apart)" -n $((jobs < 6 ? jobs : 6))
   join
   # Documents, commands, examples and data sets, as users run them: "auto" is the GPU. What they lack here is named.
-  TRICODEC_NO_SKIPS=0 part programs "${pytest[@]}" tests/python -m "programs and not slow and not broad" --dist loadfile \
+  TRICODEC_NO_SKIPS=0 part programs "${pytest[@]}" tests/python -m "programs and not slow" --dist loadfile \
     -n $((jobs < 6 ? jobs : 6)) || :
   begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
   begin compress "${pytest[@]}" tests/python/compress/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))

@@ -27,18 +27,18 @@ def inputs() -> tuple[list[str], list[str]]:
 def commands() -> dict[str, list[str]]:
     """The checks by name, in the order they run."""
     cpp, folders = inputs()
+    workflows = [str(path) for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
     return {
         "layers": [sys.executable, "tools/check_layers.py"],
         "cycles": [sys.executable, "tools/check_cycles.py"],
         "sizes": [sys.executable, "tools/check_sizes.py"],
         "sources": [sys.executable, "tools/check_sources.py"],
         "words": [sys.executable, "tools/check_words.py"],
-        "pages": [sys.executable, "tools/check_documents.py"],
         "clang-format": [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp],
         "ruff": [str(BIN / "ruff"), "check", "--quiet", *folders],
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
-        "packaging": [sys.executable, "tools/check_packaging.py"],
+        "workflows": [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows],
         "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
         "documented-api": [sys.executable, "tools/document_api.py", "--check"],
     }
@@ -51,10 +51,9 @@ def reformat() -> int:
     fixes = [str(BIN / "ruff"), "check", "--quiet", "--fix-only", *folders]
     ruff_format = [str(BIN / "ruff"), "format", "--quiet", *folders]
     documents = [sys.executable, "tools/document_api.py"]
-    pages = [sys.executable, "tools/check_documents.py", "--format"]
     return max(
         subprocess.run(command, cwd=ROOT, check=False).returncode
-        for command in (clang_format, fixes, ruff_format, documents, pages)
+        for command in (clang_format, fixes, ruff_format, documents)
     )
 
 

@@ -4,7 +4,7 @@
 python tools/newcomer.py bookworm [--mirror URL] [--command "make demo" ...] [--copy PATH ...] [--include PACKAGES]
 
 As root, with debootstrap. It makes a root with what README asks for (python3, make, g++), puts the last commit into it,
-and runs each command there by chroot. Seconds by the clock and of processors go into benchmarks/results/newcomer.csv.
+and runs each command there by chroot. It prints the seconds by the clock and of processors.
 Settings of this machine's network reach the root by PIP_*, *_PROXY and SSL_CERT_FILE, and by files that --copy names.
 """
 
@@ -22,9 +22,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks import newcomer  # noqa: E402
 
 README_ASKS_FOR = "python3,make,g++,ca-certificates"
 COMMANDS = ("make demo",)
@@ -86,7 +83,6 @@ def main() -> int:
     parser.add_argument("--root", type=Path, help="default: build/newcomer/SUITE; it is made new")
     parser.add_argument("--command", action="append", help=f"default: {', '.join(COMMANDS)}")
     parser.add_argument("--copy", action="append", type=Path, default=[], metavar="PATH", help="file or folder")
-    parser.add_argument("--note", default="", help="of the row: what else the machine did")
     options = parser.parse_args()
     root = (options.root or ROOT / "build/newcomer" / options.suite).resolve()
     if platform.system() != "Linux" or os.geteuid() != 0 or shutil.which("debootstrap") is None:
@@ -102,7 +98,6 @@ def main() -> int:
         print(f"{name_of(root)}: {command}: {seconds:.0f} s, {processors:.0f} s of processors, status {status}")
         if status != 0:
             return status
-        newcomer.record(newcomer.Step(name_of(root), command, options.note, round(seconds), round(processors)))
     return 0
 
 

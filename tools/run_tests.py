@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the C++ and the Python tests of a finished build and closes with one line that counts them.
 
-python tools/run_tests.py          the C++ tests of build/dev beside pytest without the slow tests and most
-                                   cases of the sweeps
+python tools/run_tests.py          the C++ tests of build/dev beside pytest without the slow tests
                   --build build/own   of the build with its own libraries; their ffmpeg is then the oracle
-python tools/run_tests.py --broad  those cases
 python tools/run_tests.py --slow   the C++ tests under ASan and UBSan (build/sanitize) and TSan (build/thread), those
-                                   of results in memory under valgrind, then --broad and the slow Python tests
+                                   of results in memory under valgrind, then the slow Python tests
 """
 
 from __future__ import annotations
@@ -28,8 +26,7 @@ JOBS = str(os.cpu_count() or 1)
 WORKERS = str((os.cpu_count() or 1) + 2)  # of pytest: tests wait for servers and processes for a third of their time
 SANITIZERS = ("sanitize", "thread")  # presets of CMakePresets.json
 MEMCHECK = "C++ (valgrind)"
-PYTHON, SWEEPS, SLOW = "Python", "Python (sweeps)", "Python (slow)"
-INSTRUCTIONS = "instructions"  # counts of kernels; ctest knows them where there is a baseline
+PYTHON, SLOW = "Python", "Python (slow)"
 
 # The tests of results in memory. Each compares these with what it expects, so memcheck finds a part that nothing wrote,
 # also in the libraries. The other tests take hours so.
@@ -62,11 +59,9 @@ def run_ctest(where: list[str], report: Path) -> int:
     return run([*command, "--output-junit", str(report)], brief=True)
 
 
-def run_cpp(build: Path, report: Path, instructions: Path) -> int:
-    """Runs the C++ tests in one process, which takes longer to start than most of them, then what only ctest knows."""
-    status = run([str(build / "tests/cpp/tricodec_tests"), f"--gtest_output=xml:{report}"], brief=True)
-    others = ["ctest", "--test-dir", str(build), "--output-on-failure", "-R", "^Instructions"]
-    return run([*others, "--output-junit", str(instructions)], brief=True) or status
+def run_cpp(build: Path, report: Path) -> int:
+    """Runs the C++ tests in one process, which takes longer to start than most of them."""
+    return run([str(build / "tests/cpp/tricodec_tests"), f"--gtest_output=xml:{report}"], brief=True)
 
 
 def build_sanitized(preset: str) -> int:
@@ -99,22 +94,15 @@ def count(report: Path) -> tuple[int, int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--broad", action="store_true", help="the rest of the sweeps instead")
-    which.add_argument(
-        "--slow", action="store_true", help="the sanitizer builds, the sweeps and the slow tests instead"
-    )
+    parser.add_argument("--slow", action="store_true", help="the sanitizer builds and the slow tests instead")
     parser.add_argument("--build", default="build/dev", help="the folder of the build; default: %(default)s")
     arguments = parser.parse_args()
-    slow, broad = arguments.slow, arguments.broad
+    slow = arguments.slow
 
-    names = (
-        [*(f"C++ ({preset})" for preset in SANITIZERS), MEMCHECK] if slow else [] if broad else ["C++", INSTRUCTIONS]
-    )
+    names = [*(f"C++ ({preset})" for preset in SANITIZERS), MEMCHECK] if slow else ["C++"]
     reports = {name: ROOT / f"build/ctest{number or ''}.xml" for number, name in enumerate(names)}
-    selections = {PYTHON: "not slow and not broad and not needs_gpu", SWEEPS: "broad and not slow", SLOW: "slow"}
-    chosen = [SWEEPS, SLOW] if slow else [SWEEPS] if broad else [PYTHON]
-    reports |= {name: ROOT / f"build/pytest{list(selections).index(name) or ''}.xml" for name in chosen}
+    chosen, selection = (SLOW, "slow") if slow else (PYTHON, "not slow and not needs_gpu")
+    reports[chosen] = ROOT / f"build/pytest{1 if slow else ''}.xml"
     for report in reports.values():
         report.unlink(missing_ok=True)
     status = 0
@@ -125,8 +113,8 @@ def main() -> int:
             report = reports[f"C++ ({preset})"]
             status = build_sanitized(preset) or run_ctest(["--preset", preset], report) or status
         status = run_memcheck(ROOT / arguments.build, reports[MEMCHECK]) or status
-    elif not broad:
-        cpp = beside.submit(run_cpp, ROOT / arguments.build, reports["C++"], reports[INSTRUCTIONS])
+    else:
+        cpp = beside.submit(run_cpp, ROOT / arguments.build, reports["C++"])
     # `make test` has installed DALI, a tritonserver and a network: their tests run or fail, they are not skipped.
     required = {f"TRICODEC_REQUIRE_{name}": "1" for name in ("DALI", "TRITON", "ONNX")}
     pytest = [sys.executable, "-m", "pytest", "--durations=10"]
@@ -137,9 +125,8 @@ def main() -> int:
     if not slow and not any((ROOT / "tests/python").rglob("*.pyc")):
         # Once, as pytest's workers would compile all tests at the same time.
         run([sys.executable, "-m", "pytest", "--collect-only", "--quiet"], brief=True)
-    for name in chosen:
-        how = ["-s"] if name == SLOW else ["-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder"]
-        status = run([*pytest, f"--junitxml={reports[name]}", "-m", selections[name], *how], **required) or status
+    how = ["-s"] if slow else ["-n", WORKERS, "--dist", "loadfile", "--no-loadscope-reorder"]
+    status = run([*pytest, f"--junitxml={reports[chosen]}", "-m", selection, *how], **required) or status
     status = (cpp.result() if cpp else 0) or status
 
     parts = []
@@ -149,8 +136,6 @@ def main() -> int:
             status = status or 1
             continue
         passed, failed, skipped = count(report)
-        if name == INSTRUCTIONS and not passed + failed:
-            continue
         status = status or int(failed > 0 or passed == 0)
         parts.append(f"{name}: {passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries wheels of tools/make_wheel.py, those for other machines by QEMU: all must give the same pixels as ffmpeg.
 
-python tools/try_wheel.py build/wheel/tricodec-*.whl [--record]
+python tools/try_wheel.py build/wheel/tricodec-*.whl
 
 pip installs each wheel and what it requires into a folder of its own, for the machine of its tag. There a program reads
 small clips that the system's ffmpeg encodes, scales and converts frames, encodes, compresses, and opens a stream, with
 no other FFmpeg on the path. Digests of frames are compared with ffmpeg's, and those of all else between the wheels.
---record writes the wheels' sizes into benchmarks/results/wheels.csv; it needs tricodec in the environment.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -158,30 +156,9 @@ def differences(facts: dict[str, dict[str, Any]], expected: dict[str, str]) -> l
     return found
 
 
-def record(wheel: Path, facts: dict[str, Any]) -> None:
-    """Writes the wheel's row of results."""
-    sys.path.insert(0, str(ROOT))
-    from benchmarks import wheels
-
-    build = dict(line.split(": ", 1) for line in facts["build"])
-    machine = machine_of(wheel)
-    wheels.record(
-        wheels.Wheel(
-            machine=machine,
-            glibc="2." + min(re.findall(r"manylinux_2_(\d+)", wheel.name), key=int),
-            megabytes=round(wheel.stat().st_size / 1e6, 1),
-            installed_megabytes=round(sum(info.file_size for info in zipfile.ZipFile(wheel).infolist()) / 1e6, 1),
-            kernels=build["cuda_kernels"].removeprefix("in this build for "),
-            engine=build["image_engine"],
-            ran="QEMU" if target_of(machine, SYSTEMS / machine).emulator else "here",
-        )
-    )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheels", nargs="+", type=Path)
-    parser.add_argument("--record", action="store_true", help="into benchmarks/results")
     options = parser.parse_args()
     wheels = options.wheels
     try:
@@ -201,8 +178,6 @@ def main() -> int:
     for line in found:
         print(line, file=sys.stderr)
     if not found:
-        for wheel in wheels if options.record else ():
-            record(wheel, facts[wheel.name])
         print(f"{len(clips)} clips, {len(wheels)} wheels: the same pixels as ffmpeg's")
     return 1 if found else 0
 

@@ -116,31 +116,15 @@ Frame transformed(const Frame& frame, TransformOptions options, ColorFamily fami
     return result;
 }
 
-/// The shares of red and blue in luma (ITU-T H.273, table 4).
-std::array<double, 2> luma_shares(ColorMatrix matrix) {
-    switch (matrix) {
-        case ColorMatrix::bt709:
-            return {0.2126, 0.0722};
-        case ColorMatrix::fcc:
-            return {0.30, 0.11};
-        case ColorMatrix::bt470bg:
-        case ColorMatrix::smpte170m:
-            return {0.299, 0.114};
-        case ColorMatrix::smpte240m:
-            return {0.212, 0.087};
-        case ColorMatrix::bt2020_ncl:
-            return {0.2627, 0.0593};
-        default:
-            fail(ErrorCode::unsupported, "RGB of more than 8 bits cannot be encoded with the color matrix " +
-                                             std::string(to_string(matrix)) + "; use bt709, bt2020nc or smpte170m");
-    }
-}
-
 /// RGB planes of more than 8 bits as YUV of 4:4:4, in the same depth.
 Frame deep_rgb_to_yuv(const Frame& rgb, ColorDescription color) {
     const int depth = info(rgb.format).depth;
     color = yuv_color(color);
-    const auto [red, blue] = luma_shares(color.matrix);
+    const auto weights = luma_weights(color.matrix);
+    TRICODEC_EXPECT(weights.has_value(), unsupported,
+                    "RGB of more than 8 bits cannot be encoded with the color matrix " +
+                        std::string(to_string(color.matrix)) + "; use bt709, bt2020nc or smpte170m");
+    const auto [red, blue] = *weights;
     Frame yuv = alloc_frame(full_planes(ColorFamily::yuv, depth), rgb.width, rgb.height);
     copy_properties(rgb, yuv);
     yuv.color = color;

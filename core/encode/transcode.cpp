@@ -19,6 +19,7 @@
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/text.h"
 #include "tricodec/base/thread_pool.h"
+#include "tricodec/tensor/hdr.h"
 
 namespace tricodec {
 namespace {
@@ -150,6 +151,11 @@ double start_of(const MediaInfo& media, const StreamInfo& video, bool with_audio
     return first;
 }
 
+bool keeps_hdr_metadata(std::string_view container) {
+    constexpr std::string_view kNames[] = {"mp4", "mov", "matroska", "mkv", "webm"};
+    return std::ranges::find(kNames, container) != std::end(kNames);
+}
+
 class Transcoding {
 public:
     Transcoding(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options)
@@ -222,6 +228,8 @@ private:
         encoded.language = video_.language;
         encoded.title = video_.title;
         encoded.disposition = video_.disposition;
+        const bool hdr = is_hdr(encoded.color.transfer);
+        if (hdr) add_hdr_metadata(encoded);
         video_stream_ = muxer_->add_stream(encoded);
         if (options_.audio && options_.audio_encoding) {
             add_encoded_audio(range, container);
@@ -232,6 +240,19 @@ private:
             copier_->set_range(range);
         }
         result_.left_out = streams_left_out(info_, video_.index, options_.audio);
+        if (hdr && (encoded.mastering_display || encoded.content_light) && !keeps_hdr_metadata(container)) {
+            result_.left_out += result_.left_out.empty() ? "" : ", ";
+            result_.left_out += "mastering display and light level, which mp4 and mkv keep";
+        }
+    }
+
+    /// The pictures' messages have them more often than the container, and only probe() looks there.
+    void add_hdr_metadata(StreamInfo& encoded) {
+        const auto described = probe(source_).streams;
+        const auto found = std::ranges::find(described, video_.index, &StreamInfo::index);
+        if (found == described.end()) return;
+        encoded.mastering_display = found->mastering_display;
+        encoded.content_light = found->content_light;
     }
 
     void add_encoded_audio(const CopyRange& range, const std::string& container) {

@@ -33,7 +33,7 @@ std::array<Row, 3> rgb_from_yuv(const SourceColor& source) {
     if (source.matrix == ColorMatrix::ycgco) {  // U is Cg, V is Co
         return {{{luma, -chroma, chroma}, {luma, chroma, 0.0}, {luma, -chroma, -chroma}}};
     }
-    const LumaWeights k = luma_weights(source.matrix);
+    const LumaWeights k = expected_weights(source.matrix);
     const double red = 2.0 * (1.0 - k.red);
     const double blue = 2.0 * (1.0 - k.blue);
     const double green = 1.0 - k.red - k.blue;
@@ -57,7 +57,7 @@ std::array<Row, 3> channel_rows(const SourceColor& source, OutputColor output) {
     }
     if (source.family == ColorFamily::rgb) {
         if (output != OutputColor::gray) return identity(luma);
-        const LumaWeights k = luma_weights(ColorMatrix::smpte170m);
+        const LumaWeights k = *luma_weights(ColorMatrix::smpte170m);
         const double green = 1.0 - k.red - k.blue;
         return {{{k.red * luma, green * luma, k.blue * luma}}};
     }
@@ -81,22 +81,8 @@ float rounded(double value) {
 
 }  // namespace
 
-LumaWeights luma_weights(ColorMatrix matrix) {
-    switch (matrix) {
-        case ColorMatrix::bt709:
-            return {0.2126, 0.0722};
-        case ColorMatrix::fcc:
-            return {0.30, 0.11};
-        case ColorMatrix::bt470bg:
-        case ColorMatrix::smpte170m:
-            return {0.299, 0.114};
-        case ColorMatrix::smpte240m:
-            return {0.212, 0.087};
-        case ColorMatrix::bt2020_ncl:
-            return {0.2627, 0.0593};
-        default:
-            break;
-    }
+LumaWeights expected_weights(ColorMatrix matrix) {
+    if (const auto weights = luma_weights(matrix)) return *weights;
     const auto number = static_cast<int>(matrix);
     const std::string_view name = to_string(matrix);
     fail(ErrorCode::unsupported,
@@ -107,7 +93,7 @@ LumaWeights luma_weights(ColorMatrix matrix) {
 }
 
 void expect_linear(ColorMatrix matrix) {
-    if (matrix != ColorMatrix::ycgco) static_cast<void>(luma_weights(matrix));
+    if (matrix != ColorMatrix::ycgco) static_cast<void>(expected_weights(matrix));
 }
 
 SourceColor resolve_color(const PixelFormatInfo& format, const ColorDescription& described, int height,

@@ -49,13 +49,8 @@ struct Normalization {
 /// Throws Error(unsupported) for matrices that are not linear in the samples, and for yuv output of rgb sources.
 [[nodiscard]] ColorPlan make_color_plan(const SourceColor& source, OutputColor output, const Normalization& norm);
 
-/// Kr and Kb of ITU-T H.273 table 4.
-struct LumaWeights {
-    double red = 0;
-    double blue = 0;
-};
 /// Throws Error(unsupported) naming the matrix and the remedy for one that has none (ycgco among them).
-[[nodiscard]] LumaWeights luma_weights(ColorMatrix matrix);
+[[nodiscard]] LumaWeights expected_weights(ColorMatrix matrix);
 
 /// Throws Error(unsupported) naming the matrix and the remedy unless rgb can be computed from it.
 void expect_linear(ColorMatrix matrix);

@@ -56,7 +56,7 @@ ForwardPlan make_chroma_plan(const PixelFormatInfo& format, ChromaLocation locat
 }
 
 ForwardPlan make_forward_plan(const PixelFormatInfo& format, const ColorDescription& color) {
-    const LumaWeights k = luma_weights(color.matrix);
+    const LumaWeights k = expected_weights(color.matrix);
     const double green = 1.0 - k.red - k.blue;
     const bool limited = color.range == ColorRange::limited;
     const double full = static_cast<double>((1 << format.depth) - 1) / static_cast<double>(1 << (format.depth - 8));

@@ -408,30 +408,38 @@ Orientation to_orientation(const std::int32_t* display_matrix) noexcept {
     return {static_cast<int>(((quarter % 4) + 4) % 4) * 90, mirrored};
 }
 
-const std::int32_t* display_matrix(const AVStream& stream) noexcept {
-    constexpr std::size_t kMatrixBytes = 9 * sizeof(std::int32_t);
+const std::uint8_t* side_data(const AVStream& stream, AVPacketSideDataType type, std::size_t size_bytes) noexcept {
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 102)  // FFmpeg 6.1
-    const AVPacketSideData* side = av_packet_side_data_get(
-        stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
-    return side != nullptr && side->size >= kMatrixBytes ? reinterpret_cast<const std::int32_t*>(side->data) : nullptr;
+    const AVPacketSideData* side =
+        av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, type);
+    return side != nullptr && side->size >= size_bytes ? side->data : nullptr;
 #else
     std::size_t size = 0;
-    const auto* data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-    return data != nullptr && size >= kMatrixBytes ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
+    const auto* data = av_stream_get_side_data(&stream, type, &size);
+    return data != nullptr && size >= size_bytes ? data : nullptr;
 #endif
 }
 
-void set_display_matrix(AVStream& stream, Orientation orientation) {
-    constexpr std::size_t kMatrixBytes = 9 * sizeof(std::int32_t);
+std::uint8_t* add_side_data(AVStream& stream, AVPacketSideDataType type, std::size_t size_bytes) {
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 102)  // FFmpeg 6.1
-    auto* side = av_packet_side_data_new(&stream.codecpar->coded_side_data, &stream.codecpar->nb_coded_side_data,
-                                         AV_PKT_DATA_DISPLAYMATRIX, kMatrixBytes, 0);
+    auto* side = av_packet_side_data_new(&stream.codecpar->coded_side_data, &stream.codecpar->nb_coded_side_data, type,
+                                         size_bytes, 0);
     auto* data = side == nullptr ? nullptr : side->data;
 #else
-    auto* data = av_stream_new_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, kMatrixBytes);
+    auto* data = av_stream_new_side_data(&stream, type, size_bytes);
 #endif
-    TRICODEC_EXPECT(data != nullptr, out_of_memory, "could not allocate a display matrix");
-    auto* matrix = reinterpret_cast<std::int32_t*>(data);
+    TRICODEC_EXPECT(data != nullptr, out_of_memory, "could not allocate side data of a stream");
+    return data;
+}
+
+constexpr std::size_t kMatrixBytes = 9 * sizeof(std::int32_t);
+
+const std::int32_t* display_matrix(const AVStream& stream) noexcept {
+    return reinterpret_cast<const std::int32_t*>(side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, kMatrixBytes));
+}
+
+void set_display_matrix(AVStream& stream, Orientation orientation) {
+    auto* matrix = reinterpret_cast<std::int32_t*>(add_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, kMatrixBytes));
     // Undoes to_orientation(): a mirrored picture is flipped before it is turned, so the angle counts the other way.
     av_display_rotation_set(matrix,
                             orientation.mirrored ? -orientation.rotation_degrees : orientation.rotation_degrees);

@@ -172,6 +172,11 @@ void set_duration(AVFrame& frame, std::int64_t duration) noexcept;
 [[nodiscard]] ColorDescription color_of(const AVCodecParameters& parameters) noexcept;
 /// From the 3x3 display matrix of a container or SEI.
 [[nodiscard]] Orientation to_orientation(const std::int32_t* display_matrix) noexcept;
+/// Side data that the stream itself has, of `size_bytes` at least; null if there is none.
+[[nodiscard]] const std::uint8_t* side_data(const AVStream& stream, AVPacketSideDataType type,
+                                            std::size_t size_bytes) noexcept;
+/// Room for side data of a stream that is written.
+[[nodiscard]] std::uint8_t* add_side_data(AVStream& stream, AVPacketSideDataType type, std::size_t size_bytes);
 /// The display matrix of a stream, or null.
 [[nodiscard]] const std::int32_t* display_matrix(const AVStream& stream) noexcept;
 void set_display_matrix(AVStream& stream, Orientation orientation);

@@ -5,6 +5,9 @@ extern "C" {
 #include <libavutil/mastering_display_metadata.h>
 }
 
+#include <array>
+#include <cmath>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -12,19 +15,6 @@ extern "C" {
 
 namespace tricodec {
 namespace {
-
-/// The bytes of a kind of side data that the stream itself has; null if there are too few.
-const std::uint8_t* side_data(const AVStream& stream, AVPacketSideDataType type, std::size_t size_bytes) noexcept {
-#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 31, 102)  // FFmpeg 6.1
-    const AVPacketSideData* side =
-        av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, type);
-    return side != nullptr && side->size >= size_bytes ? side->data : nullptr;
-#else
-    std::size_t size = 0;
-    const auto* data = av_stream_get_side_data(&stream, type, &size);
-    return data != nullptr && size >= size_bytes ? data : nullptr;
-#endif
-}
 
 /// Numbers of the most significant byte first, which are all there.
 class Numbers {
@@ -128,7 +118,7 @@ std::vector<std::byte> units_of_record(Bytes record) {
 
 void read_hdr_metadata(const AVStream& stream, StreamInfo& info) {
     if (const auto* data =
-            side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, sizeof(AVMasteringDisplayMetadata))) {
+            ff::side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, sizeof(AVMasteringDisplayMetadata))) {
         const auto& from = *reinterpret_cast<const AVMasteringDisplayMetadata*>(data);
         const auto point = [](const AVRational* at) { return std::array{av_q2d(at[0]), av_q2d(at[1])}; };
         MasteringDisplay display;
@@ -144,7 +134,7 @@ void read_hdr_metadata(const AVStream& stream, StreamInfo& info) {
         }
         info.mastering_display = display;
     }
-    if (const auto* data = side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, sizeof(AVContentLightMetadata))) {
+    if (const auto* data = ff::side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, sizeof(AVContentLightMetadata))) {
         const auto& from = *reinterpret_cast<const AVContentLightMetadata*>(data);
         info.content_light = ContentLight{static_cast<int>(from.MaxCLL), static_cast<int>(from.MaxFALL)};
     }
@@ -158,6 +148,35 @@ void read_hdr_metadata(Bytes unit, StreamInfo& info) {
     for (const auto& message : units.empty() ? sei_messages(info, unit) : sei_messages(info.codec, units)) {
         if (message.type == 137) set_display_of_sei(message.payload, info);
         if (message.type == 144) set_light(message.payload, info);
+    }
+}
+
+void write_hdr_metadata(const StreamInfo& info, AVStream& stream) {
+    if (info.mastering_display) {
+        const auto& from = *info.mastering_display;
+        const auto number = [](double value, int unit) {
+            return AVRational{static_cast<int>(std::lround(value * unit)), unit};
+        };
+        constexpr int kOfColor = 50'000;  // the units of HEVC's message
+        constexpr int kOfLight = 10'000;
+        AVMasteringDisplayMetadata display{};
+        const std::array points{from.red, from.green, from.blue, from.white};
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            auto* to = i < 3 ? display.display_primaries[i] : display.white_point;
+            for (std::size_t axis = 0; axis < 2; ++axis) to[axis] = number(points[i][axis], kOfColor);
+        }
+        display.min_luminance = number(from.min_luminance, kOfLight);
+        display.max_luminance = number(from.max_luminance, kOfLight);
+        display.has_primaries = from.white == std::array{0.0, 0.0} ? 0 : 1;
+        display.has_luminance = from.max_luminance > 0 ? 1 : 0;
+        std::memcpy(ff::add_side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, sizeof(display)), &display,
+                    sizeof(display));
+    }
+    if (info.content_light) {
+        AVContentLightMetadata light{};
+        light.MaxCLL = static_cast<unsigned>(info.content_light->max_cll);
+        light.MaxFALL = static_cast<unsigned>(info.content_light->max_fall);
+        std::memcpy(ff::add_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, sizeof(light)), &light, sizeof(light));
     }
 }
 

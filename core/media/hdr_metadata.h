@@ -14,4 +14,7 @@ void read_hdr_metadata(const AVStream& stream, StreamInfo& info);
 /// a packet of the stream, or its extradata.
 void read_hdr_metadata(Bytes unit, StreamInfo& info);
 
+/// Sets them in a stream that is written. MP4, MOV, Matroska and WebM keep them.
+void write_hdr_metadata(const StreamInfo& info, AVStream& stream);
+
 }  // namespace tricodec

@@ -18,6 +18,7 @@ extern "C" {
 #include "media/dictionary.h"
 #include "media/encoder_choice.h"
 #include "media/ffmpeg.h"
+#include "media/hdr_metadata.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "tricodec/base/fork.h"
@@ -327,6 +328,7 @@ private:
             added.sample_aspect_ratio = added.codecpar->sample_aspect_ratio = ff::to_av(stream.sample_aspect_ratio);
         }
         if (stream.orientation != Orientation{}) ff::set_display_matrix(added, stream.orientation);
+        write_hdr_metadata(stream, added);
     }
 
     /// A muxer may only read its own output again, to move it. Nothing else is ever opened.

@@ -54,6 +54,24 @@ ChromaLocation parse_chroma_location(std::string_view name) {
     return parse_word("chroma_location", name, ChromaLocation::bottom);
 }
 
+std::optional<LumaWeights> luma_weights(ColorMatrix matrix) noexcept {
+    switch (matrix) {
+        case ColorMatrix::bt709:
+            return LumaWeights{0.2126, 0.0722};
+        case ColorMatrix::fcc:
+            return LumaWeights{0.30, 0.11};
+        case ColorMatrix::bt470bg:
+        case ColorMatrix::smpte170m:
+            return LumaWeights{0.299, 0.114};
+        case ColorMatrix::smpte240m:
+            return LumaWeights{0.212, 0.087};
+        case ColorMatrix::bt2020_ncl:
+            return LumaWeights{0.2627, 0.0593};
+        default:
+            return std::nullopt;
+    }
+}
+
 std::string_view to_string(ColorMatrix value) noexcept {
     switch (value) {
         case ColorMatrix::rgb:

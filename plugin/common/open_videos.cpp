@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "tricodec/media/file_part.h"
-#include "tricodec/media/served_source.h"
 
 namespace tricodec::plugin {
 namespace {
@@ -25,7 +24,6 @@ bool OpenVideo::depends_on_reads() {
 }
 
 MediaSource VideoLocation::source() const {
-    if (!key.empty()) return served_source(key, path);
     return name.empty() ? MediaSource::from_path(path) : source_of_file_part(path, offset_bytes, size_bytes, text());
 }
 

@@ -37,13 +37,12 @@ private:
     std::int64_t num_damaged_packets_ = 0;
 };
 
-/// Where a video is: a file, a part of one, or an object that another process reads.
+/// Where a video is: a file, or a part of one.
 struct VideoLocation {
-    std::string path;    ///< or the URL
+    std::string path;
     std::string name{};  ///< of the part, empty for a whole file
     std::int64_t offset_bytes = 0;
     std::int64_t size_bytes = 0;
-    std::string key{};  ///< of served_source(), empty for a file
 
     /// For messages and as source info.
     [[nodiscard]] std::string text() const { return name.empty() ? path : path + "/" + name; }

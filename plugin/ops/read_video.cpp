@@ -124,10 +124,6 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
                                       "A label for each of ``filenames``, which adds a third output; ``[]`` numbers "
                                       "the files from 0.",
                                       nullptr)
-    .AddOptionalArg<std::vector<std::string>>("source_keys",
-                                              "For each of ``filenames`` the key of a remote source, or \"\" for a "
-                                              "file; ``tricodec.dali.source_arguments`` gives them.",
-                                              nullptr)
     .AddOptionalArg("file_root",
                     "A directory with directories of files. The directories are sorted, and the number of a file's "
                     "directory is its label. If there are no directories, the files in it are read, with label 0. "

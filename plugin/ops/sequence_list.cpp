@@ -35,12 +35,6 @@ std::vector<VideoFile> from_names(const ::dali::OpSpec& spec) {
     for (std::size_t i = 0; i < files.size(); ++i) {
         files[i].label = labels.empty() ? static_cast<std::int64_t>(i) : labels[i];
     }
-    if (!spec.ArgumentDefined("source_keys")) return files;
-    const auto keys = spec.GetRepeatedArgument<std::string>("source_keys");
-    TRICODEC_EXPECT(keys.size() == files.size(), invalid_argument,
-                    "source_keys has " + std::to_string(keys.size()) + " keys, filenames " +
-                        std::to_string(files.size()) + "; pass what tricodec.dali.source_arguments gives");
-    for (std::size_t i = 0; i < files.size(); ++i) files[i].location.key = keys[i];
     return files;
 }
 
@@ -163,8 +157,6 @@ std::vector<VideoFile> list_video_files(const ::dali::OpSpec& spec) {
                         std::to_string(num_given) + " are given");
     TRICODEC_EXPECT(names || !spec.ArgumentDefined("labels"), invalid_argument,
                     "labels are for filenames; file_root, file_list and paths have their own");
-    TRICODEC_EXPECT(names || !spec.ArgumentDefined("source_keys"), invalid_argument,
-                    "source_keys are for filenames, which are not given");
     for (const char* name : {"index_paths", "ext", "label_ext", "missing_component_behavior"}) {
         TRICODEC_EXPECT(archives || !spec.ArgumentDefined(name), invalid_argument,
                         std::string(name) + " is for the archives of paths, which are not given");

@@ -49,7 +49,7 @@ LogLevel core_level(long python) noexcept {
     return static_cast<LogLevel>(std::clamp((python - 1) / 10, 0L, 4L));
 }
 
-/// Raises the current exception where the main thread goes on: a signal's handler raised it while a message was
+/// Raises the current exception later, in the main thread. A signal's handler raised it while a message was
 /// logged. False if that is not possible.
 bool raise_later() {
     py::error_already_set raised;

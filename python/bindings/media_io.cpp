@@ -20,7 +20,6 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/output_file.h"
-#include "tricodec/media/served_source.h"
 
 namespace tricodec::python {
 namespace {
@@ -309,7 +308,6 @@ OpenedTarget to_media_target(const py::object& target) {
 }
 
 void bind_media_io(py::module_& module) {
-    module.def("set_source_server", &set_source_server, py::arg("connection"));
     py::class_<MediaSource>(module, "SpooledSource",
                             "A source that can be opened several times, even if it is an object that cannot seek.")
         .def(py::init([](const py::object& source) { return to_media_source(source).spooled(); }), py::arg("source"));

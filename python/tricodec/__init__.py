@@ -14,11 +14,11 @@ off) sets its level. If the program has not configured logging, it also prints m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from tricodec import _signals
 
 _signals.end_quietly_while_importing()
+
+from typing import TYPE_CHECKING, Any
 
 from tricodec import _interpreter, _logging, errors
 
@@ -108,7 +108,6 @@ if TYPE_CHECKING:
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import (
-        AllowedPrefixes,
         RemoteFile,
         RemoteSource,
         RemoteStats,
@@ -125,7 +124,6 @@ _pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
-    "AllowedPrefixes": "tricodec._remote",
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
     "ContactSheet": "tricodec._display.sheet",
@@ -172,7 +170,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AllowedPrefixes", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
+    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
     "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "DecodeIssue", "DecodedAV", "DecodedVideo",
     "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
     "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired",

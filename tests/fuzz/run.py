@@ -3,7 +3,7 @@
 
 python tests/fuzz/run.py                      30 minutes of processor time each, or FUZZ_MINUTES
 python tests/fuzz/run.py --seconds 30         30 seconds of it in all
-python tests/fuzz/run.py --record reader      one target; writes its row of benchmarks/results/reliability.csv
+python tests/fuzz/run.py reader               one target
 
 build/fuzz/found keeps the inputs that reach new code, for the next run. build/fuzz/artifacts has what failed: give such
 a file to its target (build/fuzz/tests/fuzz/fuzz_TARGET FILE) to see it again. The exit status is 1 if one failed.
@@ -118,7 +118,6 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="default: all")
     parser.add_argument("--seconds", type=int, help="of processor time, of all targets together")
     parser.add_argument("--seed", type=int, default=0, help="makes the same inputs each time (default: others)")
-    parser.add_argument("--record", action="store_true", help="write benchmarks/results/reliability.csv")
     arguments = parser.parse_args()
     targets = arguments.targets or TARGETS
     seconds = int(60 * float(os.environ.get("FUZZ_MINUTES", "30")))
@@ -132,11 +131,6 @@ def main() -> int:
         print(f"{target}: {tried:,} inputs in {used:.0f} s, {'FAILED' if broken else 'clean'}")
         if broken:
             failed.append(target)
-        if arguments.record:
-            sys.path.insert(0, str(ROOT))
-            from benchmarks import reliability
-
-            reliability.record(f"libFuzzer, `{target}`", tried, "inputs", used, int(broken), "make fuzz")
     if failed:
         print(f"FAILED: {', '.join(failed)}; the inputs are in {BUILD / 'artifacts'}", file=sys.stderr)
     return int(bool(failed))

@@ -18,7 +18,6 @@ import os
 import shutil
 import signal
 import subprocess
-import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -95,8 +94,8 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 
 _PROGRAMS = (
-    "cli/", "compat/", "package/test_readme", "package/test_examples", "package/test_display",
-    "data/test_torch", "dali/test_dali_docs", "triton/test_triton_docs", "tools/test_notebooks",
+    "cli/", "compat/", "docs/", "examples/", "package/test_display", "data/test_torch", "dali/test_dali_docs",
+    "triton/test_triton_docs",
 )  # fmt: skip
 """What users run as it stands: documents, commands, examples, notebooks, data sets, names of other packages."""
 
@@ -127,56 +126,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 _FIRST = (
-    "dali/test_dali_plugin", "data/test_ray", "package/test_readme", "video/test_exactness",
-    "pynvvideocodec/test_pynv_samples", "triton/", "package/", "dali/", "video/",
+    "docs/test_pages", "dali/test_dali_plugin", "data/test_ray", "video/test_exactness",
+    "encode/test_transcode_ranges", "triton/", "package/", "dali/", "video/",
 )  # fmt: skip
 """The longest files: workers that take them last would end at different times."""
 
 
-def _sweeps_of(items: list[pytest.Item]) -> dict[Path, dict[str, list[pytest.Function]]]:
-    """By file and function: the cases of functions with the marker `sweep`, those that are slow anyhow left out."""
-    sweeps: dict[Path, dict[str, list[pytest.Function]]] = {}
-    for item in items:
-        wanted = isinstance(item, pytest.Function) and item.get_closest_marker("sweep") and hasattr(item, "callspec")
-        if wanted and item.get_closest_marker("slow") is None:
-            sweeps.setdefault(item.path, {}).setdefault(item.originalname, []).append(item)
-    return sweeps
-
-
-_GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples lie evenly without a period: cases of products are not all of one value."""
-
-
-def _mark_broad(cases: list[pytest.Function], numbers: dict[str, int]) -> None:
-    """Leaves one in `every` cases to `make test`, and of each parameter every value that `every` cases have.
-
-    The functions of a file share `numbers`, those of their cases, and so the clips. Other files begin at other places.
-    """
-    (every,) = cases[0].get_closest_marker("sweep").args  # type: ignore[union-attr]
-    begin = zlib.crc32(cases[0].path.stem.encode()) % 1000
-    parameters = {name: [id(case.callspec.params[name]) for case in cases] for name in cases[0].callspec.params}
-    shared = [values for values in parameters.values() if len(set(values)) * every <= len(cases)]
-    numbered = [begin + numbers.setdefault(case.callspec.id, len(numbers)) for case in cases]
-    chosen = {place for place, number in enumerate(numbered) if number * _GOLDEN % 1 < 1 / every} or {0}
-    for values in shared:
-        missing = set(values) - {values[place] for place in chosen}
-        chosen |= {values.index(value) for value in missing}
-    for place, case in enumerate(cases):
-        if place not in chosen:
-            case.add_marker("broad")
-
-
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Most cases of a sweep are `broad`, unless the command names a case.
-
-    Files that take long come first; what each worker runs after them fills the time that is left.
-    """
-    if not any("[" in argument for argument in config.args):
-        for functions in _sweeps_of(items).values():
-            numbers: dict[str, int] = {}
-            for cases in functions.values():
-                _mark_broad(cases, numbers)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first; what each worker runs after them fills the time that is left."""
     folder = f"{Path(__file__).parent}/"
 
     def rank(item: pytest.Item) -> int:

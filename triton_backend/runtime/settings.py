@@ -121,9 +121,8 @@ def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -
     """Reads the parameters of a model's configuration.
 
     Args:
-        model_config: the configuration as Triton hands it to initialize(), parsed. Parameters in capitals are Triton's
-            own and are left alone.
-        accepted: names of the parameters that mean something to the model.
+        model_config: the parsed configuration that initialize() gets. Parameters in capitals are Triton's and stay.
+        accepted: names of the model's parameters.
 
     Raises:
         ValueError: naming the parameter that is unknown or has no acceptable value.
@@ -141,7 +140,8 @@ def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -
     for name, choices in _CHOICES.items():
         if getattr(settings, name) not in choices:
             raise ValueError(f"parameter {name} is {getattr(settings, name)!r}; accepted: {', '.join(choices)}")
-    tricodec.AllowedPrefixes(settings.remote_prefixes)  # raises ValueError for one that is none
+    for prefix in settings.remote_prefixes:
+        tricodec.remote(prefix, allowed_prefixes=[prefix])  # raises ValueError for one that is none
     return settings
 
 

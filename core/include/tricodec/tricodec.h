@@ -42,7 +42,6 @@
 #include "tricodec/media/packet.h"
 #include "tricodec/media/packet_source.h"
 #include "tricodec/media/sei.h"
-#include "tricodec/media/served_source.h"
 #include "tricodec/media/stream_info.h"
 #include "tricodec/media/webdataset_index.h"
 #include "tricodec/selection/frame_padding.h"

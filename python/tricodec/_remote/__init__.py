@@ -8,9 +8,8 @@
 from __future__ import annotations
 
 from tricodec._public import public_names
-from tricodec._remote._prefixes import AllowedPrefixes
 from tricodec._remote._source import RemoteFile, RemoteSource, RemoteStats, remote
 from tricodec._remote._stores import is_remote_url
 
-__all__ = ["AllowedPrefixes", "RemoteFile", "RemoteSource", "RemoteStats", "is_remote_url", "remote"]
+__all__ = ["RemoteFile", "RemoteSource", "RemoteStats", "is_remote_url", "remote"]
 __dir__ = public_names(globals())

@@ -6,12 +6,11 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, TimeoutError
 from typing import Any
 
-from tricodec._remote._threads import FetchThreads
 from tricodec._tricodec import check_interrupt
 
 #: A gap between two announced ranges that is fetched with them: less than a request costs.
@@ -23,17 +22,22 @@ FIRST_PIECE_BYTES = 256 << 10
 BETWEEN_CHECKS_S = 0.05
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class _Piece:
     start: int
     end: int
-    data: Future[Any]
-    used: int
+    data: Future[Any] = dataclasses.field(default_factory=Future)
     is_read: bool = False
+
+    def __len__(self) -> int:
+        return self.end - self.start
 
 
 class Pieces:
     """Ranges of bytes that do not overlap, fetched by threads and kept up to a bound.
+
+    The threads are daemons. The interpreter joins those of a ThreadPoolExecutor at its end: after Ctrl-C a program
+    would wait for all requests that a slow server was asked for.
 
     Thread safety: safe.
     """
@@ -42,13 +46,13 @@ class Pieces:
         self.max_bytes = max_bytes
         self._fetch = fetch
         self._piece_bytes = min(MAX_PIECE_BYTES, max_bytes // 4)
-        self._threads = FetchThreads(num_threads, "tricodec-remote")
+        self._most_threads, self._num_threads = num_threads, 0
         self._lock = threading.Lock()
         self._starts: list[int] = []
-        self._pieces: dict[int, _Piece] = {}
+        self._pieces: OrderedDict[int, _Piece] = OrderedDict()  # by their starts; the one used last is the last one
+        self._waiting: deque[_Piece] = deque()  # for a thread
         self._planned: deque[tuple[int, int]] = deque()
         self._held_bytes = 0
-        self._clock = 0
 
     def plan(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Fetches ranges (offset, size) ahead, in their order, as far as the bound allows."""
@@ -95,8 +99,7 @@ class Pieces:
             piece = self._at(position)
             if piece is None:
                 return None
-            self._clock += 1
-            piece.used = self._clock
+            self._pieces.move_to_end(piece.start)
             piece.is_read = True
             self._advance()
         try:
@@ -109,8 +112,13 @@ class Pieces:
         return data[position - piece.start :]
 
     def close(self) -> None:
-        """Ends the threads; what is on its way is not waited for."""
-        self._threads.close()
+        """Drops the requests that no thread has sent. Those on their way are not waited for."""
+        with self._lock:
+            self._planned.clear()
+            while self._waiting:
+                piece = self._waiting.popleft()
+                piece.data.cancel()
+                self._forget(piece)
 
     def _at(self, position: int) -> _Piece | None:
         i = bisect.bisect_right(self._starts, position) - 1
@@ -122,32 +130,45 @@ class Pieces:
     def _request(self, start: int, end: int, most: int) -> None:
         while start < end:
             piece = self._at(start)
-            if piece is not None:
-                start = piece.end
-                continue
-            i = bisect.bisect_right(self._starts, start)
-            stop = min(end, start + most, self._starts[i] if i < len(self._starts) else end)
-            self._make_room(stop - start)
-            self._clock += 1
-            self._pieces[start] = _Piece(start, stop, self._threads.submit(self._fetch, start, stop), self._clock)
-            bisect.insort(self._starts, start)
-            self._held_bytes += stop - start
-            start = stop
+            if piece is None:
+                i = bisect.bisect_right(self._starts, start)
+                stop = min(end, start + most, self._starts[i] if i < len(self._starts) else end)
+                piece = _Piece(start, stop)
+                self._make_room(len(piece))
+                self._pieces[start] = piece
+                bisect.insort(self._starts, start)
+                self._held_bytes += len(piece)
+                self._waiting.append(piece)
+                if self._num_threads < self._most_threads:
+                    self._num_threads += 1
+                    threading.Thread(target=self._work, name="tricodec-remote", daemon=True).start()
+            start = piece.end
+
+    def _work(self) -> None:
+        """Of a thread, which ends when nothing waits: a thread costs far less than a request."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._num_threads -= 1
+                    return
+                piece = self._waiting.popleft()
+            try:
+                piece.data.set_result(self._fetch(piece.start, piece.end))
+            except BaseException as error:  # for the reader that waits for it
+                piece.data.set_exception(error)
 
     def _advance(self) -> None:
         """Requests what is planned next. Half of the bound is for what was not read yet."""
         if not self._planned:
             return
-        ahead = sum(piece.end - piece.start for piece in self._pieces.values() if not piece.is_read)
+        ahead = sum(len(piece) for piece in self._pieces.values() if not piece.is_read)
         while self._planned and ahead < self.max_bytes // 2:
             start, end = self._planned.popleft()
             self._request(start, end, self._piece_bytes)
             ahead += end - start
 
     def _make_room(self, size: int) -> None:
-        if self._held_bytes + size <= self.max_bytes:
-            return
-        for piece in sorted(self._pieces.values(), key=lambda each: each.used):
+        for piece in list(self._pieces.values()):
             if self._held_bytes + size <= self.max_bytes:
                 return
             if piece.is_read and piece.data.done():
@@ -158,7 +179,7 @@ class Pieces:
             return
         del self._pieces[piece.start]
         self._starts.remove(piece.start)
-        self._held_bytes -= piece.end - piece.start
+        self._held_bytes -= len(piece)
 
 
 def _result(data: Future[Any]) -> Any:

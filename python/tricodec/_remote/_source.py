@@ -4,16 +4,25 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from tricodec._remote._cache import CachedStore, CacheFolder
 from tricodec._remote._pieces import Pieces
 from tricodec._remote._prefixes import AllowedPrefixes
-from tricodec._remote._stores import Store, Version, make_store
+from tricodec._remote._stores import (
+    SCHEMES,
+    FsspecStore,
+    ObstoreStore,
+    Store,
+    Version,
+    is_remote_url,
+    made_again,
+    open_url,
+)
 
 #: What the first request takes: the headers of a container, its table if that is short and in front, and mostly the
 #: first picture.
@@ -24,8 +33,6 @@ SMALLEST_WINDOW_BYTES = 64 << 10
 #: what they have taken, so that at most two thirds of all bytes are fetched in vain where they stop.
 FIRST_WINDOW_BYTES, FIRST_ANNOUNCED_BYTES, LARGEST_WINDOW_BYTES = 256 << 10, 2 << 20, 32 << 20
 _WINDOW_REQUESTS, _SMALLEST_PIECE_BYTES = 8, 128 << 10
-#: What is kept in memory, or in a folder; and in memory beside a folder.
-MEMORY_BYTES, FOLDER_BYTES, MEMORY_BESIDE_FOLDER_BYTES = 256 << 20, 10 << 30, 64 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,109 +43,58 @@ class RemoteStats:
         num_requests: sent to the server, those that were repeated not counted.
         bytes_fetched: that the server sent.
         bytes_kept: in memory, or on their way.
-        bytes_from_folder: that came from the folder `cache` instead of the server.
     """
 
     num_requests: int
     bytes_fetched: int
     bytes_kept: int
-    bytes_from_folder: int = 0
-
-
-class _CountingStore:
-    """A store, and what it was asked for. Thread safety: safe."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._lock = threading.Lock()
-        self._counts = (0, 0)
-
-    def fetch(self, start: int, end: int, known: Version | None) -> tuple[Any, Version]:
-        data, version = self._store.fetch(start, end, known)
-        with self._lock:
-            num_requests, num_bytes = self._counts
-            self._counts = num_requests + 1, num_bytes + len(data)
-        return data, version
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """Requests, and bytes."""
-        with self._lock:
-            return self._counts
 
 
 class _Connection:
     """The store, the version and the pieces of an object in one process."""
 
-    def __init__(
-        self, identity: str, store: Store, num_threads: int, max_bytes: int, folder: CacheFolder | None
-    ) -> None:
-        self.pid = os.getpid()
-        self._counted = _CountingStore(store)
-        self._cached = None if folder is None else CachedStore(identity, self._counted, folder)
+    def __init__(self, store: Store, num_threads: int, max_bytes: int) -> None:
+        self._store = store
         self._version: Version | None = None
         self._lock = threading.Lock()
-        self.pieces = Pieces(self.fetch, num_threads=num_threads, max_bytes=max_bytes)
+        self._num_requests = self._bytes_fetched = 0
+        self.pieces = Pieces(self._fetch, num_threads=num_threads, max_bytes=max_bytes)
 
     def version(self) -> Version:
         """The version, by the first request."""
-        with self._lock:
-            known = self._version
-        if known is None:
+        if self._version is None:
             self.pieces.request(0, HEAD_BYTES)
             self.pieces.view(0)
-        with self._lock:
-            assert self._version is not None
-            return self._version
+        assert self._version is not None
+        return self._version
 
-    def fetch(self, start: int, end: int) -> Any:
-        with self._lock:
-            known = self._version
-        data, version = (self._cached or self._counted).fetch(start, end, known)
+    def _fetch(self, start: int, end: int) -> Any:
+        data, version = self._store.fetch(start, end, self._version)
         with self._lock:
             self._version = self._version or version
+            self._num_requests += 1
+            self._bytes_fetched += len(data)
         return data
 
     def stats(self) -> RemoteStats:
-        found = 0 if self._cached is None else self._cached.bytes_found
-        return RemoteStats(*self._counted.counts, self.pieces.held_bytes, found)
+        with self._lock:
+            return RemoteStats(self._num_requests, self._bytes_fetched, self.pieces.held_bytes)
 
 
 class RemoteSource:
     """An object in a store or on a web server, for every ``source`` argument; made by `remote()`.
 
     Readers of one source share what was fetched. A source can be pickled, without what was fetched. In a child made by
-    ``fork()`` a file system of fsspec opens connections of its own; obstore raises UnsupportedError there if the parent
-    has used it.
+    ``fork()`` it opens a store of its own, which a file system of fsspec always can. obstore raises UnsupportedError
+    there if the parent has used it.
 
     Thread safety: safe.
     """
 
-    def __init__(self, url: str, options: dict[str, Any]) -> None:
-        self.name = url
-        self._options = options
-        self._lock = threading.Lock()
-        self._connection: _Connection | None = None
-        settings = dict(options)
-        self._folder = settings.pop("cache")
-        default = MEMORY_BYTES if self._folder is None else FOLDER_BYTES
-        given = settings.pop("cache_bytes")
-        most = default if given is None else _positive(given, "cache_bytes", int)
-        self._folder_bytes = most
-        self._identity = _identity(url, settings)
-        in_memory = most if self._folder is None else min(most, MEMORY_BESIDE_FOLDER_BYTES)
-        self._max_bytes = max(in_memory, 4 * SMALLEST_WINDOW_BYTES)
-        prefixes = settings.pop("allowed_prefixes")
-        self._num_threads = _positive(settings.pop("max_requests"), "max_requests", int)
-        self._make_store = make_store(
-            url,
-            settings.pop("filesystem"),
-            settings.pop("store"),
-            _positive(settings.pop("timeout_s"), "timeout_s", float),
-            settings.pop("retries"),
-            settings.pop("store_options"),
-            None if prefixes is None else AllowedPrefixes(prefixes),
-        )
+    def __init__(self, name: str, open_store: Callable[[], Store], num_threads: int, max_bytes: int) -> None:
+        self.name = name
+        self._arguments = (name, open_store, num_threads, max_bytes)
+        self._connections: dict[int, _Connection] = {}  # of this process, and of those that it was forked from
 
     @property
     def size_bytes(self) -> int:
@@ -162,46 +118,25 @@ class RemoteSource:
 
     _open_reader = open
 
-    def serve(self) -> str:
-        """Lets a process beside this one read the source for threads that must not wait for Python's lock, as DALI's.
-
-        The first such source starts the process, which ends with this one.
-
-        Returns:
-            The key by which operators of DALI open the source, in this process and in children that it forks.
-
-        Raises:
-            TypeError, pickle.PicklingError, UnsupportedError: its file system or store cannot be pickled.
-            MediaIOError, OSError: the process does not start.
-        """
-        from tricodec._remote._serving import SERVER
-
-        return SERVER.key_of(self)
-
     def close(self) -> None:
-        """Forgets what was fetched, and ends the threads. The source can be used again."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-        if connection is not None and connection.pid == os.getpid():
+        """Forgets what was fetched. The source can be used again."""
+        connection = self._connections.pop(os.getpid(), None)
+        if connection is not None:
             connection.pieces.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RemoteSource, (self.name, self._options)
+        return RemoteSource, self._arguments
 
     def __repr__(self) -> str:
         return f"<tricodec.RemoteSource '{self.name}'>"
 
     def _connected(self) -> _Connection:
-        if self._connection is None or self._connection.pid != os.getpid():
-            # After fork() the threads, sockets and locks of the parent's connection cannot be used here.
-            if self._connection is not None:
-                self._lock = threading.Lock()
-            with self._lock:
-                if self._connection is None or self._connection.pid != os.getpid():
-                    folder = None if self._folder is None else CacheFolder(self._folder, self._folder_bytes)
-                    store = self._make_store()
-                    self._connection = _Connection(self._identity, store, self._num_threads, self._max_bytes, folder)
-        return self._connection
+        connection = self._connections.get(os.getpid())
+        if connection is None:
+            _, open_store, num_threads, max_bytes = self._arguments
+            new = _Connection(open_store(), num_threads, max_bytes)
+            connection = self._connections.setdefault(os.getpid(), new)  # another thread may have made one
+        return connection
 
 
 class PlacedFile(io.RawIOBase):
@@ -222,13 +157,6 @@ class PlacedFile(io.RawIOBase):
         data = self.read(len(view)) or b""
         view[: len(data)] = data
         return len(data)
-
-    def readall(self) -> bytes:
-        """All bytes from here on."""
-        parts = []
-        while part := self.read(max(self._size - self._position, 0)):
-            parts.append(part)
-        return b"".join(parts)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Goes to an offset from the start, the place or the end, as files do."""
@@ -256,7 +184,6 @@ class RemoteFile(PlacedFile):
 
     def __init__(self, connection: _Connection, name: str) -> None:
         super().__init__(name, connection.version().size_bytes)
-        self._connection = connection
         self._pieces = connection.pieces
         self._largest_window = min(LARGEST_WINDOW_BYTES, self._pieces.max_bytes // 4)
         self._run_start = 0  # of the reads in order past what was announced
@@ -322,8 +249,7 @@ def remote(
     *,
     filesystem: Any = None,
     store: Any = None,
-    cache: str | os.PathLike[str] | None = None,
-    cache_bytes: int | None = None,
+    cache_bytes: int = 256 << 20,
     allowed_prefixes: Sequence[str] | None = None,
     max_requests: int = 8,
     timeout_s: float = 30.0,
@@ -340,13 +266,9 @@ def remote(
             `filesystem` or `store`. ``obstore`` reads it if it is installed and knows the scheme, else ``fsspec``.
         filesystem: a file system of fsspec.
         store: a store of obstore.
-        cache: a folder that keeps what was fetched, for later programs and for other processes at the same time. What
-            was used last stays. Each source asks the server once whether the object is still the same. Readers of the
-            folder can read the objects.
-        cache_bytes: the most that is kept of what was fetched: in memory, by default 256 MiB, at least 256 KiB; or in
-            `cache`, all objects together, by default 10 GiB.
-        allowed_prefixes: URLs below which the object must be, as ``https://host/videos/``. Redirects are followed only
-            below them. Then http and https take no options. None allows every address.
+        cache_bytes: the most that is kept in memory of what was fetched, at least 256 KiB.
+        allowed_prefixes: URLs below which the object must be, as ``https://host/videos/``. Then ``fsspec`` reads http
+            and https, without options, and follows redirects only below them. None allows every address.
         max_requests: the most requests at once.
         timeout_s: seconds for one request; not of fsspec.
         retries: how often a request that failed is repeated; not of fsspec.
@@ -356,35 +278,50 @@ def remote(
         RemoteSource.
     Raises:
         ValueError: for another scheme.
-        ImportError: if no package for it is installed; it names the extra.
         RefusedError: for a URL that is below no allowed prefix; at a read, if a redirect leads to one.
+        ImportError: at the first read, if no package for it is installed; it names the extra.
         MediaNotFoundError: at the first read, if there is no such object.
         SourceChangedError: at a read, if the object is not the one that the first read met.
         MediaIOError: at a read, if it fails.
     """
-    return RemoteSource(
-        os.fspath(url),
-        {
-            "filesystem": filesystem,
-            "store": store,
-            "cache": None if cache is None else os.fspath(cache),
-            "cache_bytes": cache_bytes,
-            "allowed_prefixes": allowed_prefixes,
-            "max_requests": max_requests,
-            "timeout_s": timeout_s,
-            "retries": retries,
-            "store_options": options,
-        },
-    )
+    url = os.fspath(url)
+    num_threads = _positive(max_requests, "max_requests", int)
+    max_bytes = max(_positive(cache_bytes, "cache_bytes", int), 4 * SMALLEST_WINDOW_BYTES)
+    timeout_s = _positive(timeout_s, "timeout_s", float)
+    if store is None and filesystem is None:
+        prefixes = _allowed(url, allowed_prefixes, options)
+        open_store: Callable[[], Store] = functools.partial(open_url, url, timeout_s, retries, options, prefixes)
+    else:
+        if store is not None and filesystem is not None:
+            raise ValueError("both filesystem and store were given; pass one of them, or a URL alone")
+        if allowed_prefixes is not None:
+            raise ValueError("allowed_prefixes are those of a URL; a store or file system reads what it was made for")
+        if options:
+            raise ValueError(f"options ({', '.join(sorted(options))}) are those of a URL; a store has its own")
+        if store is not None:
+            open_store = functools.partial(ObstoreStore, url, store, url)
+        else:
+            open_store = functools.partial(_open_filesystem, url, filesystem, os.getpid())
+    return RemoteSource(url, open_store, num_threads, max_bytes)
 
 
-def _identity(url: str, settings: dict[str, Any]) -> str:
-    """What tells an object from others with the same path in other stores."""
-    options, store, filesystem = settings["store_options"], settings["store"], settings["filesystem"]
-    where = [str(options[name]) for name in ("endpoint", "endpoint_url", "base_url", "account_name") if name in options]
-    where += [] if store is None else [repr(store)]
-    where += [] if filesystem is None else [type(filesystem).__name__, str(getattr(filesystem, "_fs_token", ""))]
-    return " ".join([url, *where])
+def _allowed(url: str, allowed: Sequence[str] | None, options: Mapping[str, Any]) -> AllowedPrefixes | None:
+    """The prefixes of a URL that may be read."""
+    prefixes = None if allowed is None else AllowedPrefixes(allowed)
+    if prefixes is not None:
+        prefixes.expect(url)
+        if options and url.lower().startswith("http"):
+            raise ValueError(f"options ({', '.join(sorted(options))}) are not accepted with allowed_prefixes and http")
+    elif not is_remote_url(url):
+        raise ValueError(
+            f"'{url}' is no URL of a remote file; accepted are {', '.join(name + '://' for name in SCHEMES)}, or a "
+            "path with filesystem= (fsspec) or store= (obstore)"
+        )
+    return prefixes
+
+
+def _open_filesystem(path: str, filesystem: Any, process: int) -> Store:
+    return FsspecStore(path, filesystem if os.getpid() == process else made_again(filesystem), path)
 
 
 def _positive(value: Any, name: str, kind: type) -> Any:

@@ -23,9 +23,8 @@ from tricodec.dali import _load
 from tricodec.dali._build import PluginError
 from tricodec.dali._index import index_arguments
 from tricodec.dali._plan import plan_arguments
-from tricodec.dali._sources import source_arguments
 
-__all__ = ["PluginError", "build", "index_arguments", "plan_arguments", "plugin_path", "source_arguments"]
+__all__ = ["PluginError", "build", "index_arguments", "plan_arguments", "plugin_path"]
 __dir__ = public_names(globals())
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tricodec import RemoteSource
-from tricodec.dali._sources import source_arguments
 from tricodec.data import DatasetIndex
 
 _SOURCES = ("filenames", "file_root", "file_list", "paths")
@@ -34,10 +33,11 @@ def index_arguments(
         labels: a whole number for each row of the index; None is without labels.
 
     Returns:
-        What `source_arguments` gives for its videos, and ``labels`` if they are asked for.
+        ``filenames``, and ``labels`` if they are asked for.
 
     Raises:
-        ValueError: a video is in an archive, there are not as many labels as rows, or no video can be read.
+        ValueError: a video is in an archive or has a URL, there are not as many labels as rows, or no video can be
+            read.
         FileNotFoundError: there is no such index.
     """
     if not isinstance(index, DatasetIndex):
@@ -48,18 +48,22 @@ def index_arguments(
     filenames = []
     for row in rows:
         source = index.source(row)
-        if not isinstance(source, (str, RemoteSource)):
+        if isinstance(source, RemoteSource):
+            raise ValueError(
+                f"'{source.name}' is a URL, and read_video reads files; fetch it first, or read it with "
+                "tricodec.data.Dataset and give the clips to external_source"
+            )
+        if not isinstance(source, str):
             path = index.table["path"][row].as_py()
             raise ValueError(
                 f"'{path}' is a part of a file, and read_video reads files; name archives as paths and index_paths"
             )
         filenames.append(source)
-    arguments = source_arguments(filenames)
     if labels is None:
-        return arguments
+        return {"filenames": filenames}
     if len(labels) != len(index):
         raise ValueError(f"labels has {len(labels)} values, and the index has {len(index)} videos; pass one for each")
-    return {**arguments, "labels": [int(labels[row]) for row in rows]}
+    return {"filenames": filenames, "labels": [int(labels[row]) for row in rows]}
 
 
 def accept_index(operators: Any) -> None:

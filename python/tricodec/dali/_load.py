@@ -17,7 +17,6 @@ from tricodec.dali._build import PluginError
 from tricodec.dali._dali_install import DaliInstall, describe
 from tricodec.dali._index import accept_index
 from tricodec.dali._plan import accept_plans
-from tricodec.dali._sources import accept_sources
 from tricodec.dali._whole_numbers import refuse_fractions
 
 #: Where the build of the package puts a plugin for the DALI that it found.
@@ -51,7 +50,6 @@ def register() -> None:
         ops.Reload()
     refuse_fractions(backend, ops.tricodec, _SCHEMAS)
     accept_plans(fn.tricodec)
-    accept_sources(fn.tricodec)
     accept_index(fn.tricodec)
     _announce_to_dynamic_mode(backend)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tricodec._cores import num_cores
+from tricodec._remote import is_remote_url
 from tricodec._tricodec import __version__, resolve_device
-from tricodec.data._describe import READINGS, Reading, describe, failed_row
-from tricodec.data._locate import Located
-from tricodec.data._table import open_index, schema
-from tricodec.errors import Error
+from tricodec.data._describe import READINGS, Reading, describe
+from tricodec.data._locate import Located, locate
+from tricodec.data._table import arrow, open_index, schema
 
 #: Requests wait for a server most of their time.
 _REMOTE_THREADS = 16
@@ -35,7 +35,50 @@ class IndexSummary:
     """Number of rows by status."""
 
 
-class Known:
+def build_table(
+    names: list[str],
+    path: Path,
+    root: str,
+    read: Reading,
+    workers: int,
+    remote_options: Mapping[str, Any],
+    on_progress: Callable[[int, int], object] | None,
+) -> tuple[Any, IndexSummary]:
+    """The rows of the videos of some sources, a pyarrow.Table, and what was done.
+
+    Args:
+        names: the sources.
+        path: the index that may be there.
+        root: the folder that relative paths start in.
+        read, workers, remote_options, on_progress: as `DatasetIndex.build` takes them.
+    """
+    pa = arrow()
+    known = _Known(path, root, read)
+    least = _REMOTE_THREADS if any(map(is_remote_url, names)) else 1
+    stop = threading.Event()
+    with ThreadPoolExecutor(workers or max(num_cores(), least), "tricodec-index") as threads:
+        located = locate(names, root, remote_options)
+        videos = {each.path: each for each in threads.map(lambda each: each.with_version(remote_options), located)}
+        changed = [each for each in videos.values() if not known.has(each)]
+        kept = [known.numbers[each.path] for each in videos.values() if known.has(each)]
+        gpu = _gpu()
+        futures = [threads.submit(describe, each, read, gpu, remote_options, stop) for each in changed]
+        try:
+            for number, _ in enumerate(as_completed(futures), 1):
+                if on_progress is not None:
+                    on_progress(len(kept) + number, len(videos))
+        except BaseException:
+            stop.set()
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    new = pa.Table.from_pylist([each.result() for each in futures], schema())
+    table = pa.concat_tables([known.table.take(pa.array(kept, pa.int64())), new]).sort_by("path").combine_chunks()
+    counts = sorted(table["status"].value_counts().to_pylist(), key=str)
+    statuses = {each["values"]: each["counts"] for each in counts}
+    return table, IndexSummary(table.num_rows, len(changed), len(kept), statuses)
+
+
+class _Known:
     """The rows of the index that is there, if its paths start in the same folder."""
 
     def __init__(self, path: Path, root: str, read: Reading) -> None:
@@ -50,7 +93,7 @@ class Known:
         self._least = READINGS.index(read)
 
     def has(self, video: Located) -> bool:
-        """True if the row of a video is still right. False for an object with a version that is not known yet."""
+        """True if the row of a video is still right."""
         row = self._facts.get(video.path)
         if row is None or row["tricodec_version"] != __version__ or READINGS.index(row["read"]) < self._least:
             return False
@@ -58,55 +101,8 @@ class Known:
         is_same = version == (row["size_bytes"], row["mtime_ns"], row["etag"]) and version != (None, None, None)
         return is_same and row["status"] != "failed"
 
-    def row(self, video: Located) -> dict[str, Any]:
-        """The row of a video that `has` accepts."""
-        found: dict[str, Any] = self.table.slice(self.numbers[video.path], 1).to_pylist()[0]
-        return found
 
-
-class RowMaker:
-    """Makes the rows of videos. Thread safety: safe."""
-
-    def __init__(self, known: Known, read: Reading, remote_options: Mapping[str, Any]) -> None:
-        self._known, self._read, self._remote_options = known, read, remote_options
-        device = resolve_device("auto")
-        self._gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
-        self._lock = threading.Lock()
-        self.num_kept = 0
-        """Objects with a version that was not listed, and that have not changed."""
-        self.stop = threading.Event()
-        """Set to end the reading of frames."""
-
-    def row(self, video: Located) -> dict[str, Any]:
-        """The row of a video. A video that cannot be read has a row with the reason."""
-        if video.error:
-            return failed_row(video, self._read, video.error)
-        try:
-            source = video.source(self._remote_options)
-            if video.is_remote:
-                video = dataclasses.replace(video, size_bytes=source.size_bytes, etag=source.etag)
-        except (Error, OSError) as error:
-            return failed_row(video, self._read, error)
-        if self._known.has(video):
-            with self._lock:
-                self.num_kept += 1
-            return self._known.row(video)
-        return describe(video, source, self._read, self._gpu, self.stop)
-
-
-def make_rows(
-    maker: RowMaker, videos: list[Located], workers: int, on_done: Callable[[int], object]
-) -> list[dict[str, Any]]:
-    """The rows of videos. An exception such as KeyboardInterrupt ends the threads."""
-    cores = num_cores()
-    workers = workers or (max(cores, _REMOTE_THREADS) if any(each.is_remote for each in videos) else cores)
-    with ThreadPoolExecutor(workers, "tricodec-index") as threads:
-        futures = [threads.submit(maker.row, each) for each in videos]
-        try:
-            for number, _ in enumerate(as_completed(futures), 1):
-                on_done(number)
-            return [each.result() for each in futures]
-        except BaseException:
-            maker.stop.set()
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+def _gpu() -> int | None:
+    """The GPU that "auto" means here."""
+    device = resolve_device("auto")
+    return int(device.partition(":")[2] or 0) if device.startswith("cuda") else None

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from tricodec._tricodec import FrameReader, StreamInfo, __version__, gpu_refusal
 from tricodec.data._locate import Located, one_line
-from tricodec.errors import CorruptDataError, Error, MediaNotFoundError, RefusedError, UnsupportedError
+from tricodec.errors import CorruptDataError, Error, RefusedError, UnsupportedError
 
 Reading = Literal["container", "packets", "frames"]
 #: How much of a video is read, from the least to the most.
@@ -21,39 +22,33 @@ class _Stopped(Exception):
     """The run ends before this video is read."""
 
 
-def describe(video: Located, source: Any, reading: Reading, gpu: int | None, stop: threading.Event) -> dict[str, Any]:
+def describe(
+    video: Located, reading: Reading, gpu: int | None, remote_options: Mapping[str, Any], stop: threading.Event
+) -> dict[str, Any]:
     """The row of a video. A video that cannot be read has a row with the reason.
 
     Args:
         video: what the row is of.
-        source: what opens it.
         reading: what is read of it.
         gpu: the GPU that ``gpu_refusal`` is of; None is any.
+        remote_options: for `tricodec.remote`.
         stop: ends the reading of frames.
     """
     row = {**video.columns(), "read": reading, "tricodec_version": __version__}
+    if video.error:
+        return row | {"status": "failed", "error": video.error}
     try:
         index = "container" if reading == "container" else "packets"
-        with FrameReader(source, device="cpu", num_workers=1, index=index) as reader:
+        with FrameReader(video.source(remote_options), device="cpu", num_workers=1, index=index) as reader:
             if reading == "frames":
                 for _ in reader:
                     if stop.is_set():
                         raise _Stopped
             return row | _facts(reader, gpu)
-    except MediaNotFoundError as error:
-        return failed_row(video, reading, error)
     except (CorruptDataError, RefusedError, UnsupportedError, ValueError) as error:
         return row | {"status": "unreadable", "error": one_line(error)}
-    except (Error, OSError, MemoryError) as error:
-        return failed_row(video, reading, error)
-
-
-def failed_row(video: Located, reading: Reading, reason: BaseException | str) -> dict[str, Any]:
-    """The row of a video that could not be opened this time; the next run tries again."""
-    text = reason if isinstance(reason, str) else one_line(reason)
-    return {
-        **video.columns(), "read": reading, "tricodec_version": __version__, "status": "failed", "error": text,
-    }  # fmt: skip
+    except (Error, OSError, MemoryError) as error:  # the next run tries again
+        return row | {"status": "failed", "error": one_line(error)}
 
 
 def _facts(reader: FrameReader, gpu: int | None) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from typing import Any, SupportsIndex
 
 from tricodec._remote import is_remote_url
 from tricodec._tricodec import FrameReader, __version__, log
-from tricodec.data._build import IndexSummary, Known, RowMaker, make_rows
+from tricodec.data._build import IndexSummary, build_table
 from tricodec.data._describe import READINGS, Reading
-from tricodec.data._locate import absolute, common_root, locate, located_row, place_of
-from tricodec.data._table import READABLE, arrow, open_index, schema, write_index
+from tricodec.data._locate import absolute, common_root, located_row, place_of
+from tricodec.data._table import READABLE, open_index, write_index
 from tricodec.data._tar import TarPart
 from tricodec.errors import CorruptDataError, SourceChangedError
 
@@ -111,24 +111,10 @@ class DatasetIndex:
         names = [os.fspath(each) for each in sources]
         if workers < 0 or not names:
             raise ValueError(f"workers is {workers}, and there are {len(names)} sources; expected 0 or more, and some")
-        pa = arrow()  # first: without pyarrow nothing is written
-        path, root, remote_options = Path(output), common_root(names), remote_options or {}
-        known = Known(path, root, read)
-        videos = {each.path: each for each in locate(names, root, remote_options)}
-        kept = [known.numbers[each.path] for each in videos.values() if known.has(each)]
-        changed = [each for each in videos.values() if not known.has(each)]
-        maker = RowMaker(known, read, remote_options)
-        rows = make_rows(
-            maker, changed, workers, lambda done: on_progress and on_progress(len(kept) + done, len(videos))
-        )  # fmt: skip
-        tables = [known.table.take(pa.array(kept, pa.int64())), pa.Table.from_pylist(rows, schema())]
-        table = pa.concat_tables(tables).sort_by("path").combine_chunks()
-        write_index(path, table, root)
-        counts = sorted(table["status"].value_counts().to_pylist(), key=str)
-        num_kept = len(kept) + maker.num_kept
-        return IndexSummary(
-            table.num_rows, table.num_rows - num_kept, num_kept, {each["values"]: each["counts"] for each in counts}
-        )  # fmt: skip
+        root = common_root(names)
+        table, summary = build_table(names, Path(output), root, read, workers, remote_options or {}, on_progress)
+        write_index(Path(output), table, root)
+        return summary
 
     @property
     def path(self) -> str:

@@ -15,7 +15,7 @@ from tricodec._remote import is_remote_url, remote
 from tricodec._remote._listing import list_objects
 from tricodec.data._folders import SUFFIXES, files_below
 from tricodec.data._tar import Member, TarPart, list_tar
-from tricodec.errors import CorruptDataError, MediaNotFoundError
+from tricodec.errors import CorruptDataError, Error, MediaNotFoundError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +59,16 @@ class Located:
             return TarPart(self.place, self.member.offset, self.member.size_bytes, name, remote_options)
         return remote(self.place, **remote_options) if self.is_remote else self.place
 
+    def with_version(self, remote_options: Mapping[str, Any]) -> Located:
+        """The same with the version of an object that was not listed, which takes a request."""
+        if not self.is_remote or self.etag is not None or self.error:
+            return self
+        try:
+            source = remote(self.place, **remote_options)
+            return dataclasses.replace(self, size_bytes=source.size_bytes, etag=source.etag)
+        except (Error, OSError) as error:
+            return dataclasses.replace(self, error=one_line(error))
+
 
 def located_row(row: Mapping[str, Any], root: str) -> Located:
     """The video of a row of an index, from its columns path, file, file_offset and size_bytes."""
@@ -82,21 +92,10 @@ def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any])
     """
     for source in sources:
         for found in _files_of(source, root, remote_options):
-            if found.error or not is_tar(found.place):
+            if is_tar(found.place) and not found.error:
+                yield from _members_of(found.with_version(remote_options), remote_options)
+            else:
                 yield found
-                continue
-            try:
-                is_empty = True
-                for member in list_tar(found.place, is_video, remote_options):
-                    is_empty = False
-                    yield dataclasses.replace(
-                        found, path=f"{found.path}/{member.name}", size_bytes=member.size_bytes, file=found.path,
-                        member=member,
-                    )  # fmt: skip
-                if is_empty:
-                    yield dataclasses.replace(found, error="no video is in it")
-            except (CorruptDataError, OSError) as error:
-                yield dataclasses.replace(found, error=one_line(error))
 
 
 def common_root(sources: Iterable[str]) -> str:
@@ -152,6 +151,22 @@ def _files_of(source: str, root: str, remote_options: Mapping[str, Any]) -> Iter
         yield _local(absolute(source), root)
     else:
         raise MediaNotFoundError(f"'{source}' does not exist; name a file, a folder or a URL")
+
+
+def _members_of(archive: Located, remote_options: Mapping[str, Any]) -> Iterator[Located]:
+    """The videos in an archive; the archive itself with an error if there is none or it cannot be read."""
+    reason = archive.error or "no video is in it"
+    try:
+        for member in () if archive.error else list_tar(archive.place, is_video, remote_options):
+            reason = ""
+            yield dataclasses.replace(
+                archive, path=f"{archive.path}/{member.name}", size_bytes=member.size_bytes, file=archive.path,
+                member=member,
+            )  # fmt: skip
+    except (CorruptDataError, OSError) as error:
+        reason = one_line(error)
+    if reason:
+        yield dataclasses.replace(archive, error=reason)
 
 
 def _is_wanted(name: str) -> bool:

@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
-import numpy as np
 import pytest
-import tricodec
 from forked import PRELUDE
 from media import generated
 from preloaded import with_tricodec
@@ -32,18 +28,6 @@ def work():
 in_children(work, 3)
 assert np.array_equal(reader[:], whole)
 """)
-
-
-def test_threads_share_a_reader() -> None:
-    whole = tricodec.AudioReader(generated("aac.mp4"))[:]
-    reader = tricodec.AudioReader(generated("aac.mp4"))
-    starts = [70000, 0, 50000, 20000, 99000, 3000]
-
-    with ThreadPoolExecutor(3) as pool:
-        pieces = list(pool.map(lambda start: reader[start : start + 5000], starts))
-
-    for start, piece in zip(starts, pieces, strict=True):
-        assert np.array_equal(piece, whole[:, start : start + 5000])
 
 
 def test_ctrl_c_ends_a_read_in_time() -> None:

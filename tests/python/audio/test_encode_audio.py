@@ -12,7 +12,6 @@ import pytest
 import tricodec
 from media import ffmpeg_samples, ffprobe, generated
 from tricodec.cli import main
-from tricodec.encode import write_audio
 
 
 def tones(rate: int = 44100, seconds: float = 1.0, channels: int = 2) -> npt.NDArray[np.float32]:
@@ -66,23 +65,6 @@ def test_int16_goes_into_wav_unchanged(tmp_path: Path) -> None:
     assert np.array_equal(ffmpeg_samples(path, "int16", channels=3), sound)
 
 
-def test_how_samples_are_cut_makes_no_difference() -> None:
-    sound = tones(22050, 2)
-    whole = write_audio(None, [sound], 22050, container="mp4", sample_rate=44100)
-
-    cut = write_audio(None, np.split(sound, [1, 700, 30000], axis=1), 22050, container="mp4", sample_rate=44100)
-
-    assert cut == whole
-
-
-def test_rate_and_channels_of_the_file_can_differ(tmp_path: Path) -> None:
-    data = tricodec.encode_audio(tones(44100), 44100, sample_rate=16000, num_channels=1)
-
-    reader = tricodec.AudioReader(saved(tmp_path, data, "x.wav"))
-
-    assert (reader.sample_rate, reader.num_channels, len(reader)) == (16000, 1, 16000)
-
-
 @pytest.mark.parametrize(
     ("sound", "options", "error", "message"),
     [
@@ -113,32 +95,6 @@ def test_a_video_gets_sound_from_its_first_frame_on(tmp_path: Path, container: s
     assert distance(clip.audio.data, sound) < 0.03
     if container in ("mp4", "mov"):
         assert np.array_equal(tricodec.AudioReader(path)[:], ffmpeg_samples(path))
-
-
-def test_a_video_takes_mono_of_int16_and_another_codec(tmp_path: Path) -> None:
-    frames = np.zeros((10, 64, 96, 3), np.uint8)
-    sound = (tones(16000, 0.4, 1)[0] * 32767).astype(np.int16)
-
-    data = tricodec.encode_video(
-        frames, frame_rate=25, container="mkv", audio=sound, audio_rate=16000, audio_codec="opus", audio_bit_rate=32000
-    )
-
-    stream = tricodec.probe(data).streams[1]
-    assert (stream.codec_name, stream.num_channels) == ("opus", 1)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"audio": np.zeros((1, 8), np.float32)}, "audio has no audio_rate"),
-        ({"audio_rate": 16000}, "without audio"),
-        ({"audio": np.zeros((1, 8), np.float32), "audio_rate": -1}, "audio_rate is -1"),
-        ({"audio": np.zeros((1, 8), np.int32), "audio_rate": 8000}, "int32"),
-    ],
-)
-def test_sound_of_a_video_that_cannot_be_encoded_is_named(options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        tricodec.encode_video(np.zeros((2, 64, 64, 3), np.uint8), **options)
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
@@ -173,26 +129,6 @@ def test_transcode_encodes_the_sound_exactly_of_the_range(tmp_path: Path) -> Non
     assert len(tricodec.probe(path).streams) == 3
 
 
-def test_transcode_keeps_frames_and_encoded_sound_together(tmp_path: Path) -> None:
-    path = tmp_path / "whole.mp4"
-
-    tricodec.transcode(generated("movie.mp4"), path, audio_codec="aac", audio_bit_rate=128000, num_workers=2)
-
-    before, after = (
-        tricodec.read_av(each, audio_rate=44100, audio_channels=1) for each in (generated("movie.mp4"), path)
-    )
-    assert np.allclose(before.pts_seconds, after.pts_seconds)
-    assert distance(before.audio.data, after.audio.data) < 0.1
-    assert np.corrcoef(before.audio.data[0], after.audio.data[0])[0, 1] > 0.9
-
-
-def test_transcode_names_what_needs_a_codec_and_encodes_the_sound_of_an_object() -> None:
-    with pytest.raises(ValueError, match="need audio_codec"):
-        tricodec.transcode(generated("movie.mp4"), None, audio_rate=16000, format="mp4")
-    with generated("movie.mp4").open("rb") as file:
-        assert tricodec.transcode(file, None, audio_codec="aac", format="mp4").num_audio_packets > 0
-
-
 def test_the_command_writes_the_samples_that_ffmpeg_writes(tmp_path: Path) -> None:
     path = tmp_path / "x.wav"
 
@@ -201,20 +137,3 @@ def test_the_command_writes_the_samples_that_ffmpeg_writes(tmp_path: Path) -> No
     assert status == 0
     expected = ffmpeg_samples(generated("movie.mp4"), "int16", "-ar 16000 -ac 1", channels=1)
     assert np.array_equal(tricodec.AudioReader(path, dtype="int16")[:], expected)
-
-
-def test_the_command_writes_a_part_of_a_stream(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "x.flac"
-
-    status = main(["audio", str(generated("movie.mp4")), "-o", str(path), "--stream", "2", "--start", "0.5",
-                   "--end", "1.5"])  # fmt: skip
-
-    assert status == 0
-    assert "16000 samples, 1.000 s, of aac at 16000 Hz, mono" in capsys.readouterr().out
-    assert len(tricodec.AudioReader(path)) == 16000
-
-
-def test_the_command_names_a_file_without_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audio", str(generated("h264_bframes.mp4")), "-o", str(tmp_path / "x.wav")]) == 1
-    assert "has no audio stream" in capsys.readouterr().err
-    assert not (tmp_path / "x.wav").exists()

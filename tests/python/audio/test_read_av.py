@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,13 +13,9 @@ from media import ffmpeg_samples, generated
 from tricodec.serve import Server
 
 REQUESTS: dict[str, dict[str, Any]] = {
-    "everything": {},
     "part": {"start": 20, "count": 10},
     "stride": {"start": 3, "stride": 7, "count": 4},
-    "last_frame": {"start": -1},
-    "nothing": {"count": 0},
     "part_of_time": {"start_s": 0.31, "end_s": 1.13},
-    "rate": {"start_s": 0.31, "fps": 4.0},
     "times": {"times": [0.2, 0.6, 0.61]},
 }
 
@@ -76,20 +71,6 @@ def test_frames_are_chosen_as_by_decode_video_and_the_sound_spans_them(choice: s
     assert np.array_equal(clip.audio.data, expected_sound(path, 16000, begin, end))
 
 
-@pytest.mark.parametrize(
-    "words", [{"indices": [1], "fps": 2}, {"times": [99.0]}, {"indices": [10_000]}, {"policy": "best"}], ids=str
-)
-def test_wrong_choices_have_the_errors_of_decode_video(words: dict[str, Any]) -> None:
-    path = generated("movie.mp4")
-    with pytest.raises((ValueError, IndexError)) as expected:
-        tricodec.decode_video(path, **words)
-
-    with pytest.raises(expected.type) as found:
-        tricodec.read_av(path, **words)
-
-    assert str(found.value) == str(expected.value)
-
-
 def test_what_lies_outside_of_the_sound_is_silence() -> None:
     reader = tricodec.AudioReader(generated("s16.wav"))
     whole = reader[:]
@@ -105,37 +86,6 @@ def test_what_lies_outside_of_the_sound_is_silence() -> None:
     assert not reader.read(start_s=50, end_s=51, pad=True).data.any()
     with pytest.raises(ValueError, match="pad=True needs"):
         reader.read(start_s=1, pad=True)
-
-
-@pytest.mark.parametrize("form", ["bytes", "file", "pipe"])
-def test_every_source_gives_the_same_frames_and_sound(form: str) -> None:
-    data = generated("movie.mp4").read_bytes()
-    file = io.BytesIO(data)
-    pipe = type("Pipe", (), {"read": lambda _, size: file.read(size)})()
-    source = {"bytes": data, "file": file, "pipe": pipe}[form]
-    expected = tricodec.read_av(generated("movie.mp4"), start=5, count=9)
-
-    clip = tricodec.read_av(source, start=5, count=9)
-
-    assert np.array_equal(clip.frames, expected.frames)
-    assert np.array_equal(clip.audio.data, expected.audio.data)
-
-
-def test_the_span_of_frames_ends_with_the_next_one() -> None:
-    reader = tricodec.FrameReader(generated("movie.mp4"))
-    times = reader.pts_seconds
-
-    assert reader.time_span([4]) == (times[4], times[5])
-    assert reader.time_span([9, 2, 5]) == (times[2], times[10])
-    assert reader.time_span([-1]) == pytest.approx((times[-1], times[-1] + 0.04))
-    assert reader.time_span([]) == (0, 0)
-    with pytest.raises(IndexError, match="1000 was asked for"):
-        reader.time_span([1000])
-
-
-def test_a_video_without_sound_is_an_error_before_its_frames_are_decoded() -> None:
-    with pytest.raises(tricodec.UnsupportedError, match="has no audio stream"):
-        tricodec.read_av(generated("h264_bframes.mp4"))
 
 
 def by_dali(path: Any, **arguments: Any) -> np.ndarray:
@@ -160,25 +110,6 @@ def test_dali_gives_the_same_sound(request_name: str) -> None:
 
 
 @pytest.mark.needs_dali
-def test_dali_gives_sound_beside_the_other_outputs() -> None:
-    from dali_testing import pipeline
-    from nvidia.dali import types
-
-    path = generated("movie.mp4")
-    expected = tricodec.read_av(path, start=3, count=5, audio_rate=22050, audio_dtype="int16")
-    outputs = pipeline(
-        [path, path], start=3, count=5, audio_rate=22050, audio_dtype=types.INT16, num_damaged_packets=True
-    ).run()
-
-    frames, pts, damage, sound = outputs
-    for sample in range(2):
-        assert np.array_equal(np.array(frames.at(sample)), expected.frames)
-        assert np.array_equal(np.array(pts.at(sample)), expected.pts_seconds)
-        assert np.array(damage.at(sample)).tolist() == [0]
-        assert np.array_equal(np.array(sound.at(sample)), expected.audio.data)
-
-
-@pytest.mark.needs_dali
 def test_dali_names_a_sample_without_sound_or_empties_it() -> None:
     from dali_testing import pipeline
 
@@ -191,16 +122,6 @@ def test_dali_names_a_sample_without_sound_or_empties_it() -> None:
     assert [frames.at(i).shape[0] for i in range(2)] == [3, 0]
     assert [pts.at(i).shape for i in range(2)] == [(3,), (0,)]
     assert [np.array(sound.at(i)).shape for i in range(2)] == [(1, 1920), (1, 0)]
-
-
-@pytest.mark.needs_dali
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [({"audio_rate": -1}, "audio_rate is -1"), ({"audio_channels": 1}, "without audio_rate")],
-)
-def test_dali_refuses_arguments_that_make_no_sound(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises((ValueError, RuntimeError), match=message):
-        by_dali(generated("movie.mp4"), **arguments)
 
 
 @pytest.fixture(scope="module")
@@ -226,13 +147,3 @@ def test_triton_gives_the_same_sound(server: Any) -> None:
 
         assert np.array_equal(answer["AUDIO"][0], expected.audio.data), name
         assert np.array_equal(answer["FRAMES"][0], expected.frames), name
-
-
-@pytest.mark.needs_triton
-def test_triton_gives_sound_where_a_rate_is_given(server: Any) -> None:
-    assert "AUDIO" not in by_triton(server, None, COUNT=2)
-    assert by_triton(server, None, COUNT=2, AUDIO_RATE=8000, AUDIO_CHANNELS=1)["AUDIO"].shape == (1, 1, 640)
-    with pytest.raises(Exception, match="AUDIO needs the input AUDIO_RATE"):
-        by_triton(server, ["FRAMES", "AUDIO"], COUNT=2)
-    with pytest.raises(Exception, match="AUDIO_RATE is -5"):
-        by_triton(server, ["FRAMES", "AUDIO"], COUNT=2, AUDIO_RATE=-5)

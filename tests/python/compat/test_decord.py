@@ -27,7 +27,6 @@ def reader(clip: str = "h264_bframes.mp4", **options: Any) -> Any:
 @pytest.mark.parametrize(
     "clip", ["h264_bframes.mp4", "h264_318x178.mp4", "vp9_odd.webm", "full_range.mp4", "bt709.mp4", "h264_vfr.mkv"]
 )
-@pytest.mark.sweep(2)
 def test_pixels_are_those_of_ffmpeg(clip: str) -> None:  # V116
     # decord 0.6 has the scale filter of its FFmpeg 4, which is bilinear, also where it changes chroma alone.
     expected = ffmpeg_rgb(media.generated(clip), filters="scale=flags=bilinear,format=rgb24")

@@ -39,7 +39,6 @@ def packet_streams(path: Path) -> list[int]:
         "h264_444_odd.mkv", "h264_edit_list.mp4",
     ],
 )  # fmt: skip
-@pytest.mark.sweep(2)
 def test_converted_frames_are_those_of_ffmpeg(clip: str) -> None:  # V99, V102
     frames = [torchcodec.decoders.ColorConverter().convert(raw) for raw in decoded(demuxer(clip))]
     path = media.generated(clip)

@@ -33,7 +33,6 @@ def decoder(clip: str = "h264_bframes.mp4", **options: Any) -> Any:
         "h264_vfr.mkv", "hevc_open_gop.mkv",
     ],
 )  # fmt: skip
-@pytest.mark.sweep(3)
 def test_pixels_are_those_of_ffmpeg(clip: str) -> None:  # V54, V55
     found = decoder(clip, dimension_order="NHWC")[:]
     assert_same_pixels(found, ffmpeg_rgb(media.generated(clip)))

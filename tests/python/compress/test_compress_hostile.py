@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import tricodec
-from compress_data import ALGORITHMS, SPEC_6, as_version_6, available, corpus, mutate, whole
+from compress_data import ALGORITHMS, as_version_6, corpus, mutate, whole
 from programs import limits
 from tricodec import nvcomp
 
@@ -35,50 +35,31 @@ def small_limit() -> Iterator[None]:
 # Field of the header: offset, format, and what it is set to.
 FIELDS = [
     ("magic", 0, "<I", 0),
-    ("magic", 0, "<I", 0x52911326 + 7),
     ("major", 4, "<B", 4),
     ("algorithm", 6, "<B", 9),
-    ("algorithm", 6, "<B", 255),
-    ("comp_data_size", 8, "<Q", 1 << 40),
     ("comp_data_size", 8, "<Q", (1 << 64) - 1),
     ("comp_data_size", 8, "<Q", 0),
     ("decomp_data_size", 16, "<Q", 0),
-    ("decomp_data_size", 16, "<Q", 1 << 31),
-    ("decomp_data_size", 16, "<Q", (1 << 63)),
     ("decomp_data_size", 16, "<Q", (1 << 64) - 1),
     ("num_chunks", 24, "<Q", 0),
-    ("num_chunks", 24, "<Q", 2),
     ("num_chunks", 24, "<Q", 4),
-    ("num_chunks", 24, "<Q", 1 << 40),
     ("num_chunks", 24, "<Q", (1 << 64) - 1),
-    ("include_chunk_starts", 32, "<B", 0),
     ("uncomp_chunk_size", 48, "<Q", 0),
-    ("uncomp_chunk_size", 48, "<Q", 1024),
     ("uncomp_chunk_size", 48, "<Q", (1 << 64) - 1),
-    ("comp_data_offset", 56, "<I", 0),
     ("comp_data_offset", 56, "<I", (1 << 32) - 1),
 ]
 
 
 # The same of version 6, which has other places for its fields.
 FIELDS_6 = [
-    ("major", 4, "<B", 5),
     ("major", 4, "<B", 7),
     ("algorithm", 6, "<B", 9),
     ("comp_data_size", 8, "<Q", (1 << 64) - 1),
-    ("comp_data_size", 8, "<Q", 0),
     ("decomp_data_size", 16, "<Q", 0),
-    ("decomp_data_size", 16, "<Q", 1 << 31),
     ("decomp_data_size", 16, "<Q", (1 << 64) - 1),
-    ("num_chunks", 24, "<Q", 0),
-    ("num_chunks", 24, "<Q", 4),
     ("num_chunks", 24, "<Q", (1 << 64) - 1),
-    ("uncomp_chunk_size", 32, "<Q", 0),
-    ("uncomp_chunk_size", 32, "<Q", 1024),
     ("uncomp_chunk_size", 32, "<Q", (1 << 64) - 1),
-    ("comp_data_offset", 40, "<I", 0),
     ("comp_data_offset", 40, "<I", (1 << 32) - 1),
-    ("include_chunk_starts", 52, "<B", 0),
     ("bitshuffle_mode", 60, "<I", 3),
     ("data_type", 56, "<I", 8),
 ]
@@ -102,44 +83,6 @@ def test_a_header_of_version_6_that_lies_is_refused(field: str, offset: int, for
 
     with pytest.raises(HARMLESS):
         nvcomp.Codec().decode(bytes(stream))
-
-
-@pytest.mark.parametrize("algorithm", list(SPEC_6))
-def test_a_header_of_version_6_that_is_cut_off_is_refused(algorithm: str) -> None:
-    available(algorithm)
-    stream = as_version_6(packed(algorithm))
-
-    for length in range(160):
-        with pytest.raises(HARMLESS):
-            nvcomp.Codec().decode(stream[:length])
-
-
-def test_zeros_over_the_counts_make_no_empty_array_of_a_stream() -> None:
-    for stream in (packed("LZ4"), as_version_6(packed("LZ4"))):
-        with pytest.raises(tricodec.CorruptDataError, match="there are no chunks"):
-            nvcomp.Codec().decode(stream[:8] + bytes(24) + stream[32:])
-
-
-def test_a_range_whose_chunks_expand_past_the_limit_is_refused(small_limit: None) -> None:
-    """Whole chunks are decoded for it, however little of them is asked for."""
-    data = bytes(4 << 20)
-    stream = nvcomp.Codec(algorithm="Zstd", uncomp_chunk_size=2 << 20, device="cpu").encode(data)
-    small = nvcomp.Codec(algorithm="Zstd", uncomp_chunk_size=1 << 19, device="cpu").encode(data)
-
-    with pytest.raises(tricodec.RefusedError, match="2097152 bytes, past the limit max_output_bytes of 1048576"):
-        nvcomp.Codec(device="cpu").decode_range(stream, 0, 1)
-    with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
-        nvcomp.Codec(device="cpu").decode_range(small, 100, (1 << 20) + 100)
-    assert bytes(nvcomp.Codec(device="cpu").decode_range(small, (1 << 19) - 3, (1 << 19) + 3)) == bytes(6)
-
-
-def test_a_walk_through_a_raw_stream_ends_at_the_limit(small_limit: None) -> None:
-    codec = nvcomp.Codec(algorithm="LZ4", bitstream_kind=nvcomp.RAW, device="cpu")
-    bomb = codec.encode(bytes(8 << 20))
-
-    with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
-        codec.inspect(bomb)
-    assert codec.inspect(codec.encode(bytes(1 << 20))).uncompressed_bytes == 1 << 20
 
 
 @pytest.mark.parametrize("value", [0, 1, 1 << 33, (1 << 64) - 1])

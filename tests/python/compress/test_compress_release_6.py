@@ -6,7 +6,6 @@ NVIDIA's kernels are tested on a GPU (gpu/test_nvcomp_releases_gpu.py).
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
 import pytest
@@ -108,23 +107,6 @@ def test_ans_of_libnvcomp_6_is_in_containers_of_version_6(run_6: Run, data_type:
 
 
 @pytest.mark.needs_kernels
-@pytest.mark.parametrize("kind", ["NVCOMP_NATIVE", "WITH_UNCOMPRESSED_SIZE"])
-def test_chunks_of_ans_of_libnvcomp_6_are_at_multiples_of_16(run_6: Run, kind: str) -> None:
-    run_6(f"""
-    words = {{"bitstream_kind": nvcomp.BitstreamKind.{kind}, "uncomp_chunk_size": 1000}}
-    source = nvcomp.as_array(walk[:100_008]).cuda()
-    part = nvcomp.as_arrays(source, [8], [100_000])[0]
-
-    packed = gpu("ANS", **words).encode(part)
-    again = gpu("ANS", **words).decode(packed)
-
-    assert bytes(again.cpu()) == walk[8:100_008]
-    assert len(calls("compress")) == len(calls("decompress")) == 1
-    assert calls("odd") == []
-    """)
-
-
-@pytest.mark.needs_kernels
 def test_ans_and_cascaded_of_another_release_are_refused(run_5: Run, run_6: Run) -> None:
     for run, theirs, streams in ((run_5, "6", (ANS_6, CASCADED_6)), (run_6, "5", (ANS_5,))):
         run(f"""
@@ -150,42 +132,6 @@ def test_cascaded_of_nvcomp_6_is_read_by_libnvcomp_6_alone(run_6: Run) -> None:
     """)
 
 
-@pytest.mark.needs_kernels
-def test_the_cpu_does_cascaded_beside_libnvcomp_6(run_5: Run, run_6: Run) -> None:
-    run_5("assert tricodec.Codec(algorithm='Cascaded').engine == 'cuda:0'")
-    run_6("""
-    codec = tricodec.Codec(algorithm="Cascaded")
-    assert codec.engine == "cpu" and bytes(codec.decode(codec.encode(walk))) == walk
-    error = raised(lambda: gpu("Cascaded"))
-    assert isinstance(error, tricodec.DeviceError) and "Cascaded of nvCOMP 5 is another stream" in str(error), error
-    """)
-
-
-BITCOMP = """
-import sys
-from tricodec import nvcomp
-data = open(sys.argv[1], "rb").read()
-for options in ({}, {"data_type": "<i4"}, {"data_type": "<f2", "algorithm_type": 1}):
-    codec = nvcomp.Codec(algorithm="Bitcomp", device="cpu", **options)
-    packed = bytes(codec.encode(data))
-    assert bytes(codec.decode(packed)) == data
-    print(packed.hex())
-print("libnvcomp.so." in open("/proc/self/maps").read(), open("/proc/self/maps").read().count("libnvcomp.so.6") > 0)
-"""
-
-
-def test_bitcomp_of_libnvcomp_6_is_that_of_5(tmp_path_factory: pytest.TempPathFactory) -> None:
-    file = tmp_path_factory.mktemp("data") / "walk"
-    file.write_bytes(corpus()["walk"][:200_000])
-
-    by_5, by_6 = (
-        printed_by(BITCOMP, file, TRICODEC_LIBNVCOMP=str(library_of(release))).split("\n") for release in ("5.3", "6.0")
-    )
-
-    assert by_5[:3] == by_6[:3]
-    assert (by_5[3], by_6[3]) == ("True False", "True True")
-
-
 def test_an_installed_wheel_of_libnvcomp_6_is_found() -> None:
     code = """
     import sys, types
@@ -196,11 +142,3 @@ def test_an_installed_wheel_of_libnvcomp_6_is_found() -> None:
     """
     site = wheel_site("6.0")
     assert printed_by(code, site / "nvidia").split() == [str(library_of("6.0")), "True"]
-
-
-def test_types_of_containers_of_version_6_have_its_numbers() -> None:
-    packed = bytes(nvcomp.Codec(algorithm="Bitcomp", device="cpu").encode(b"ab" * 100))
-    for number, typestr in ((3, "<u2"), (9, "|f1"), (10, "<f2"), (11, "<u4"), (12, "<u8")):
-        stream = as_version_6(packed, struct.pack("<iIdI4x", 0, number, 0.0, 0))
-        assert nvcomp.Codec(device="cpu").inspect(stream).data_type == typestr
-        assert bytes(nvcomp.Codec(device="cpu").decode(stream)) == b"ab" * 100

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import compress_data
 import numpy as np
 import pytest
 import tricodec
-from compress_data import ALGORITHMS, available, corpus, each_file, whole
+from compress_data import ALGORITHMS, corpus, whole
 from tricodec import nvcomp
 
 SIZES = [0, 1, 100, 65535, 65536, 65537, (1 << 20) + 1]
@@ -30,27 +28,6 @@ def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> No
     assert [codec.get_uncomp_buffer_size(array) for array in packed] == [len(data) for data in datas]
     for array, data in zip(packed, datas, strict=True):
         assert array.size <= codec.get_max_comp_buffer_size(data)
-
-
-@pytest.mark.parametrize("file", each_file())
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.sweep(3)
-def test_files_come_back(algorithm: str, file: Callable[[], bytes]) -> None:
-    available(algorithm)
-    data = whole(algorithm, file())
-    for kind in KINDS:
-        codec = nvcomp.Codec(algorithm=algorithm, bitstream_kind=kind, device="cpu")
-        assert bytes(codec.decode(codec.encode(data))) == data
-
-
-@pytest.mark.parametrize("algorithm", ["Deflate", "Gzip", "GDeflate"])
-@pytest.mark.parametrize("strength", range(6))
-def test_every_strength_comes_back(algorithm: str, strength: int) -> None:
-    codec = nvcomp.Codec(algorithm=algorithm, algorithm_type=strength)
-
-    for data in corpus().values():
-        piece = data[: 150000 if strength < 5 else 70000]
-        assert bytes(codec.decode(codec.encode(piece))) == piece
 
 
 @pytest.mark.parametrize("data_type", ["|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"])
@@ -102,15 +79,6 @@ def test_cascaded_is_small_where_it_should_be() -> None:
     assert ratio > 40
 
 
-@pytest.mark.parametrize("sparse", [0, 1])
-def test_both_kinds_of_bitcomp_come_back(sparse: int) -> None:
-    codec = nvcomp.Codec(algorithm="Bitcomp", algorithm_type=sparse, data_type="<i4")
-    values = np.zeros(100000, "<i4")
-    values[::97] = 5
-
-    assert bytes(codec.decode(codec.encode(values))) == values.tobytes()
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("chunk_bytes", [8, 1000, 1 << 20])
 def test_every_chunk_size_comes_back(algorithm: str, chunk_bytes: int) -> None:
@@ -133,15 +101,6 @@ def test_bytes_do_not_depend_on_the_threads(algorithm: str) -> None:
     assert bytes(nvcomp.Codec(algorithm=algorithm, num_threads=5).encode(data)) == one
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_container_tells_the_algorithm(algorithm: str) -> None:
-    data = whole(algorithm, corpus()["runs"][:70000])
-    packed = nvcomp.Codec(algorithm=algorithm.upper()).encode(data)
-
-    assert bytes(nvcomp.Codec().decode(packed)) == data
-    assert nvcomp.Codec().inspect(packed).algorithm == algorithm
-
-
 @pytest.mark.parametrize(("algorithm", "level"), [("LZ4", 0), ("LZ4", 9), ("LZ4", 12), ("Zstd", -5), ("Zstd", 19)])
 def test_levels_come_back(algorithm: str, level: int) -> None:
     data = corpus()["text"][:100000]
@@ -159,11 +118,6 @@ def test_ranges_are_the_bytes_of_the_whole() -> None:
         assert bytes(codec.decode_range(packed, start, stop)) == data[start:stop]
     with pytest.raises(IndexError, match=str(len(data))):
         codec.decode_range(packed, 5, len(data) + 1)
-
-
-def test_ans_is_refused_with_the_reason() -> None:
-    with pytest.raises(tricodec.UnsupportedError, match="GPUs only"):
-        nvcomp.Codec(algorithm="ANS")
 
 
 def test_algorithms_are_listed_with_reasons() -> None:

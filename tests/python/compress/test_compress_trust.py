@@ -32,11 +32,8 @@ def starts_a_child(work: Callable[[], Any]) -> bool:
     [
         (None, {}, False),
         (None, {"trusted": False}, True),
-        ("", {}, False),
         ("1", {}, False),
-        ("1", {"trusted": False}, True),
         ("0", {}, True),
-        ("0", {"trusted": None}, True),
         ("0", {"trusted": True}, False),
     ],
 )
@@ -54,24 +51,6 @@ def test_the_argument_goes_before_the_environment(
     packed = bytes(codec.encode(VALUES))
 
     assert starts_a_child(lambda: codec.decode(packed)) is guarded
-
-
-def test_another_word_of_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRICODEC_TRUSTED", "no")
-
-    with pytest.raises(ValueError, match=r"TRICODEC_TRUSTED is 'no'; set it to 0"):
-        tricodec.Codec(algorithm="LZ4", device="cpu")
-    assert tricodec.Codec(algorithm="LZ4", device="cpu", trusted=True).options.trusted
-
-
-def test_numcodecs_keeps_no_trust_with_an_array_and_takes_none_from_it() -> None:
-    config = Tricodec("Bitcomp", data_type="<i4", trusted=True).get_config()
-
-    assert "trusted" not in config
-    del config["id"]
-    Tricodec.from_config({**config, "trusted": False})
-    with pytest.raises(ValueError, match="cannot declare themselves trusted"):
-        Tricodec.from_config({**config, "trusted": True})
 
 
 @ZARR

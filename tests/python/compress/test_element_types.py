@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import ctypes
-import io
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import tricodec
 from programs import printed_by
 from tricodec import compress, nvcomp
-from tricodec.compress.numcodecs import Tricodec
 
 _STRUCT = [("a", "<i4"), ("b", "<f8")]
 _NESTED = [("x", [("y", ">u2")]), ("t", "M8[s]"), ("s", "U3"), ("v", "<f4", (2, 2))]
@@ -58,28 +55,6 @@ TAKE: dict[str, Callable[[Any], Any]] = {
 def test_arrays_of_references_are_refused_by_every_call(array: Any, take: str) -> None:
     with pytest.raises(TypeError, match=r"references to Python objects|is not accepted, because"):
         TAKE[take](array)
-
-
-@pytest.mark.parametrize("dtype", ["|O", "O", "object", np.dtype("O"), object])
-def test_results_are_never_references(dtype: Any) -> None:
-    packed = _CODEC.encode(np.arange(64, dtype=np.uint8))
-
-    with pytest.raises(TypeError, match="object"):
-        _CODEC.decode(packed, data_type=dtype)
-    with pytest.raises(TypeError, match="object"):
-        nvcomp.Codec(algorithm="Bitcomp", data_type=dtype)
-    with pytest.raises(TypeError, match="object"):
-        Tricodec("Bitcomp", data_type=dtype)
-
-
-def test_npy_files_of_objects_are_refused() -> None:
-    array = np.array([{}, 1], object)
-    with pytest.raises(TypeError, match="references to Python objects"):
-        _CODEC.encode_npy(array)
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=True)
-    with pytest.raises(tricodec.UnsupportedError, match=r"\|O"):
-        _CODEC.decode_npy(_CODEC.encode(file.getvalue()))
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

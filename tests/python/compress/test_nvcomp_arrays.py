@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import weakref
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tricodec import nvcomp
-
-without_gpu = pytest.mark.skipif(bool(nvcomp.as_array(b"a").cuda()), reason="tells what happens without a GPU")
 
 
 def test_n34_array_interfaces() -> None:
@@ -26,23 +22,6 @@ def test_n34_array_interfaces() -> None:
     }  # fmt: skip
     assert np.asarray(array).__array_interface__["data"][0] == address
     assert nvcomp.as_array(source[:, ::2]).__array_interface__["strides"] == (24, 8)
-
-
-def test_the_constructor_wraps_what_as_array_takes() -> None:
-    source = np.arange(24, dtype="<i4").reshape(4, 6)
-
-    for array in (nvcomp.Array(source), nvcomp.Array(source, 0), nvcomp.Array(src_object=source, cuda_stream=1)):
-        assert np.shares_memory(np.asarray(array), source)
-        assert (array.shape, array.dtype, array.capacity) == ((4, 6), np.dtype("<i4"), 96)
-        assert array.__array_interface__["data"][0] == source.__array_interface__["data"][0]
-    assert bytes(nvcomp.Array(b"abc")) == b"abc"
-    assert np.shares_memory(np.asarray(nvcomp.Array(nvcomp.as_array(source))), source)
-    codec = nvcomp.Codec(algorithm="LZ4", device="cpu")
-    assert bytes(codec.decode(codec.encode(nvcomp.Array(source)))) == source.tobytes()
-    with pytest.raises(TypeError):
-        nvcomp.Array()  # type: ignore[call-arg]
-    with pytest.raises(TypeError):
-        nvcomp.Array(object())
 
 
 def test_n35_n36_dlpack_shares_memory() -> None:
@@ -68,17 +47,6 @@ def test_a_dlpack_export_copies_when_asked_and_marks_read_only_memory() -> None:
     assert memoryview(nvcomp.from_dlpack(nvcomp.as_array(b"abc").__dlpack__(max_version=(1, 0)))).readonly
 
 
-def test_n37_properties() -> None:
-    array = nvcomp.as_array(np.zeros((4, 6), "<i4"))
-
-    assert (array.shape, array.strides, array.size, array.buffer_size) == ((4, 6), (24, 4), 24, 96)
-    assert (array.item_size, array.ndim, array.precision, array.dtype) == (4, 2, 0, np.dtype("<i4"))
-    assert array.buffer_kind is nvcomp.STRIDED_HOST
-    assert nvcomp.as_array(np.zeros((4, 6), "<i4")[:, ::2]).buffer_size == 92
-    assert nvcomp.as_array(np.array(3)).shape == ()
-    assert nvcomp.as_array(np.zeros(0)).size == 0
-
-
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "?"])
 def test_dtypes_are_kept(dtype: str) -> None:
     source = np.ones(3, dtype)
@@ -88,16 +56,6 @@ def test_dtypes_are_kept(dtype: str) -> None:
     assert array.dtype == source.dtype
     np.testing.assert_array_equal(np.from_dlpack(array), source)
     assert memoryview(array).tobytes() == source.tobytes()
-
-
-def test_n38_cpu_is_the_array_itself() -> None:
-    array = nvcomp.as_array(b"abc")
-    assert array.cpu() is array
-
-
-@without_gpu
-def test_n39_cuda_is_none_without_a_gpu() -> None:
-    assert nvcomp.as_array(b"abc").cuda() is None
 
 
 class Only:
@@ -161,20 +119,6 @@ def test_n40_sources_are_kept_and_let_go() -> None:
     assert reference() is None
 
 
-def test_n41_buffers_go_in_and_out(tmp_path: Path) -> None:
-    array = nvcomp.as_array(bytearray(b"some bytes"))
-
-    assert bytes(array) == b"some bytes"
-    (tmp_path / "f").write_bytes(array.cpu())
-    assert (tmp_path / "f").read_bytes() == b"some bytes"
-    assert not memoryview(array).readonly
-    assert memoryview(nvcomp.as_array(b"x")).readonly
-
-
-def test_n42_several_arrays() -> None:
-    assert [bytes(array) for array in nvcomp.as_arrays([b"a", np.zeros(2, "u1")], cuda_stream=0)] == [b"a", bytes(2)]
-
-
 @pytest.mark.needs_torch
 def test_n40_n43_torch_tensors() -> None:
     import torch
@@ -186,15 +130,6 @@ def test_n40_n43_torch_tensors() -> None:
     assert torch.from_dlpack(array).data_ptr() == tensor.data_ptr()
     codec = nvcomp.Codec(algorithm="LZ4")
     assert torch.from_dlpack(codec.decode(codec.encode(tensor), "<i2")).tolist() == list(range(6))
-
-
-def test_n43_a_capsule_is_used_once() -> None:
-    capsule = nvcomp.as_array(np.arange(3)).to_dlpack()
-
-    nvcomp.from_dlpack(capsule)
-
-    with pytest.raises(ValueError, match="It can be consumed only once"):
-        nvcomp.from_dlpack(capsule)
 
 
 @pytest.mark.parametrize("wrong", [None, 5, [1, 2], object()])
@@ -226,30 +161,3 @@ def test_an_interface_that_lies_is_refused(name: str, changes: dict[str, Any], w
 
     with pytest.raises(ValueError, match=why):
         nvcomp.as_array(Liar())
-
-
-_C, _F, _ANY = (order | 0x18 for order in (0x20, 0x40, 0x80))  # PyBUF_*_CONTIGUOUS
-
-
-@pytest.mark.parametrize(
-    ("elements", "given"),
-    [
-        (np.zeros((3, 4)), {_C, _ANY}),
-        (np.zeros((3, 4), order="F"), {_F, _ANY}),
-        (np.zeros((3, 8))[:, ::2], set()),
-        (np.zeros((1, 4)), {_C, _F, _ANY}),
-        (np.zeros((0, 4)), {_C, _F, _ANY}),
-    ],
-    ids=["rows", "columns", "neither", "one row", "empty"],
-)
-def test_a_buffer_is_contiguous_in_the_order_that_is_asked_for(elements: Any, given: set[int]) -> None:
-    array = nvcomp.as_array(elements)
-    buffer = ctypes.create_string_buffer(256)  # more than a Py_buffer
-
-    for flags in (_C, _F, _ANY):
-        if flags in given:
-            assert ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), buffer, flags) == 0
-            ctypes.pythonapi.PyBuffer_Release(buffer)
-        else:
-            with pytest.raises(BufferError, match="not contiguous in the order"):
-                ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), buffer, flags)

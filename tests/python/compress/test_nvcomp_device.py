@@ -93,19 +93,6 @@ def test_n10_a_special_stream_is_of_the_current_device_unless_told(run: Run, han
     """)
 
 
-def test_n11_n12_n13_another_stream_is_of_its_own_device(run: Run) -> None:
-    run("""
-    made = nvcomp.CudaStream.make_new(1)
-    assert (made.device, made.is_special) == (1, False) and isinstance(made.ptr, int)
-    with current_device(1):
-        assert nvcomp.CudaStream.make_new().device == 1
-    for stream in (nvcomp.CudaStream.borrow(made.ptr), nvcomp.CudaStream.borrow(made.ptr, 1)):
-        assert (stream.ptr, stream.device, stream.is_special) == (made.ptr, 1, False)
-    error = raised(lambda: nvcomp.CudaStream.borrow(made.ptr, 0))
-    assert isinstance(error, ValueError) and "device_idx is 0, but the stream is of device 1" in str(error)
-    """)
-
-
 def test_n34_to_n39_an_array_goes_to_the_device_and_back(run: Run) -> None:
     run("""
     source = np.arange(24, dtype="<i4").reshape(4, 6)
@@ -133,30 +120,6 @@ def test_n39_the_copy_is_waited_for_unless_told_otherwise(run: Run) -> None:
         there = array.cuda(synchronize=wait, cuda_stream=stream.ptr)
         assert calls("copy", "synchronize")[before:] == expected
         assert there.__dlpack_device__() == (2, 1)
-    """)
-
-
-def test_n38_n39_a_copy_that_cannot_be_made_is_none_and_the_log_says_why(run: Run) -> None:
-    run("""
-    told = []
-    class Listener(logging.Handler):
-        def emit(self, record):
-            told.append(record.getMessage())
-    listener = Listener()
-    logging.getLogger("tricodec").addHandler(listener)
-    try:
-        assert nvcomp.as_array(bytes(65 << 20)).cuda() is None  # the GPU has 64 MiB
-        there = nvcomp.as_array(b"abc").cuda()
-        os.environ["FAKE_CUDA_FAIL"] = "cuMemcpyAsync:1"
-        assert there.cpu() is None
-        error = raised(lambda: nvcomp.Codec(algorithm="LZ4", device="cpu").encode(there))
-        assert type(error).__name__ == "DeviceError"
-    finally:
-        os.environ.pop("FAKE_CUDA_FAIL", None)
-        logging.getLogger("tricodec").removeHandler(listener)
-    assert "could not be copied to cuda:0" in told[0] and "65 MiB were asked for" in told[0], told
-    assert "could not be copied to cpu" in told[1], told
-    assert bytes(there.cpu()) == b"abc"
     """)
 
 
@@ -207,29 +170,6 @@ def test_n45_to_n48_device_memory_is_the_allocators_until_the_last_array_goes(ru
     del capsule
     gc.collect()
     assert Memory.alive == 0
-    """)
-
-
-def test_n46_what_a_device_allocator_returns_is_checked(run: Run) -> None:
-    run("""
-    class NoNumber:
-        ptr = "here"
-    for wrong in (7, None, NoNumber()):
-        with device_allocator(lambda size, stream: wrong):
-            error = raised(lambda: nvcomp.as_array(b"abc").cuda())
-        assert isinstance(error, TypeError) and "ptr" in str(error)
-    with device_allocator(lambda size, stream: 1 // 0):
-        assert isinstance(raised(lambda: nvcomp.as_array(b"abc").cuda()), ZeroDivisionError)
-    """)
-
-
-def test_n49_device_memory_is_accessible_to_the_device(run: Run) -> None:
-    run("""
-    with device_allocator(lambda size, stream: Memory(size)):
-        there = nvcomp.as_array(b"abc").cuda()
-        kind = ctypes.c_uint()
-        pointer = ctypes.c_uint64(there.__cuda_array_interface__["data"][0])
-        assert driver.cuPointerGetAttribute(ctypes.byref(kind), 2, pointer) == 0 and kind.value == 2
     """)
 
 

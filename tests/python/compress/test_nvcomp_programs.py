@@ -118,7 +118,6 @@ def test_the_documents_allocator_runs_unchanged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["LZ4", "snappy", "Gdeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "Cascaded"])
-@pytest.mark.sweep(2)
 def test_programs_of_one_array_and_of_batches_run_unchanged(algorithm: str, tmp_path: Path, data: str) -> None:
     available(algorithm)
 

@@ -89,31 +89,6 @@ def test_the_chunks_of_a_read_are_decoded_together(name: str, shards: Any, tmp_p
     assert batches == [12, 2]
 
 
-def test_large_chunks_of_gzip_are_decoded_by_the_cpu(
-    tmp_path: Path, batches: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = written(tmp_path / "a", GzipCodec())
-    monkeypatch.setattr(ours.GzipCodec, "_host_bytes", 16 * 40 * 4)
-    with ours.use_for_standard_codecs(device="cuda"):
-        whole = zarr.open_array(store, mode="r")[:]
-
-    assert isinstance(whole, _Array)
-    np.testing.assert_array_equal(whole, VALUES)
-    assert batches == []
-
-
-def test_chunks_that_are_missing_keep_their_places(tmp_path: Path, batches: list[int]) -> None:
-    store = written(tmp_path / "a", ZstdCodec(), fill_value=7)
-    (store / "c/1/0").unlink()
-    with ours.use_for_standard_codecs(device="cuda"):
-        array = zarr.open_array(store, mode="r")[:]
-
-    assert batches == [11]
-    assert (array[16:32, :40] == 7).all()
-    array[16:32, :40] = VALUES[16:32, :40]
-    np.testing.assert_array_equal(array, VALUES)
-
-
 def test_a_damaged_chunk_is_the_error_that_it_is_on_the_cpu(tmp_path: Path, batches: list[int]) -> None:
     store = written(tmp_path / "a", GzipCodec())
     path = store / "c/1/0"
@@ -130,8 +105,3 @@ def test_other_codecs_decode_on_the_cpu(tmp_path: Path, batches: list[int]) -> N
     with ours.use_for_standard_codecs(device="cuda"):
         np.testing.assert_array_equal(zarr.open_array(store, mode="r")[:], VALUES)
     assert batches == []
-
-
-def test_a_device_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="device is 'gpu'; accepted are 'cpu', and 'cuda'"):
-        ours.use_for_standard_codecs(device="gpu")

@@ -94,37 +94,6 @@ def test_a_dlpack_export_makes_the_consumers_stream_wait(run: Run, stream: str, 
 
 
 @pytest.mark.needs_kernels
-def test_a_dlpack_capsule_says_where_its_memory_is(run: Run) -> None:
-    run("""
-    class Device(ctypes.Structure):
-        _fields_ = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
-    class Tensor(ctypes.Structure):
-        _fields_ = [("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
-                    ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
-                    ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
-    class Versioned(ctypes.Structure):
-        _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
-                    ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("tensor", Tensor)]
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    array = tricodec.Transform(size=(4, 6), dtype="bfloat16", layout="CHW")(frame_of().to("cuda"))
-    capsule = array.__dlpack__()
-    tensor = Tensor.from_address(pointer(capsule, b"dltensor"))
-    assert (tensor.device.type, tensor.device.index, tensor.code, tensor.bits) == (2, 0, 4, 16)
-    assert tensor.shape[:3] == [3, 4, 6] and tensor.strides[:3] == [24, 6, 1] and tensor.data == array.data_ptr
-    versioned = array.__dlpack__(max_version=(1, 1))
-    described = Versioned.from_address(pointer(versioned, b"dltensor_versioned"))
-    assert described.major == 1 and described.flags == 0  # the memory is the array's own: it may be written
-    copied = array.__dlpack__(max_version=(1, 1), copy=True)
-    described = Versioned.from_address(pointer(copied, b"dltensor_versioned"))
-    assert described.flags == 2 and described.tensor.data != array.data_ptr
-    frame = frame_of()
-    there = frame.to("cuda")
-    assert (np.from_dlpack(there, device="cpu") == frame.to_ndarray()).all() if np.__version__ >= "2.1" else True
-    """)
-
-
-@pytest.mark.needs_kernels
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -140,40 +109,6 @@ def test_a_dlpack_export_refuses_what_it_cannot_do(run: Run, arguments: str, err
     run(f"""
     array = tricodec.Transform(size=(8, 8))(frame_of().to("cuda"))
     assert type(raised(lambda: array.__dlpack__({arguments}))) is {error}
-    """)
-
-
-@pytest.mark.needs_kernels
-def test_a_device_array_is_indexed_along_its_first_axis(run: Run) -> None:
-    run("""
-    frame = frame_of().to("cuda")
-    batch = tricodec.Transform(size=(4, 6))([frame] * 5)
-    assert batch.shape == (5, 4, 6, 3) and len(batch) == 5 and batch.nbytes == 360 and batch.ndim == 4
-    assert batch.dtype == np.uint8 and batch.size == 360 and batch.strides == (72, 18, 3, 1)
-    assert batch[1].data_ptr == batch.data_ptr + 72 and batch[-1].data_ptr == batch.data_ptr + 288
-    assert batch[1:3].shape == (2, 4, 6, 3) and [part.shape for part in batch] == [(4, 6, 3)] * 5
-    assert isinstance(raised(lambda: batch[5]), IndexError) and isinstance(raised(lambda: batch[::2]), ValueError)
-    assert isinstance(raised(lambda: batch[True]), TypeError) and isinstance(raised(lambda: batch[1, 2]), TypeError)
-    assert batch.numpy().shape == batch.shape and repr(batch) == "<tricodec.DeviceArray uint8 [5, 4, 6, 3] on cuda:0>"
-    """)
-
-
-@pytest.mark.needs_kernels
-def test_results_are_where_they_are_asked_for(run: Run) -> None:
-    run("""
-    frame, transform = frame_of(), tricodec.Transform(size=(4, 6))
-    there = frame.to("cuda")
-    out = transform(there)
-    assert isinstance(out, tricodec.DeviceArray)
-    assert transform(there, out) is out and transform(frame, out) is out
-    taken = Interface(out, stream=2)
-    assert transform(there, taken) is taken and transform(there, taken, stream=1) is taken
-    assert isinstance(transform(there, pinned=True), np.ndarray)
-    assert (transform(frame, pinned=True) == transform(frame)).all()
-    host = np.empty((4, 6, 3), np.uint8)
-    assert transform(there, host) is host
-    assert transform([there, there]).shape == (2, 4, 6, 3) and transform((frame,)).shape == (1, 4, 6, 3)
-    assert isinstance(raised(lambda: transform([there, frame])), ValueError)
     """)
 
 
@@ -251,21 +186,6 @@ def test_memory_waits_for_the_stream_that_it_was_lent_to_before_it_is_used_again
     """)
 
 
-def test_frames_are_made_of_arrays_on_a_gpu(run: Run) -> None:
-    run("""
-    frame = frame_of().to("cuda")
-    again = tricodec.Frame.from_planes(frame.planes, "nv12", pts=7)
-    assert again.device == "cuda:0" and again.md5() == frame.md5() and again.pts == 7
-    assert again.planes[0].data_ptr != frame.planes[0].data_ptr
-    whole = tricodec.Frame.from_planes([Interface(frame_of("rgb24").to("cuda"))], "rgb24")
-    assert whole.md5() == frame_of("rgb24").md5()
-    assert isinstance(raised(lambda: tricodec.Frame.from_planes(frame.planes, "p010le")), TypeError)
-    assert isinstance(raised(lambda: tricodec.Frame.from_planes(frame.planes[::-1], "nv12")), ValueError)
-    mixed = [frame.planes[0], np.zeros((24, 32, 2), np.uint8)]
-    assert isinstance(raised(lambda: tricodec.Frame.from_planes(mixed, "nv12")), TypeError)
-    """)
-
-
 _LOOKS_AT_THE_CURRENT_GPU = """
 import ctypes
 import numpy as np
@@ -340,26 +260,3 @@ assert there[1] == converts[1] and there[0] != converts[0]
     result = run_with_driver(build_fake_driver(tmp_path), code, FAKE_CUDA_GPUS="2", FAKE_CUDA_LOG=log)
 
     assert result.returncode == 0, result.stderr
-
-
-@pytest.mark.needs_kernels
-def test_kernels_that_failed_to_load_are_loaded_when_asked_for_again(tmp_path: Path) -> None:
-    code = f"""
-import os
-import numpy as np
-{_PRELUDE}
-frame = frame_of().to("cuda")
-os.environ["FAKE_CUDA_FAIL"] = "cuModuleLoadData:2"
-try:
-    tricodec.Transform()(frame)
-except tricodec.Error as error:
-    print(error)
-del os.environ["FAKE_CUDA_FAIL"]
-print(tricodec.Transform()(frame).device)
-"""
-
-    result = run_with_driver(build_fake_driver(tmp_path), code)
-
-    failed, device = result.stdout.splitlines()
-    assert "loading kernels" in failed, result.stderr
-    assert device == "cuda:0"

@@ -57,17 +57,6 @@ def test_memory_that_a_busy_stream_uses_is_waited_for_only_when_as_much_lies_idl
         """)
 
 
-def test_memory_in_use_is_waited_for_where_there_is_no_other(tmp_path: Path) -> None:
-    with runner_with_driver(tmp_path, "from tricodec import nvcomp\n", FAKE_CUDA_MEMORY=str(200 << 20)) as run:
-        run("""
-        os.environ["FAKE_CUDA_QUERY"] = "600"
-        for _ in range(3):
-            nvcomp.as_array(np.zeros(120 << 20, np.uint8)).cuda()
-        names = [call[0] for call in logged_calls()]
-        assert names.count("allocate") == 3 and "wait" in names, names  # the second and the third were refused
-        """)
-
-
 _CLIENT_FILE = """
 import fcntl, gc, secrets, tricodec
 from tricodec.triton_backend.models.decode_task import DecodeTask
@@ -112,14 +101,4 @@ def test_a_worker_locks_the_pages_of_a_clients_file_once_many_requests_used_it(t
         assert "cuMemHostUnregister" in [call[0] for call in logged_calls()[before:]]
         assert NAME not in open("/proc/self/maps").read()
         decode()
-        """)
-
-
-@needs_nvdec
-def test_frames_come_where_the_driver_cannot_lock_pages(tmp_path: Path) -> None:
-    with with_client_file(tmp_path) as run:
-        run("""
-        os.environ["FAKE_CUDA_FAIL"] = "cuMemHostRegister_v2:801"
-        for _ in range(12):
-            decode()
         """)

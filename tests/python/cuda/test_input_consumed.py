@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
-import tricodec
 from gpu_helpers import Run, build_fake_nvcomp, runner_with_driver
 
 _PRELUDE = """
@@ -80,27 +78,6 @@ def test_transform_records_it_once_on_the_callers_stream_after_the_last_launch(r
 
 
 @pytest.mark.needs_kernels
-@pytest.mark.parametrize("to", ["pinned=True", "out=np.empty((16, 16, 3), np.uint8)"])
-def test_transform_records_it_before_the_result_is_copied_to_the_host(run: Run, to: str) -> None:
-    run(f"""
-    frame = frame_on_gpu()
-    transform(frame)  # makes the plan
-    names, streams, _ = calls_of(lambda: transform(frame, {to}, input_consumed=event))
-    assert len(streams) == 1 and order_of(names, "launch", "event", "copy", "synchronize") == [
-        "launch", "event", "copy", "synchronize"], names
-    """)
-
-
-@pytest.mark.needs_kernels
-def test_transform_without_a_stream_records_it_before_it_waits_for_out(run: Run) -> None:
-    run("""
-    frame, out = frame_on_gpu(), transform(frame_on_gpu())
-    names, streams, _ = calls_of(lambda: transform(frame, out, input_consumed=event))
-    assert len(streams) == 1 and names[-2:] == ["event", "record"] and "launch" in names, names  # it waits for the last
-    """)
-
-
-@pytest.mark.needs_kernels
 def test_events_are_taken_from_every_library(run: Run) -> None:
     run("""
     frame = frame_on_gpu()
@@ -110,19 +87,6 @@ def test_events_are_taken_from_every_library(run: Run) -> None:
         assert streams == [stream], given
     names, streams, _ = calls_of(lambda: transform(frame, stream=stream, input_consumed=None))
     assert streams == [] and "launch" in names
-    """)
-
-
-@pytest.mark.needs_kernels
-def test_an_event_that_torch_has_not_made_yet_is_made(run: Run) -> None:
-    run("""
-    class Lazy:
-        cuda_event = 0
-        def record(self):
-            self.cuda_event = event
-
-    _, streams, _ = calls_of(lambda: transform(frame_on_gpu(), stream=stream, input_consumed=Lazy()))
-    assert streams == [stream]
     """)
 
 
@@ -161,20 +125,6 @@ def test_a_codec_on_the_gpu_records_it_before_it_waits_for_the_sizes_of_results(
     """)
 
 
-def test_a_codec_on_the_cpu_records_it_after_its_copy_to_the_host(run: Run) -> None:
-    run("""
-    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
-    data = np.arange(100_000, dtype=np.int32).view(np.uint8)
-    there = nvcomp.as_array(data).cuda()
-    names, streams, packed = calls_of(lambda: codec.encode([data, there], input_consumed=event))
-    assert len(streams) == 1 and order_of(names, "copy", "event") == ["copy", "event"], names
-    assert [bytes(array.cpu()) for array in packed] == [bytes(codec.encode(data))] * 2
-    there = packed[1]
-    names, streams, back = calls_of(lambda: codec.decode(there, input_consumed=event))
-    assert len(streams) == 1 and bytes(back.cpu()) == bytes(data)
-    """)
-
-
 def test_an_encoder_on_the_cpu_records_it_between_its_copy_and_its_work(run: Run) -> None:
     run("""
     frame, words = frame_on_gpu(), dict(codec="libx264", device="cpu", num_threads=1)
@@ -194,17 +144,6 @@ def test_an_encoder_on_the_cpu_records_it_between_its_copy_and_its_work(run: Run
     """)
 
 
-def test_encode_video_has_read_every_frame_when_it_records_it(run: Run) -> None:
-    run("""
-    rgb = np.random.default_rng(2).integers(0, 255, (48, 64, 3), np.uint8)
-    there = Interface(tricodec.Frame.from_planes([rgb], "rgb24").to("cuda"))
-    words = dict(codec="libx264", device="cpu")
-    names, streams, file = calls_of(lambda: tricodec.encode_video(there, input_consumed=event, **words))
-    assert len(streams) == 1 and "copy" not in names[names.index("event"):], names
-    assert file == tricodec.encode_video(rgb, **words)
-    """)
-
-
 @pytest.mark.needs_kernels
 def test_an_event_of_another_gpu_is_an_error_that_names_it(run: Run) -> None:
     run("""
@@ -215,27 +154,3 @@ def test_an_event_of_another_gpu_is_an_error_that_names_it(run: Run) -> None:
         del os.environ["FAKE_CUDA_ALIEN_EVENT"]
     assert isinstance(error, tricodec.DeviceError) and "input_consumed" in str(error), error
     """)
-
-
-def test_inputs_on_the_cpu_take_no_event() -> None:
-    """They are read when the call returns, on a machine without a GPU too."""
-    pixels = np.zeros((48, 64), np.uint8)
-    frame = tricodec.Frame.from_planes([pixels, np.zeros((24, 32, 2), np.uint8)], "nv12")
-    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
-    calls = {
-        "Transform": lambda: tricodec.Transform(size=(8, 8))(frame, input_consumed=8),
-        "Transform of several": lambda: tricodec.Transform(size=(8, 8))([frame] * 2, input_consumed=8),
-        "encode": lambda: codec.encode(pixels, input_consumed=8),
-        "decode": lambda: codec.decode(codec.encode(pixels), input_consumed=8),
-        "Encoder": lambda: tricodec.Encoder(64, 48, codec="libx264", device="cpu").encode(frame, input_consumed=8),
-        "Encoder of an array": lambda: tricodec.Encoder(64, 48, codec="libx264", device="cpu").encode(
-            np.zeros((48, 64, 3), np.uint8), input_consumed=8
-        ),
-        "encode_video": lambda: tricodec.encode_video(
-            np.zeros((2, 48, 64, 3), np.uint8), codec="libx264", device="cpu", input_consumed=8
-        ),
-    }
-    for name, call in calls.items():
-        with pytest.raises(ValueError, match="input_consumed is an event, but the input is on the CPU") as refusal:
-            call()
-        assert "pass None" in str(refusal.value), name

@@ -62,21 +62,6 @@ def test_decoders_and_kernels_are_timed_on_the_clock_of_the_calls(run: Run) -> N
     """)
 
 
-def test_a_trace_has_a_track_for_the_gpu(run: Run) -> None:
-    run("""
-    with tricodec.FrameReader(CLIP, device="cuda", num_workers=1) as reader, tricodec.Profiler() as profiler:
-        reader.batch(slice(8), size=(8, 8))
-    with tempfile.TemporaryDirectory() as folder:
-        profiler.save_trace(folder + "/trace.json")
-        events = json.loads(pathlib.Path(folder, "trace.json").read_text())["traceEvents"]
-
-    tracks = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
-    slices = [(tracks[event["tid"]], event["name"]) for event in events if event["ph"] == "X"]
-    assert ("cuda:0", "transform") in slices and ("cuda:0", "decode") in slices, set(slices)
-    assert ("MainThread", "transform") in slices, set(slices)
-    """)
-
-
 @pytest.mark.parametrize("request_", [{"size": (64, 64), "count": 50}, {"batch_size": 8, "size": (96, 96)}])
 def test_the_need_of_one_decoder_is_within_a_quarter_of_the_peak(run: Run, request_: dict[str, object]) -> None:
     run(f"""
@@ -90,34 +75,6 @@ def test_the_need_of_one_decoder_is_within_a_quarter_of_the_peak(run: Run, reque
     """)
 
 
-@pytest.mark.parametrize(
-    "request_", [{"size": (64, 64), "count": 50}, {"batch_size": 8, "size": (96, 96)}, {"frames": True}]
-)
-def test_several_decoders_need_no_more_than_is_said(run: Run, request_: dict[str, object]) -> None:
-    run(f"""
-    need, device, decoders = peaks_of(2, {request_!r})
-    assert need.device_bytes >= 0.8 * device, (need, device)
-    assert need.decoder_bytes >= 0.8 * decoders, (need, decoders)
-    """)
-
-
-@pytest.mark.parametrize("options", [{}, {"size": (112, 112), "dtype": "float16", "layout": "CHW2"}])
-def test_explain_names_the_kernel_that_the_driver_gets(run: Run, options: dict[str, object]) -> None:
-    run(f"""
-    with tricodec.FrameReader(CLIP, device="cuda", num_workers=1) as reader:
-        frame = reader[0]
-    transform = tricodec.Transform(**{options!r})
-    report = transform.explain(frame)
-    before = len(logged_calls())
-    transform(frame)
-    calls = logged_calls()[before:]
-    assert report.path.startswith("kernel ") and ", grid " in report.path and " threads" in report.path, report
-    assert [call[0] for call in calls].count("launch") == 1, calls
-    assert report.not_fused == () and any("one launch" in line for line in report.fused), str(report)
-    assert report.engine == "cuda", report.engine
-    """)
-
-
 def test_pinned_memory_is_locked_by_the_driver_and_kept(run: Run) -> None:
     run("""
     tricodec.pinned_empty((3, 1000), "float32")
@@ -128,14 +85,4 @@ def test_pinned_memory_is_locked_by_the_driver_and_kept(run: Run) -> None:
     assert 12000 <= held <= 16384, held
     del array
     assert tricodec.memory_stats()["pinned cuda:0"].in_use_bytes == before
-    """)
-
-
-def test_a_copy_of_a_large_array_locks_pages_for_a_part_of_it(run: Run) -> None:
-    run("""
-    array = np.arange(70 << 20, dtype=np.int32).reshape(70, -1)
-    there = tricodec.DeviceArray.copy_of(tricodec.compress.as_array(array).cuda())
-    with tricodec.MemoryTracker() as tracker:
-        assert (there.numpy() == array).all()
-    assert 4 << 20 <= tracker.allocators["pinned cuda:0"].peak_bytes <= 16 << 20, tracker.allocators
     """)

@@ -132,33 +132,6 @@ print(error)
     assert output.rstrip().endswith("hold fewer frames, or ask for smaller batches")
 
 
-def test_memory_of_others_is_named_where_it_is_most(driver: Path) -> None:
-    code = """
-frame_of().to("cuda")
-pointer = ctypes.c_uint64()
-assert ctypes.CDLL("libcuda.so.1").cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(10 << 20)) == 0
-print(fill()[1])
-"""
-    output = run(driver, code, FAKE_CUDA_MEMORY=str(16 << 20))
-
-    assert "; the largest users: other libraries and programs and CUDA itself 10 MiB, frames and tensors " in output
-    assert output.rstrip().endswith("free what other libraries cache, or what other programs hold")
-
-
-def test_a_decoder_that_finds_no_memory_says_who_has_it(driver: Path) -> None:
-    code = """
-kept, _ = fill()
-raised(lambda: decoded())
-del kept
-gc.collect()
-decoded()
-"""
-    output = run(driver, code, FAKE_CUDA_MEMORY=str(16 << 20))
-
-    assert "OutOfMemoryError cuda:0 is out of memory: 2 MiB were asked for (an NVDEC decoder for 320x192 with" in output
-    assert "the largest users: frames and tensors 16 MiB" in output
-
-
 @pytest.mark.parametrize(
     ("function", "what"),
     [("cuvidDecodePicture", "decoding a picture by"), ("cuvidMapVideoFrame64", "taking a picture out of")],
@@ -169,34 +142,6 @@ def test_decoding_that_finds_no_memory_says_who_has_it(driver: Path, function: s
     assert f"OutOfMemoryError cuda:0 is out of memory: {what} an NVDEC decoder for 320x192 with" in output
     assert " surfaces needs more, 10" in output
     assert "1 NVDEC decoder at work" in output
-
-
-def test_decoders_kept_for_the_next_stream_make_room(driver: Path, tmp_path: Path) -> None:
-    code = """
-frames = decoded()[1]  # and the session is kept
-del frames
-gc.collect()
-kept, error = fill()
-assert "kept for the next stream" not in error and len(kept) >= 62, (error, len(kept))
-print(open(os.environ["FAKE_CUDA_LOG"]).read())
-"""
-    output = run(driver, code, FAKE_CUDA_MEMORY=str(64 << 20), FAKE_CUDA_LOG=str(tmp_path / "calls"))
-
-    assert output.index("\ndecoder ") < output.index("\nno_decoder ")
-
-
-def test_host_memory_that_cannot_be_locked_is_an_error_with_the_figures(driver: Path) -> None:
-    code = """
-small = tricodec.Transform(size=(480, 640))
-held = small(frame_of(), pinned=True)
-os.environ["FAKE_CUDA_FAIL"] = "cuMemHostAlloc:2"
-ctypes.CDLL(None).setenv(b"FAKE_CUDA_FAIL", b"cuMemHostAlloc:2", 1)
-raised(lambda: small(frame_of(), pinned=True))
-"""
-    output = run(driver, code)
-
-    assert "OutOfMemoryError host memory could not be locked for cuda:0: 1 MiB were asked for" in output
-    assert "are free; the largest users: locked results that are held 1 MiB; hold fewer pinned results" in output
 
 
 def test_auto_leaves_a_gpu_alone_for_which_there_are_no_kernels_and_says_why(driver: Path) -> None:
@@ -215,17 +160,6 @@ raised(lambda: tricodec.Transform(size=(8, 8))(frames[0]))
     why = ("TRICODEC_DISABLE_CUDA_KERNELS is set", "this build has no CUDA kernels, because nvcc was not found")
     assert any(f"the CPU decodes, not cuda:0: {each}" in output for each in why)
     assert any(f"UnsupportedError frames on a GPU cannot be transformed: {each}" in output for each in why)
-
-
-def test_tricodec_info_says_that_auto_leaves_the_gpu_alone(driver: Path) -> None:
-    code = 'from tricodec.cli.command import main; sys.exit(main(["info"]))'
-
-    assert "gpu: cuda:0, but 'auto' is the CPU" in run(driver, code, TRICODEC_DISABLE_CUDA_KERNELS="1")
-
-
-@pytest.mark.needs_kernels
-def test_auto_takes_a_gpu_for_which_there_are_kernels(driver: Path) -> None:
-    run(driver, 'assert tricodec.FrameReader(CLIP).device == tricodec.resolve_device("auto") == "cuda:0"')
 
 
 @pytest.mark.needs_kernels

@@ -44,44 +44,9 @@ assert (hevc["supported"], hevc["num_decoder_engines"]) == (1, 0), hevc
     run(driver, code, FAKE_CUVID_MOST="2000")
 
 
-def test_frame_has_an_event_that_has_happened(driver: Path) -> None:
-    code = """
-cuda = ctypes.CDLL("libcuda.so.1")
-event = frame.decoder_stream_event
-assert event != 0 and event == frame.decoder_stream_event
-assert cuda.cuEventQuery(ctypes.c_void_p(event)) == 0
-assert cuda.cuStreamWaitEvent(None, ctypes.c_void_p(event), 0) == 0
-"""
-    run(driver, code)
-
-
-def test_event_that_the_driver_refuses_is_a_device_error(driver: Path) -> None:
-    code = """
-import tricodec
-from PyNvVideoCodec._cuda_event import CompletedEvent
-try:
-    CompletedEvent(0)
-except tricodec.DeviceError as error:
-    print(error)
-"""
-    result = run_with_driver(driver, code, FAKE_CUDA_FAIL="cuEventCreate:2")
-
-    assert "made no event for the frame: error 2" in result.stdout, result.stderr
-
-
 def test_frame_in_device_memory_turns_to_rgb_in_device_memory(driver: Path) -> None:
     code = """
 rgb = frame.nv12_to_rgb()
 assert (rgb.format, rgb.shape, rgb.__dlpack_device__()) == (nvc.Pixel_Format.RGBP, (3, 180, 320), (2, 0)), rgb
-"""
-    run(driver, code)
-
-
-def test_encoder_loads_a_file_into_device_memory(driver: Path, tmp_path: Path) -> None:
-    (tmp_path / "raw.nv12").write_bytes(bytes(range(256)) * 300)
-    code = f"""
-encoder = nvc.CreateEncoder(192, 128, "NV12", False)
-address = encoder.CopyToDeviceMemory({str(tmp_path / "raw.nv12")!r})
-assert ctypes.string_at(address, 76800) == bytes(range(256)) * 300
 """
     run(driver, code)

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from compress_data import corpus
 from dali_testing import PerSample, constant_source
 from programs import limits
 
@@ -57,19 +53,14 @@ SETTINGS_BY_SAMPLE: list[tuple[dict[str, Any], dict[str, list[Any]]]] = [
 
 
 @pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
-@pytest.mark.parametrize("type_name", ["INT32", "INT64", "INT8"])
 @pytest.mark.parametrize(("common", "varying"), SETTINGS_BY_SAMPLE, ids="-".join)
-@pytest.mark.sweep(4)
 def test_settings_may_differ_by_sample(
-    common: dict[str, Any], varying: dict[str, list[Any]], type_name: str, exec_dynamic: bool
+    common: dict[str, Any], varying: dict[str, list[Any]], exec_dynamic: bool
 ) -> None:
-    dtype = np.dtype(type_name.lower())
-    if "uncomp_chunk_size" in varying and dtype.itemsize < 4:
-        dtype = np.dtype(np.uint32)  # the sizes need as many bits
     walk = np.cumsum(np.random.default_rng(5).integers(-2, 3, 120_000)).astype("<i4")
     batch = [walk, walk[:70_000].copy(), walk[:0].copy(), walk[:999].copy()]
 
-    tensors = {name: PerSample([dtype.type(value) for value in values]) for name, values in varying.items()}
+    tensors = {name: PerSample([np.int64(value) for value in values]) for name, values in varying.items()}
     packed = run("compress", batch, **common, **tensors, exec_dynamic=exec_dynamic, runs=2)
 
     words = dict(common)
@@ -82,29 +73,6 @@ def test_settings_may_differ_by_sample(
 
     restored = run("decompress", packed, **common, **tensors)  # which takes no notice of them
     assert [sample.tobytes() for sample in restored] == [array.tobytes() for array in batch]
-
-
-def test_settings_by_sample_come_from_other_operators_and_change_from_batch_to_batch() -> None:
-    from nvidia.dali import Pipeline, fn
-
-    data = bytes_array(corpus()["text"][:100_000])
-    numbers = iter(range(40, 1000))
-    pipe = Pipeline(batch_size=3, num_threads=2, device_id=None, prefetch_queue_depth=1)
-    with pipe:
-        arrays = fn.external_source(source=constant_source([data] * 3), batch=True)
-        kib = fn.external_source(source=lambda: [np.int64(next(numbers)) for _ in range(3)], batch=True)
-        pipe.set_outputs(fn.tricodec.compress(arrays, algorithm="LZ4", uncomp_chunk_size=kib * 1024, header=True), kib)
-    pipe.build()
-
-    seen = set()
-    for _ in range(30):  # more settings than are kept
-        packed, kibs = pipe.run()
-        for i in range(3):
-            size = int(np.array(kibs.at(i))) * 1024
-            codec = tricodec.Codec(algorithm="LZ4", uncomp_chunk_size=size, device="cpu")
-            assert np.array(packed.at(i)).tobytes() == bytes(codec.encode_npy(data)), size
-            seen.add(size)
-    assert len(seen) == 90
 
 
 def test_settings_by_sample_are_checked_and_name_the_sample() -> None:
@@ -121,7 +89,7 @@ def test_settings_by_sample_are_checked_and_name_the_sample() -> None:
         run("compress", batch, algorithm="LZ4", data_type="<f4", level=PerSample(map(np.int32, [0, 0, 0])))
 
 
-@pytest.mark.parametrize("dtype", ["|u1", "|i1", "|b1", "<u2", "<i2", "<f2", "<u4", "<i4", "<f4", "<u8", "<i8", "<f8"])
+@pytest.mark.parametrize("dtype", ["|u1", "<u2", "<f2", "<f4", "<f8"])
 def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) -> None:
     from nvidia.dali import types
 
@@ -153,26 +121,6 @@ def test_what_is_compressed_with_a_header_is_a_npy_file(exec_dynamic: bool) -> N
         assert sample.tobytes() == bytes(codec.encode_npy(array))
         restored = codec.decode_npy(sample)
         assert (restored.dtype, restored.shape) == (array.dtype, array.shape)
-
-
-def test_scalars_keep_their_shape() -> None:
-    batch = [np.array(7, np.int64), np.array(-1, np.int64)]
-
-    restored = run("decompress", run("compress", batch, algorithm="LZ4", header=True), header=True)
-
-    assert [(sample.shape, int(sample)) for sample in restored] == [((), 7), ((), -1)]
-
-
-def test_shapes_may_differ_by_sample() -> None:
-    batch = [np.arange(24, dtype=np.int16), np.arange(60, dtype=np.int16)]
-    from nvidia.dali import types
-
-    packed = run("compress", batch, algorithm="Deflate")
-    shapes = PerSample([np.array([4, -1], np.int32), np.array([5, 12], np.int32)])
-    first, second = run("decompress", packed, dtype=types.INT16, shape=shapes)
-
-    np.testing.assert_array_equal(first, batch[0].reshape(4, 6))
-    np.testing.assert_array_equal(second, batch[1].reshape(5, 12))
 
 
 @pytest.mark.parametrize("header", [False, True])
@@ -218,14 +166,10 @@ def test_an_expansion_past_the_limit_is_refused_before_memory_is_taken() -> None
     ("arguments", "text"),
     [
         ({"shape": [7, -1]}, r"Sample 0 of the batch of 2: the data expand to 400 bytes.*do not fill shape \[7, -1\]"),
-        ({"shape": [-1, -1]}, "one may be -1"),
         ({"shape": [3, 3]}, r"do not fill shape \[3, 3\]"),
-        ({"dtype": "FLOAT64", "shape": [50]}, r"Sample 1 of the batch of 2: .*not a multiple of the 8"),
         ({"header": True, "shape": [100]}, "header=True takes dtype and shape from the data"),
         ({"algorithm": "LZMA"}, r"Unknown algorithm: \"LZMA\".*Zstd"),
         ({"bitstream_kind": "raw"}, "do not contain the algorithm; pass algorithm"),
-        ({"bitstream_kind": "framed"}, 'bitstream_kind "framed" is not accepted; use one of NVCOMP_NATIVE'),
-        ({"checksum_policy": "always"}, "use one of NO_COMPUTE_NO_VERIFY"),
         ({"uncomp_chunk_size": -4}, "uncomp_chunk_size is -4"),
     ],
     ids=str,
@@ -239,51 +183,6 @@ def test_arguments_that_do_not_fit_are_value_errors(arguments: dict[str, Any], t
 
     with pytest.raises(ValueError, match=text):
         run("decompress", packed, **arguments)
-
-
-def test_compressing_needs_an_algorithm_and_whole_elements() -> None:
-    with pytest.raises(ValueError, match="It must be one of LZ4, Snappy"):
-        run("compress", [np.arange(5)])
-    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: the input has 3 bytes; Cascaded.*multiple of 4"):
-        run("compress", [np.zeros(4, np.uint8), np.zeros(3, np.uint8)], algorithm="Cascaded")
-    with pytest.raises(RuntimeError, match="ANS's bitstream is known to NVIDIA's library alone"):
-        run("compress", [np.arange(5)], algorithm="ANS")
-
-
-def test_other_input_than_bytes_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="it takes compressed bytes as uint8"):
-        run("decompress", [np.arange(5)])
-
-
-@pytest.mark.parametrize(
-    ("array", "text"),
-    [
-        (np.asfortranarray(np.ones((3, 4))), "Fortran order; save numpy.ascontiguousarray"),
-        (np.ones(4, ">f4"), "no plain little-endian number"),
-        (np.ones(4, "<c8"), "that DALI does not have"),
-        (np.ones(4, [("a", "<i4")]), "several fields"),
-    ],
-    ids=["fortran", "big_endian", "complex", "fields"],
-)
-def test_arrays_that_dali_cannot_have_are_refused_with_the_remedy(array: np.ndarray, text: str) -> None:
-    file = io.BytesIO()
-    np.save(file, array)
-    packed = bytes_array(tricodec.Codec(algorithm="LZ4", device="cpu").encode(file.getvalue()))
-
-    with pytest.raises(RuntimeError, match=text):
-        run("decompress", [packed], header=True)
-
-
-def test_headers_of_one_batch_agree() -> None:
-    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
-    flat, square, other = (
-        bytes_array(codec.encode_npy(array)) for array in (np.ones(4), np.ones((2, 2)), np.ones(4, np.int8))
-    )
-
-    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: it has the shape \[2, 2\].*one number of dim"):
-        run("decompress", [flat, square], header=True)
-    with pytest.raises(ValueError, match=r"Sample 1 of the batch of 2: its elements are '\|i1'.*one type"):
-        run("decompress", [flat, other], header=True)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -316,31 +215,3 @@ def test_dynamic_mode_has_the_operators() -> None:
     back = np.array(ndd.tricodec.decompress(packed, header=True).cpu())
 
     np.testing.assert_array_equal(back, array)
-
-
-def test_a_serialized_pipeline_has_the_operators() -> None:
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=1, num_threads=1, device_id=None)
-    with pipe:
-        data = fn.external_source(name="x")
-        pipe.set_outputs(fn.tricodec.decompress(fn.tricodec.compress(data, algorithm="LZ4")))
-
-    again = Pipeline.deserialize(pipe.serialize(), batch_size=1, num_threads=1, device_id=None)
-    again.build()
-    again.feed_input("x", [np.arange(9, dtype=np.uint8)])
-
-    assert list(again.run()[0].at(0)) == list(range(9))
-
-
-def test_gzip_and_numpy_files_of_the_standard_library_are_read(tmp_path: Path) -> None:
-    array = np.arange(999, dtype="<u2").reshape(27, 37)
-    with gzip.open(tmp_path / "a.npy.gz", "wb") as file:
-        np.save(file, array)
-    packed = np.fromfile(tmp_path / "a.npy.gz", np.uint8)
-
-    (restored,) = run("decompress", [packed], algorithm="Gzip", bitstream_kind="RAW", header=True)
-
-    np.testing.assert_array_equal(restored, array)
-    with pytest.raises(RuntimeError, match="Sample 0"):
-        run("decompress", [bytes_array(lzma.compress(b"x"))], algorithm="Gzip", bitstream_kind="RAW")

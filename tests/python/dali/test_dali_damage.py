@@ -7,9 +7,7 @@ And of frames that share packets, sizes that change, and a picture past the limi
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import damaged_clips
 import numpy as np
@@ -28,45 +26,6 @@ LEFT = 29
 @pytest.fixture(scope="module")
 def shortened() -> bytes:
     return damaged_clips.without_frame_15()
-
-
-@pytest.mark.parametrize("exec_dynamic", [True, False])
-@pytest.mark.parametrize("on_error", ["raise", "empty"])
-@pytest.mark.parametrize("start", [0, 11, -15])
-@pytest.mark.sweep(3)
-def test_decode_video_gives_the_frames_that_are_left(
-    start: int, on_error: str, exec_dynamic: bool, shortened: bytes
-) -> None:
-    good = generated("h264_bframes.mp4")
-    words: dict[str, Any] = {"start": start, "size": (36, 64)}
-
-    batch = decode(
-        [good, shortened, good],
-        **words,
-        on_error=on_error,
-        num_damaged_packets=True,
-        options={"exec_dynamic": exec_dynamic},
-    )
-
-    for sample, source in zip(batch, (good, shortened, good), strict=True):
-        expected = tricodec.decode_video(source, device="cpu", **words)
-        assert np.array_equal(sample.frames, expected.frames)
-        assert np.array_equal(sample.pts, expected.pts_seconds)
-        assert sample.num_damaged_packets == expected.num_damaged_packets
-    assert batch[1].frames.shape[0] == len(range(PROMISED)[:LEFT][start:])
-    assert batch[1].num_damaged_packets > 0
-
-
-@pytest.mark.parametrize("make", [damaged_clips.av1_in_28_packets, damaged_clips.of_two_sizes])
-def test_decode_video_gives_all_frames_of_a_file_whose_packets_or_sizes_change(make: Callable[[], bytes]) -> None:
-    clips: list[Path | bytes] = [make(), generated("h264_bframes.mp4")]
-
-    batch = decode(clips, size=(36, 64))
-
-    for sample, source in zip(batch, clips, strict=True):
-        expected = tricodec.decode_video(source, device="cpu", size=(36, 64))
-        assert np.array_equal(sample.frames, expected.frames)
-        assert np.array_equal(sample.pts, expected.pts_seconds)
 
 
 def test_frames_of_two_sizes_without_a_size_are_an_error_of_their_sample() -> None:
@@ -103,34 +62,6 @@ def test_a_stream_that_grows_past_the_limits_is_refused_before_memory_is_taken()
     """
     result = run_python(code, *sys.path)
     assert int(result.stdout) < 120, result.stderr  # one such picture has 150 MiB
-
-
-def test_decode_video_gives_the_raw_frames_that_are_left(shortened: bytes) -> None:
-    (sample,) = decode([shortened], format="yuv420p")
-
-    with tricodec.FrameReader(shortened, device="cpu") as reader:
-        frames = [frame.pack() for frame in reader]
-    assert len(frames) == LEFT
-    assert sample.frames.shape[0] == LEFT
-    assert sample.frames.tobytes() == b"".join(frames)
-
-
-@pytest.mark.parametrize("exec_dynamic", [True, False])
-@pytest.mark.parametrize("on_error", ["raise", "empty"])
-@pytest.mark.parametrize("in_a_batch", [True, False])
-def test_decode_video_keeps_the_frames_of_a_sample_that_loses_most(
-    in_a_batch: bool, on_error: str, exec_dynamic: bool
-) -> None:
-    damaged = damaged_clips.without_unneeded_frames()
-    clips: list[Path | bytes] = [damaged, generated("h264_bframes.mp4")] if in_a_batch else [damaged]
-
-    batch = decode(clips, start=14, size=(36, 64), on_error=on_error, options={"exec_dynamic": exec_dynamic})
-
-    assert batch[0].frames.shape[0] == 4  # 18 frames are left, and 16 after the 14th are promised
-    for sample, source in zip(batch, clips, strict=True):
-        expected = tricodec.decode_video(source, device="cpu", start=14, size=(36, 64))
-        assert np.array_equal(sample.frames, expected.frames)
-        assert np.array_equal(sample.pts, expected.pts_seconds)
 
 
 def test_decode_video_raises_for_a_count_that_is_not_there(shortened: bytes) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import Decoded, PerSample, collect, constant_source, decode, pipeline, read
+from dali_testing import Decoded, PerSample, collect, decode, pipeline, read
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -78,37 +78,6 @@ def test_decode_video_takes_crop_and_size_of_each_sample() -> None:
         assert_same(decoded, clip, count=2, crop=crops[i], size=sizes[i])
 
 
-def test_decode_video_leaves_a_sample_whole_when_its_crop_and_size_are_empty() -> None:
-    clip = "h264_bframes.mp4"
-    crops = [np.zeros(0, np.int32), np.array([1, 2, 30, 40], np.int32)]
-    sizes = [np.array([20, 20], np.int32), np.zeros(0, np.int32)]
-
-    whole, cropped = decode([generated(clip)] * 2, count=2, crop=PerSample(crops), size=PerSample(sizes))
-
-    assert_same(whole, clip, count=2, size=(20, 20))
-    assert_same(cropped, clip, count=2, crop=(1, 2, 30, 40))
-
-
-@pytest.mark.parametrize(
-    ("layout", "dali_layout"), [("HWC", "FHWC"), ("FHWC", "FHWC"), ("CHW", "FCHW"), ("FCHW", "FCHW")]
-)
-def test_decode_video_names_the_layout_of_its_frames(layout: str, dali_layout: str) -> None:
-    (decoded,) = decode([generated("h264_bframes.mp4")], count=2, layout=layout)
-
-    assert decoded.layout == dali_layout
-
-
-def test_decode_video_reads_the_video_stream_that_is_named() -> None:
-    clip = generated("h264_two_videos.mkv")
-
-    batch = [decode([clip], count=2, stream_index=index)[0] for index in (0, 1)]
-
-    for index, decoded in enumerate(batch):
-        expected = tricodec.decode_video(clip, count=2, stream_index=index)
-        assert decoded.frames.tobytes() == expected.frames.tobytes()
-    assert batch[0].frames.shape != batch[1].frames.shape
-
-
 @pytest.mark.parametrize("num_threads", [1, 2, 5])
 def test_decode_video_gives_the_same_on_any_number_of_threads(num_threads: int) -> None:
     clips = ["h264_open_gop.mkv", "vp9.webm"]
@@ -120,10 +89,8 @@ def test_decode_video_gives_the_same_on_any_number_of_threads(num_threads: int) 
 
 
 EXECUTORS: dict[str, dict[str, Any]] = {
-    "dynamic": {"exec_dynamic": True},
     "static": {"exec_dynamic": False},
     "static_without_pipelining": {"exec_dynamic": False, "exec_pipelined": False, "exec_async": False},
-    "synchronous": {"exec_dynamic": True, "exec_async": False, "exec_pipelined": False},
 }
 
 
@@ -155,32 +122,6 @@ def test_decode_video_feeds_other_operators() -> None:
     expected = tricodec.decode_video(generated("h264_bframes.mp4"), count=3)
     assert np.array_equal(flipped.at(0), expected.frames[:, :, ::-1])
     assert np.allclose(doubled.at(0), expected.pts_seconds * 2)
-
-
-@pytest.mark.parametrize("decoded_samples", [[True, False, True], [True, True, True], [False, False, False]])
-def test_decode_video_works_in_a_branch_of_a_conditional(decoded_samples: list[bool]) -> None:
-    from nvidia.dali import fn, pipeline_def, types
-
-    data = read(generated("h264_bframes.mp4"))
-
-    @pipeline_def(batch_size=3, num_threads=2, device_id=None, enable_conditionals=True)
-    def conditional():
-        encoded = fn.external_source(source=lambda: [data] * 3, batch=True)
-        wanted = fn.external_source(source=lambda: [np.array(flag) for flag in decoded_samples], batch=True)
-        if wanted:
-            frames, _ = fn.tricodec.decode_video(encoded, count=2, size=(20, 30))
-        else:
-            frames = types.Constant(np.zeros((1, 1, 1, 3), np.uint8), device="cpu", layout="FHWC")
-        return frames
-
-    pipe = conditional()
-    pipe.build()
-
-    (frames,) = pipe.run()
-
-    expected = tricodec.decode_video(generated("h264_bframes.mp4"), count=2, size=(20, 30)).frames
-    for i, flag in enumerate(decoded_samples):
-        assert np.array_equal(frames.at(i), expected if flag else np.zeros((1, 1, 1, 3)))
 
 
 def test_decode_video_is_checkpointed_with_its_pipeline() -> None:
@@ -242,46 +183,3 @@ def test_decode_video_works_in_dynamic_mode() -> None:
     for sample, clip, start in zip(batch.evaluate().tensors, ("h264_bframes.mp4", "hevc.mp4"), (1, 6), strict=True):
         expected = tricodec.decode_video(generated(clip), start=start, count=2)
         assert np.array_equal(np.array(sample.cpu()), expected.frames)
-
-
-class TestSelections:
-    def test_times_and_parts_may_differ_by_sample(self) -> None:
-        from nvidia.dali import Pipeline, fn
-
-        path = generated("h264_vfr.mkv")
-        data = np.frombuffer(path.read_bytes(), np.uint8)
-        times = [np.array([0.5, 0.1]), np.array([0.9, 0.9])]
-        pipe = Pipeline(batch_size=2, num_threads=2, device_id=None)
-        with pipe:
-            encoded = fn.external_source(source=constant_source([data, data]), batch=True)
-            wanted = fn.external_source(source=constant_source(times), batch=True)
-            pipe.set_outputs(*fn.tricodec.decode_video(encoded, times=wanted, policy="on_screen", size=(32, 48)))
-        pipe.build()
-
-        frames, pts = pipe.run()
-
-        for sample, seconds in enumerate(times):
-            expected = tricodec.decode_video(path, times=seconds, policy="on_screen", size=(32, 48))
-            assert np.array_equal(np.array(frames.at(sample)), expected.frames)
-            assert np.array_equal(np.array(pts.at(sample)), expected.pts_seconds)
-
-    def test_a_time_in_float32_means_the_frame(self) -> None:
-        path = generated("h264_bframes.mp4")
-        with tricodec.FrameReader(path) as reader:
-            pts = reader.pts_seconds
-        (sample,) = decode([path], times=[float(time) for time in pts], policy="on_screen", size=(16, 16))
-        assert sample.pts.tolist() == pts.tolist()
-
-    @pytest.mark.parametrize(
-        ("arguments", "text"),
-        [
-            ({"times": [0.1], "start": 2}, "start does not go with times"),
-            ({"fps": 2.0, "num_frames": 3}, "num_frames does not go with fps"),
-            ({"times": [0.1], "pad_mode": "edge"}, "pad_mode does not go with"),
-            ({"times": [77.0]}, "time 0 is 77 s, and the nearest frame is 49"),
-            ({"policy": "closest", "times": [0.1]}, "policy 'closest' is not one of nearest"),
-        ],
-    )
-    def test_words_that_do_not_fit_are_named(self, arguments: dict[str, Any], text: str) -> None:
-        with pytest.raises((ValueError, IndexError, RuntimeError), match=text):
-            decode([generated("h264_bframes.mp4")], **arguments)

@@ -88,20 +88,7 @@ def test_encode_video_makes_the_bytes_of_encoder_and_muxer() -> None:
     )
 
 
-LAYOUTS = [
-    ("rgb", "HWC", 3),
-    ("rgb", "CHW", 3),
-    ("rgb", "CHW2", 3),
-    ("rgb", "HWC8", 3),
-    ("bgr", "HWC", 3),
-    ("bgr", "CHW", 3),
-    ("bgr", "CHW2", 3),
-    ("gray", "HWC", 1),
-    ("gray", "CHW", 1),
-    ("gray", "HWC8", 1),
-    ("yuv", "HWC", 3),
-    ("yuv", "CHW", 3),
-]
+LAYOUTS = [("rgb", "HWC", 3), ("rgb", "CHW2", 3), ("bgr", "CHW", 3), ("gray", "HWC", 1), ("yuv", "HWC", 3)]
 
 
 @pytest.mark.parametrize(("color", "layout", "channels"), LAYOUTS)
@@ -127,9 +114,7 @@ def test_encode_video_takes_every_layout_that_decode_video_gives(color: str, lay
 @pytest.mark.parametrize(
     ("name", "format", "codec", "pixel_format"),
     [
-        ("h264_bframes.mp4", "yuv420p", "h264", "yuv420p"),
         ("h264_bframes.mp4", "nv12", "h264", "nv12"),
-        ("h264_422_10.mkv", "yuv422p10le", "hevc", "yuv422p10le"),
         ("hevc10.mkv", "p010le", "hevc", "yuv420p10le"),
         ("h264_444.mp4", "yuv444p", "h264", "yuv444p"),
     ],
@@ -180,12 +165,6 @@ def test_encode_video_takes_videos_of_different_sizes_lengths_and_settings() -> 
     assert len(tricodec.FrameReader(files[2])) == 1
 
 
-def test_encode_video_goes_by_the_layout_that_dali_names() -> None:
-    frames = clip(3, layout="CHW")
-
-    assert encode([frames], input_layout="FCHW", **FAST) == encode([clip(3)], input_layout="FHWC", **FAST)
-
-
 def test_encode_video_follows_decode_and_transform_in_one_pipeline() -> None:
     from nvidia.dali import Pipeline, fn
 
@@ -206,60 +185,12 @@ def test_encode_video_follows_decode_and_transform_in_one_pipeline() -> None:
         assert bytes(files.at(i)) == expected
 
 
-@pytest.mark.parametrize("executor", [{"exec_dynamic": True}, {"exec_dynamic": False}])
-def test_encode_video_gives_the_same_in_every_run(executor: dict[str, Any]) -> None:
-    pipe = build([clip(4), clip(2)], pipeline_options=executor, **FAST)
-
-    runs = [[bytes(files.at(i)) for i in range(2)] for (files,) in (pipe.run() for _ in range(3))]
-
-    assert (
-        runs[0] == runs[1] == runs[2] == [tricodec.encode_video(clip(count), device="cpu", **FAST) for count in (4, 2)]
-    )
-
-
 def test_encode_video_works_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
 
     file = ndd.tricodec.encode_video(clip(4), preset="ultrafast", crf=20.0)
 
     assert bytes(np.array(file.cpu())) == tricodec.encode_video(clip(4), device="cpu", **FAST)
-
-
-def test_encode_video_works_in_a_branch_of_a_conditional() -> None:
-    from nvidia.dali import fn, pipeline_def, types
-
-    frames = clip(2)
-
-    @pipeline_def(batch_size=3, num_threads=2, device_id=None, enable_conditionals=True)
-    def conditional() -> Any:
-        pictures = fn.external_source(source=constant_source([frames] * 3), batch=True)
-        wanted = fn.external_source(
-            source=constant_source([np.array(flag) for flag in (True, False, True)]), batch=True
-        )
-        if wanted:
-            files = fn.tricodec.encode_video(pictures, preset="ultrafast", crf=20.0)
-        else:
-            files = types.Constant(np.zeros(1, np.uint8), device="cpu")
-        return files
-
-    pipe = conditional()
-    pipe.build()
-    (files,) = pipe.run()
-
-    expected = tricodec.encode_video(frames, device="cpu", **FAST)
-    assert [bytes(files.at(i)) for i in range(3)] == [expected, b"\0", expected]
-
-
-def test_encode_video_survives_serialization_of_its_pipeline() -> None:
-    from nvidia.dali import Pipeline
-
-    pipe = build([clip(2)], **FAST)
-    restored = Pipeline.deserialize(pipe.serialize())
-    restored.feed_input("frames", [clip(2)])
-
-    (files,) = restored.run()
-
-    assert bytes(files.at(0)) == tricodec.encode_video(clip(2), device="cpu", **FAST)
 
 
 def test_color_and_rotation_are_told_by_the_file() -> None:
@@ -272,44 +203,18 @@ def test_color_and_rotation_are_told_by_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "kind", "text"),
-    [
-        ({"codec": "h265x"}, ValueError, "h265x"),
-        ({"container": "mp5"}, ValueError, "mp5.*matroska"),
-        ({"container": "hls"}, RuntimeError, "hls"),
-        ({"color": "pink"}, ValueError, "pink"),
-        ({"format": "nv12", "layout": "CHW"}, ValueError, "leave one of them out"),
-        ({"format": "nv13"}, ValueError, "nv13"),
-        ({"options": ["crf"]}, ValueError, 'options has "crf"; entries are "name=value"'),
-    ],
-    ids=str,
-)
-def test_words_that_are_not_accepted_fail_when_the_pipeline_is_built(arguments: Any, kind: Any, text: str) -> None:
-    with pytest.raises(kind, match=text):
-        build([clip(1)], **arguments)
-
-
-@pytest.mark.parametrize(
     ("frames", "arguments", "kind", "text"),
     [
         (np.zeros((0, 16, 16, 3), np.uint8), {}, ValueError, r"Sample 1 of the batch of 2: there are 0 pictures"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"rotation": 45}, ValueError, "rotation is 45; it must be 0, 90"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"preset": "warp"}, ValueError, "warp"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"options": ["no_such=1"]}, ValueError, "no_such"),
         (np.zeros((2, 16, 16, 3), np.uint8), {"container": "webm"}, RuntimeError, "'webm' cannot contain h264"),
         (np.zeros((2, 15, 16, 3), np.uint8), {}, ValueError, "16x15 cannot be encoded.*crop the frames"),
         (np.zeros((2, 3, 16, 16), np.uint8), {}, ValueError, r"'HWC' cannot be uint8 \[1, 3, 16, 16\].*\[H, W, 3\]"),
-        (np.zeros((2, 16, 16, 1), np.uint8), {}, ValueError, r"color 'rgb'"),
-        (np.zeros((2, 17, 16), np.uint8), {"format": "nv12"}, ValueError, r"H \* 3 / 2"),
         (np.zeros((2, 24, 16), np.uint8), {"format": "p010le"}, ValueError, "p010le are uint16"),
         (np.zeros((2, 16, 16, 3), np.float32), {}, TypeError, "undo a normalization"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"frame_rate": 0.0}, ValueError, "frame_rate is 0"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"bit_rate": -5}, ValueError, "bit_rate is -5"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"gop_size": -5}, ValueError, "gop_size is -5"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"num_b_frames": -2}, ValueError, "num_b_frames is -2"),
-        (np.zeros((2, 16, 16, 3), np.uint8), {"encoder_threads": -1}, ValueError, "num_threads is -1"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_encoded_is_named_with_its_sample(frames: Any, arguments: Any, kind: Any, text: str) -> None:
     first = np.zeros((1, *frames.shape[1:]), frames.dtype)
 

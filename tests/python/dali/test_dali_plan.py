@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import decode, read, read_batches
+from dali_testing import decode
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -50,15 +50,6 @@ def test_arguments_replace_those_of_the_plan(clip: Path, saved: Path) -> None:
     assert decoded.frames.tobytes() == expected.frames.tobytes()
 
 
-def test_words_of_frames_begin_a_new_selection(clip: Path) -> None:
-    plan = tricodec.Plan(clip, fps=5, start_s=0.2, size=(56, 80))
-
-    (decoded,) = decode([clip], plan=plan, indices=[9, 2, 2])
-
-    expected = tricodec.decode_video(clip, indices=[9, 2, 2], size=(56, 80), device="cpu").frames
-    assert decoded.frames.tobytes() == expected.tobytes()
-
-
 def test_read_video_takes_the_count_as_the_length_of_sequences(clip: Path) -> None:
     import tricodec.dali
     from nvidia.dali import fn, pipeline_def
@@ -79,25 +70,6 @@ def test_read_video_takes_the_count_as_the_length_of_sequences(clip: Path) -> No
     assert np.array(frames.at(0)).tobytes() == expected.tobytes()
 
 
-def test_read_video_takes_the_words_of_a_plan(clip: Path) -> None:
-    plan = tricodec.Plan(clip, num_frames=6, start_s=0.2, size=(56, 80))
-
-    ((sequence,),) = read_batches(1, batch_size=1, filenames=[str(clip)], sequence_length=6, plan=plan)
-
-    expected = tricodec.decode_video(clip, num_frames=6, start_s=0.2, device="cpu", size=(56, 80)).frames
-    assert sequence.frames.tobytes() == expected.tobytes()
-
-
-def test_dynamic_mode_takes_the_arguments_of_a_plan(clip: Path, saved: Path) -> None:
-    import nvidia.dali.experimental.dynamic as ndd
-    import tricodec.dali
-
-    frames, _ = ndd.tricodec.decode_video(read(clip), **tricodec.dali.plan_arguments(saved))
-
-    expected = tricodec.decode_video(clip, device="cpu", **REQUEST)
-    assert np.array(frames.cpu()).tobytes() == expected.frames.tobytes()
-
-
 @pytest.mark.parametrize(
     ("options", "operator", "named"),
     [
@@ -113,12 +85,3 @@ def test_requests_that_dali_cannot_do_are_named(clip: Path, options: dict[str, A
 
     with pytest.raises(ValueError, match=named):
         tricodec.dali.plan_arguments(tricodec.Plan(clip, **options), operator)
-
-
-def test_help_describes_the_argument() -> None:
-    import tricodec.dali  # noqa: F401  (registers the operators)
-    from nvidia.dali import fn
-
-    for function, other in ((fn.tricodec.decode_video, "encoded"), (fn.tricodec.read_video, "sequence_length")):
-        assert "plan : str, os.PathLike or tricodec.Plan, optional" in function.__doc__
-        assert other in function.__doc__

@@ -42,33 +42,6 @@ def test_probe_gives_what_decoding_gives() -> None:
         assert duration[0] == pytest.approx(len(frames) / 25, abs=0.1), clip
 
 
-def test_probe_gives_the_size_of_the_upright_picture() -> None:
-    import tricodec
-
-    clip = generated("h264_rot90.mp4")
-
-    ((_, size, _, _),) = probe([clip])
-
-    assert size.tolist() == list(tricodec.decode_video(clip, count=1).frames.shape[1:3])
-
-
-def test_probes_numbers_are_arguments_of_decode_video() -> None:
-    import tricodec
-    from nvidia.dali import Pipeline, fn
-
-    clip = generated("h264_bframes.mp4")
-    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
-    with pipe:
-        encoded = fn.external_source(source=constant_source([read(clip)]), batch=True)
-        num_frames, _, _, _ = fn.tricodec.probe(encoded)
-        pipe.set_outputs(*fn.tricodec.decode_video(encoded, start=num_frames // 2, count=1))
-    pipe.build()
-
-    frames, _ = pipe.run()
-
-    assert np.array_equal(frames.at(0), tricodec.decode_video(clip, start=25, count=1).frames)
-
-
 def test_probe_names_the_sample_that_is_not_a_video() -> None:
     with pytest.raises(RuntimeError, match=r"Sample 1 of the batch of 2: "):
         probe([generated("vp9.webm"), b"no video" * 100])
@@ -79,8 +52,3 @@ def test_probe_gives_zeros_for_it_with_on_error_empty() -> None:
 
     assert good[0].tolist() == [50]
     assert [output.tolist() for output in bad] == [[0], [0, 0], [0.0], [0.0]]
-
-
-def test_probe_lists_the_ways_to_handle_errors() -> None:
-    with pytest.raises(ValueError, match="on_error 'skip' is not one of raise, empty"):
-        probe([generated("vp9.webm")], on_error="skip")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,19 @@ from media import ffmpeg_frames, generated
 
 pytestmark = pytest.mark.needs_dali
 
-CLIPS = [
-    "h264_bframes.mp4", "h264_open_gop.mkv", "h264_edit_list.mp4", "h264_vfr.mkv", "h264_one_gop.mp4",
-    "h264_422_10.mkv", "h264_rot90.mp4", "hevc.mp4", "hevc10.mkv", "vp9.webm", "vp9_odd.webm", "av1.mp4", "mpeg4.avi",
-    "h264_raw.h264",
-]  # fmt: skip
+CLIPS = ["h264_open_gop.mkv", "h264_edit_list.mp4", "h264_vfr.mkv", "h264_rot90.mp4", "hevc10.mkv", "h264_raw.h264"]
 
 REQUESTS: dict[str, dict[str, Any]] = {
-    "resized": {"size": (90, 112)},
     "cropped": {"crop": (11, 7, 60, 101), "size": (56, 56)},
     "planar_normalized": {
-        "size": (56, 56), "dtype": "float32", "layout": "CHW", "mean": [0.485, 0.456, 0.406],
+        "size": (56, 56),
+        "dtype": "float32",
+        "layout": "CHW",
+        "mean": [0.485, 0.456, 0.406],
         "std": [0.229, 0.224, 0.225],
     },
     "half": {"dtype": "float16", "scale": 1.0, "mean": [127.5], "std": [64.0]},
-    "gray": {"color": "gray", "layout": "CHW"},
-    "matrix_and_range": {"matrix": "bt2020", "range": "full"},
-}  # fmt: skip
+}
 
 
 @functools.cache
@@ -101,14 +96,6 @@ def test_read_video_begins_a_sequence_every_step_frames(stride: int, step: int) 
         assert sequence.more[0].tolist() == numbers
 
 
-def test_read_video_lets_sequences_follow_one_another_without_a_step() -> None:
-    (batch,) = read_batches(
-        1, batch_size=3, filenames=[str(generated("hevc.mp4"))], sequence_length=4, stride=3, enable_frame_num="scalar"
-    )
-
-    assert [sequence.more[0].tolist() for sequence in batch] == [[0], [12], [24]]
-
-
 @pytest.mark.parametrize("request_name", REQUESTS)
 def test_read_video_gives_the_bytes_of_the_python_door_for_a_request(request_name: str) -> None:
     request = REQUESTS[request_name]
@@ -123,58 +110,11 @@ def test_read_video_gives_the_bytes_of_the_python_door_for_a_request(request_nam
         assert sequence.frames.tobytes() == expected.tobytes()
 
 
-def test_read_video_gives_the_outputs_of_decode_video_of_the_same_files() -> None:
-    from nvidia.dali import Pipeline, fn, types
-
-    files = [str(generated(clip)) for clip in ("h264_bframes.mp4", "vp9_odd.webm", "hevc10.mkv")]
-    words: dict[str, Any] = {"size": (40, 64), "dtype": types.FLOAT, "layout": "CHW"}
-    pipe = Pipeline(batch_size=3, num_threads=2, device_id=None)
-    with pipe:
-        encoded, label = fn.readers.file(files=files)
-        frames, pts = fn.tricodec.decode_video(encoded, start=0, count=50, **words)
-        again, times, number = fn.tricodec.read_video(filenames=files, labels=[], sequence_length=50, **words)
-        pipe.set_outputs(frames, pts, label, again, times, number)
-    pipe.build()
-
-    frames, pts, label, again, times, number = pipe.run()
-
-    for i in range(3):
-        assert np.array_equal(again.at(i), frames.at(i))
-        assert np.array_equal(times.at(i), pts.at(i))
-        assert number.at(i).tolist() == label.at(i).tolist() == [i]
-    assert number.dtype == label.dtype
-    assert again.layout() == frames.layout() == "FCHW"
-
-
-def test_read_video_takes_crops_by_sample() -> None:
-    from nvidia.dali import Pipeline, fn
-
-    crops = [np.array([i, 2 * i, 40, 30]) for i in range(4)]
-    pipe = Pipeline(batch_size=4, num_threads=2, device_id=None)
-    with pipe:
-        crop = fn.external_source(source=lambda: crops, batch=True)
-        pipe.set_outputs(
-            *fn.tricodec.read_video(
-                filenames=[str(generated("h264_bframes.mp4"))], sequence_length=3, step=1, crop=crop
-            )
-        )
-    pipe.build()
-
-    batch = sequences_of(pipe.run())
-
-    for i, sequence in enumerate(batch):
-        expected = tricodec.decode_video(generated("h264_bframes.mp4"), start=i, count=3, crop=(i, 2 * i, 40, 30))
-        assert np.array_equal(sequence.frames, expected.frames)
-
-
 PADDED: dict[str, list[int | None]] = {
     "constant": [0, 1, 2, None, None, None, None, None],
     "edge": [0, 1, 2, 2, 2, 2, 2, 2],
-    "repeat": [0, 1, 2, 2, 2, 2, 2, 2],
     "reflect_1001": [0, 1, 2, 2, 1, 0, -1, -2],
-    "symmetric": [0, 1, 2, 2, 1, 0, -1, -2],
     "reflect_101": [0, 1, 2, 1, 0, -1, -2, -3],
-    "reflect": [0, 1, 2, 1, 0, -1, -2, -3],
 }
 
 
@@ -204,20 +144,8 @@ def test_read_video_fills_up_the_last_sequence(pad_mode: str, words: dict[str, A
             assert padded.pts[i] == expected.pts[number]
 
 
-def test_read_video_pads_with_zeros_for_pad_sequences() -> None:
-    clip = "h264_bframes.mp4"
-    num_frames = len(whole(clip).frames)
-
-    (batch,) = read_batches(
-        1, batch_size=2, filenames=str(generated(clip)), sequence_length=num_frames - 3, pad_sequences=True
-    )
-
-    assert np.array_equal(batch[1].frames[:3], whole(clip).frames[-3:])
-    assert not batch[1].frames[3:].any()
-
-
 @pytest.mark.parametrize("num_threads", [1, 2, 5])
-@pytest.mark.parametrize("clip", ["h264_open_gop.mkv", "h264_one_gop.mp4", "vp9.webm", "av1.mp4"])
+@pytest.mark.parametrize("clip", ["h264_one_gop.mp4", "av1.mp4"])
 def test_read_video_gives_the_same_on_any_number_of_threads(num_threads: int, clip: str) -> None:
     batches = read_batches(
         3, batch_size=4, filenames=str(generated(clip)), sequence_length=4, step=3, random_shuffle=True, seed=3,
@@ -230,7 +158,7 @@ def test_read_video_gives_the_same_on_any_number_of_threads(num_threads: int, cl
             assert_frames(sequence, clip, list(range(start, start + 4)))
 
 
-@pytest.mark.parametrize("max_open_files", [0, 1, 2, 16])
+@pytest.mark.parametrize("max_open_files", [1, 2])
 def test_read_video_gives_the_same_however_many_files_stay_open(max_open_files: int) -> None:
     clips = ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "mpeg4.avi"]
 
@@ -245,12 +173,7 @@ def test_read_video_gives_the_same_however_many_files_stay_open(max_open_files: 
             assert_frames(sequence, clips[int(sequence.more[0][0])], list(range(start, start + 6)))
 
 
-EXECUTORS: dict[str, dict[str, Any]] = {
-    "dynamic": {"exec_dynamic": True},
-    "static": {"exec_dynamic": False},
-    "static_without_pipelining": {"exec_dynamic": False, "exec_pipelined": False, "exec_async": False},
-    "deep_queue": {"prefetch_queue_depth": 5},
-}
+EXECUTORS: dict[str, dict[str, Any]] = {"static": {"exec_dynamic": False}, "deep_queue": {"prefetch_queue_depth": 5}}
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)
@@ -272,26 +195,6 @@ def test_read_video_survives_serialization_of_its_pipeline() -> None:
 
     for i, sequence in enumerate(sequences_of(restored.run())):
         assert_frames(sequence, "hevc.mp4", [6 * i, 6 * i + 2, 6 * i + 4])
-
-
-def test_read_video_goes_on_where_it_stopped_in_a_file_that_stays_open() -> None:
-    """Only the first frame of this file is a key frame: to begin there for a sequence decodes all before it again."""
-    times = {}
-    for max_open_files in (1, 0):
-        pipe = reading_pipeline(
-            batch_size=1,
-            filenames=str(generated("h264_one_gop.mp4")),
-            sequence_length=1,
-            size=(16, 16),
-            max_open_files=max_open_files,
-            options={"num_threads": 1, "exec_async": False, "exec_pipelined": False, "exec_dynamic": False},
-        )
-        begin = time.process_time()
-        for _ in range(100):
-            pipe.run()
-        times[max_open_files] = time.process_time() - begin
-
-    assert times[1] < times[0] / 3
 
 
 def test_read_video_is_a_class_with_epochs_in_dynamic_mode() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from range_server import range_server
 
 pytestmark = pytest.mark.needs_dali
 
@@ -59,17 +60,12 @@ def test_sequences_are_the_clips_of_a_dataset_with_their_labels(
         assert label.tolist() == [labels[clip["video"]]]
 
 
-def test_without_labels_there_is_no_output_of_them(index: tricodec.data.DatasetIndex) -> None:
-    clips = tricodec.data.Dataset(index, clip_length=8)
-    assert all(len(outputs) == 2 for outputs in read(len(clips), index=index, sequence_length=8))
+def test_a_video_with_a_url_is_refused_by_name(tmp_path: Path) -> None:
+    import tricodec.dali
 
-
-def test_what_cannot_be_read_so_is_refused(index: tricodec.data.DatasetIndex, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="given index and file_root"):
-        read(1, index=index, file_root="x", sequence_length=4)
-    with pytest.raises(ValueError, match="labels has 2 values, and the index has 4 videos"):
-        read(1, index=index, labels=[1, 2], sequence_length=4)
-    (tmp_path / "broken.mp4").write_bytes(b"broken")
-    tricodec.data.DatasetIndex.build([tmp_path], tmp_path / "index.parquet")
-    with pytest.raises(ValueError, match="has no video that can be read"):
-        read(1, index=tmp_path / "index.parquet", sequence_length=4)
+    pytest.importorskip("fsspec")
+    with range_server() as server:
+        url = server.put("a.mp4", generated("h264_bframes.mp4").read_bytes())
+        tricodec.data.DatasetIndex.build([url], tmp_path / "index.parquet")
+        with pytest.raises(ValueError, match=r"/a\.mp4' is a URL, and read_video reads files"):
+            tricodec.dali.index_arguments(tmp_path / "index.parquet")

@@ -44,31 +44,12 @@ def flat(batches: list[list[Item]]) -> list[Item]:
     return [item for batch in batches for item in batch]
 
 
-@pytest.mark.parametrize("batch_size", [1, 3, 4, 20, 33])
-def test_read_video_repeats_the_files_in_order(batch_size: int) -> None:
-    pipe = reading_pipeline(batch_size=batch_size, **words_for())
-    num_batches = 50 // batch_size + 1
-
-    given = flat(items_of(pipe, num_batches))
-
-    assert given == (all_items() * 5)[: len(given)]
-
-
-def test_read_video_tells_of_its_epochs() -> None:
-    pipe = reading_pipeline(batch_size=4, num_shards=3, shard_id=1, pad_last_batch=True, **words_for())
-
-    assert pipe.reader_meta("reader") == {
-        "epoch_size": 20, "epoch_size_padded": 21, "number_of_shards": 3, "shard_id": 1, "pad_last_batch": True,
-        "stick_to_shard": False,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("words", [{}, {"lazy_init": True}, {"random_shuffle": True, "seed": 5}], ids=repr)
-@pytest.mark.parametrize("num_shards", [1, 2, 3, 7])
-@pytest.mark.sweep(3)
-def test_read_video_gives_each_sequence_to_one_shard_in_every_epoch(num_shards: int, words: dict[str, Any]) -> None:
+@pytest.mark.parametrize("num_shards", [2, 3])
+def test_read_video_gives_each_sequence_to_one_shard_in_every_epoch(num_shards: int) -> None:
     pipes = [
-        reading_pipeline(batch_size=1, num_shards=num_shards, shard_id=shard, **words_for(), **words)
+        reading_pipeline(
+            batch_size=1, num_shards=num_shards, shard_id=shard, **words_for(), random_shuffle=True, seed=5
+        )
         for shard in range(num_shards)
     ]
 
@@ -79,19 +60,6 @@ def test_read_video_gives_each_sequence_to_one_shard_in_every_epoch(num_shards: 
             size = 20 * (virtual + 1) // num_shards - 20 * virtual // num_shards
             given += flat(items_of(pipe, size))
         assert sorted(given) == all_items()
-
-
-def test_read_video_stays_with_its_shard_when_told_to() -> None:
-    words = words_for() | {"random_shuffle": True, "stick_to_shard": True, "num_shards": 3}
-    pipes = [reading_pipeline(batch_size=1, shard_id=shard, seed=shard, **words) for shard in range(3)]
-
-    epochs = [[flat(items_of(pipe, size)) for pipe, size in zip(pipes, (6, 7, 7), strict=True)] for _ in range(3)]
-
-    assert sorted(flat(epochs[0])) == all_items()
-    for epoch in epochs[1:]:
-        for shard in range(3):
-            assert sorted(epoch[shard]) == sorted(epochs[0][shard])
-            assert epoch[shard] != epochs[0][shard]
 
 
 def test_read_video_shuffles_all_sequences_anew_in_each_epoch() -> None:
@@ -116,17 +84,8 @@ def test_read_video_draws_the_same_order_from_the_same_seed() -> None:
     assert order(3) != order(4)
 
 
-def test_read_video_takes_the_seed_of_its_pipeline() -> None:
-    def order(seed: int) -> list[Item]:
-        pipe = reading_pipeline(batch_size=4, options={"seed": seed}, random_shuffle=True, **words_for())
-        return flat(items_of(pipe, 5))
-
-    assert order(3) == order(3)
-    assert order(3) != order(4)
-
-
 @pytest.mark.parametrize("stick", [False, True])
-@pytest.mark.parametrize(("num_shards", "batch_size"), [(1, 8), (3, 4), (3, 7), (7, 2)])
+@pytest.mark.parametrize(("num_shards", "batch_size"), [(3, 4), (7, 2)])
 def test_read_video_pads_shards_to_one_length_and_batches_with_the_last_sequence(
     num_shards: int, batch_size: int, stick: bool
 ) -> None:
@@ -159,13 +118,13 @@ def dali_pipeline(batch_size: int, **words: Any) -> Any:
 @pytest.mark.parametrize(
     "words",
     [
-        {}, {"step": 3}, {"step": 7, "num_shards": 2, "shard_id": 1}, {"num_shards": 3, "shard_id": 2},
-        {"num_shards": 3, "shard_id": 0, "stick_to_shard": True}, {"pad_last_batch": True},
-        {"pad_last_batch": True, "num_shards": 3, "shard_id": 1}, {"stride": 2, "step": 9},
+        {"step": 7, "num_shards": 2, "shard_id": 1},
+        {"num_shards": 3, "shard_id": 0, "stick_to_shard": True},
+        {"pad_last_batch": True, "num_shards": 3, "shard_id": 1},
+        {"stride": 2, "step": 9},
     ],
     ids=repr,
-)  # fmt: skip
-@pytest.mark.sweep(2)
+)
 def test_read_video_has_the_order_and_epochs_of_dalis_reader(words: dict[str, Any]) -> None:
     words = words_for(clips=["vp9.webm", "vp9_odd.webm"]) | words
     mine = reading_pipeline(batch_size=4, **words)
@@ -217,13 +176,12 @@ def test_read_video_gives_whole_epochs_to_dalis_iterators(num_shards: int, pad: 
         assert sorted(given) == all_items()
 
 
-@pytest.mark.parametrize("num_before", [0, 1, 4, 9])
+@pytest.mark.parametrize("num_before", [1, 9])
 @pytest.mark.parametrize(
     "words",
-    [{}, {"random_shuffle": True}, {"num_shards": 3, "shard_id": 2, "random_shuffle": True}, {"pad_last_batch": True}],
+    [{"num_shards": 3, "shard_id": 2, "random_shuffle": True}, {"pad_last_batch": True}],
     ids=repr,
 )
-@pytest.mark.sweep(4)
 def test_read_video_goes_on_from_a_checkpoint(num_before: int, words: dict[str, Any]) -> None:
     words = words_for() | words
     options = {"enable_checkpointing": True}
@@ -248,23 +206,6 @@ def test_read_video_refuses_a_checkpoint_that_is_not_its_own(tmp_path: Path) -> 
 
     with pytest.raises(RuntimeError, match=r"tricodec.read_video.9.*is not the state of a read_video"):
         reading_pipeline(batch_size=1, options={"enable_checkpointing": True, "checkpoint": damaged}, **words_for())
-
-
-def test_read_video_goes_on_from_a_checkpoint_with_the_same_frames() -> None:
-    words = {"filenames": str(generated("h264_one_gop.mp4")), "sequence_length": 3}
-    options = {"enable_checkpointing": True}
-    pipe = reading_pipeline(batch_size=2, options=options, **words)
-    for _ in range(4):
-        pipe.run()
-    saved = pipe.checkpoint()
-    expected = [sequences_of(pipe.run()) for _ in range(3)]
-
-    resumed = reading_pipeline(batch_size=2, options=options | {"checkpoint": saved}, **words)
-
-    for batch in expected:
-        for mine, reference in zip(sequences_of(resumed.run()), batch, strict=True):
-            assert np.array_equal(mine.frames, reference.frames)
-            assert np.array_equal(mine.pts, reference.pts)
 
 
 def test_read_video_keeps_its_state_in_dynamic_mode() -> None:

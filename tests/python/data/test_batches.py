@@ -155,7 +155,7 @@ def test_batches_that_a_program_keeps_stay_as_they_are(clips: tricodec.data.Data
         np.testing.assert_array_equal(frames, clips[number]["frames"][2:])
 
 
-@pytest.mark.parametrize("words", [{"read_ahead_bytes": -1}, {"num_threads": -2}])
-def test_wrong_numbers_are_refused(clips: tricodec.data.Dataset, words: dict[str, int]) -> None:
+@pytest.mark.parametrize("options", [{"read_ahead_bytes": -1}, {"num_threads": -2}])
+def test_wrong_numbers_are_refused(clips: tricodec.data.Dataset, options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="expected 0 or more"):
-        ClipBatches(clips, 2, **words)
+        ClipBatches(clips, 2, **options)

@@ -99,7 +99,7 @@ def test_parts_come_from_mappings_or_a_table_and_clips_name_theirs(index: tricod
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
         ({"clip_length": 2, "fps": 0}, "fps is 0"),
         ({"clip_length": 2, "parts": [{"path": "no.mp4"}]}, "'no.mp4', which is not in the index"),
@@ -109,9 +109,9 @@ def test_parts_come_from_mappings_or_a_table_and_clips_name_theirs(index: tricod
         ({"clip_length": 2, "on_damage": "warn"}, "accepted are 'raise', 'skip'"),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_refused(index: tricodec.data.DatasetIndex, words: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_are_refused(index: tricodec.data.DatasetIndex, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        tricodec.data.Dataset(index, **words)
+        tricodec.data.Dataset(index, **options)
 
 
 def test_other_choices_are_other_clips_for_a_state(index: tricodec.data.DatasetIndex) -> None:
@@ -121,4 +121,4 @@ def test_other_choices_are_other_clips_for_a_state(index: tricodec.data.DatasetI
         {"clip_length": 2}, {"clip_length": 2, "fps": 5}, {"clip_length": 2, "fps": 5.5},
         {"clip_length": 2, "parts": part}, {"clip_length": 2, "parts": other}, {"clip_length": 2, "stride": 2},
     ]  # fmt: skip
-    assert len({tricodec.data.Dataset(index, **words).fingerprint for words in choices}) == len(choices)
+    assert len({tricodec.data.Dataset(index, **options).fingerprint for options in choices}) == len(choices)

@@ -42,8 +42,8 @@ def damaged_inside(tmp_path_factory: pytest.TempPathFactory) -> tricodec.data.Da
     with tricodec.FrameReader(folder / "a.mp4", device="cpu") as reader:
         _, _, offset, size, _ = reader._gops()[1].tolist()
     data = bytearray((folder / "a.mp4").read_bytes())
-    begin = offset + 3 * size // 4
-    data[begin : begin + 400] = random.Random(2).randbytes(400)
+    start = offset + 3 * size // 4
+    data[start : start + 400] = random.Random(2).randbytes(400)
     (folder / "a.mp4").write_bytes(data)
     tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
     return tricodec.data.DatasetIndex(folder / "index.parquet")
@@ -60,8 +60,8 @@ def clips_of(clips: tricodec.data.Dataset, row: int) -> list[int]:
 
 def damaged(clips: tricodec.data.Dataset) -> list[int]:
     """Clips of the damaged video that touch the damaged group."""
-    begin, end = DAMAGED_GOP * GOP, (DAMAGED_GOP + 1) * GOP
-    return [n for place, n in enumerate(clips_of(clips, 1)) if 4 * place < end and 4 * place + 4 > begin]
+    start, end = DAMAGED_GOP * GOP, (DAMAGED_GOP + 1) * GOP
+    return [n for place, n in enumerate(clips_of(clips, 1)) if 4 * place < end and 4 * place + 4 > start]
 
 
 def test_a_damaged_or_missing_video_is_an_error_by_default(index: tricodec.data.DatasetIndex) -> None:

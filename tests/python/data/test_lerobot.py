@@ -29,15 +29,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows: list[dict[str, Any]] = []
     episodes: list[dict[str, Any]] = []
     for file, lengths in enumerate(LENGTHS):
-        begins = np.cumsum((0, *lengths)).tolist()
+        starts = np.cumsum((0, *lengths)).tolist()
         write_video(root / f"videos/{CAMERA}/chunk-000/file-{file:03}.mp4", len(rows), sum(lengths))
-        for (begin, end), length in zip(pairwise(begins), lengths, strict=True):
+        for (start, end), length in zip(pairwise(starts), lengths, strict=True):
             number = len(episodes)
             episodes.append(
                 {
                     "episode_index": number, "length": length, "tasks": ["push"], "data/chunk_index": 0,
                     "data/file_index": number // 3, f"videos/{CAMERA}/chunk_index": 0,
-                    f"videos/{CAMERA}/file_index": file, f"videos/{CAMERA}/from_timestamp": begin / FPS,
+                    f"videos/{CAMERA}/file_index": file, f"videos/{CAMERA}/from_timestamp": start / FPS,
                     f"videos/{CAMERA}/to_timestamp": end / FPS,
                 }
             )  # fmt: skip
@@ -122,7 +122,7 @@ def test_episodes_are_chosen_and_batches_hold_their_columns(root: Path) -> None:
 
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("options", "message"),
     [
         ({"camera": "left"}, "camera is 'left'; the videos of .* are 'observation.images.top'"),
         ({"episodes": [9]}, "no episode 9"),
@@ -131,9 +131,9 @@ def test_episodes_are_chosen_and_batches_hold_their_columns(root: Path) -> None:
         ({"clip_length": 100}, "no clip: .* episodes of .* are shorter than a clip"),
     ],
 )
-def test_wrong_choices_are_refused(root: Path, words: dict[str, Any], message: str) -> None:
+def test_wrong_choices_are_refused(root: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        tricodec.data.LeRobotClips(root, **{"clip_length": 2, **words})
+        tricodec.data.LeRobotClips(root, **{"clip_length": 2, **options})
 
 
 @pytest.mark.usefixtures("cache")

@@ -77,7 +77,7 @@ def test_frames_and_jobs_are_those_of_one_machine(tmp_path: Path) -> None:
     assert [Path(row["source"]).name for row in again] == ["none.mkv"]
 
 
-def test_wrong_words_are_refused_without_a_cluster(tmp_path: Path) -> None:
+def test_wrong_options_are_refused_without_a_cluster(tmp_path: Path) -> None:
     import tricodec.data.ray as cluster
 
     with pytest.raises(TypeError, match="sise"):

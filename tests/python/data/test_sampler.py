@@ -113,7 +113,7 @@ def test_a_state_is_of_the_batches_that_were_used_even_past_the_end() -> None:
     assert len(json.dumps(state)) < 1000
 
 
-@pytest.mark.parametrize("words", [{"batch_size": 0}, {"rank": 2, "num_ranks": 2}, {"rank": -1}, {"seed": -1}])
-def test_wrong_arguments_of_a_sampler_are_refused(words: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"rank": 2, "num_ranks": 2}, {"rank": -1}, {"seed": -1}])
+def test_wrong_arguments_of_a_sampler_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="expected 1 or more"):
-        sampler_of(10, **{"batch_size": 2, **words})
+        sampler_of(10, **{"batch_size": 2, **options})

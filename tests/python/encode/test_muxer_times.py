@@ -43,40 +43,18 @@ def run(script: str) -> str:
 
 
 @pytest.mark.parametrize("fragmented", [False, True])
-@pytest.mark.parametrize("format", ["mp4", "mov"])
-@pytest.mark.parametrize(
-    "stamps", ["0, 1, 1 << 31", "0, 1, 1 << 40", "0, -(1 << 31), 1", "-(1 << 50), 0, 1", "None, None, 1 << 50"]
-)
-@pytest.mark.sweep(3)
-def test_a_time_that_mp4_cannot_store_is_refused(stamps: str, format: str, fragmented: bool) -> None:
+@pytest.mark.parametrize("stamps", ["0, 1, 1 << 40", "0, -(1 << 31), 1", "None, None, 1 << 50"])
+def test_a_time_that_mp4_cannot_store_is_refused(stamps: str, fragmented: bool) -> None:
     printed = run(
         f"""
         try:
-            write({stamps}, format={format!r}, fragmented={fragmented})
+            write({stamps}, format={"mp4"!r}, fragmented={fragmented})
         except ValueError as error:
             print(error)
         """
     )
 
     assert "2^31 units" in printed
-
-
-@pytest.mark.parametrize("times", [(1 << 40, 0), (0, 1 << 40)])
-def test_fragments_of_streams_that_begin_far_from_one_another_are_refused(times: tuple[int, int]) -> None:
-    # libavformat ended the process.
-    printed = run(
-        f"""
-        try:
-            write_two(*{times}, fragmented=True)
-        except ValueError as error:
-            print(error)
-        print(len(write_two(*{times}, fragmented=False)) > 0, len(write_two(1 << 40, 1 << 40, fragmented=True)) > 0)
-        """
-    )
-
-    error, others = printed.splitlines()
-    assert "fragments of mp4 take less than 2^31 units between them" in error
-    assert others == "True True"
 
 
 def test_times_near_the_bound_are_written() -> None:
@@ -92,35 +70,7 @@ def test_a_packet_without_times_follows_the_one_before(fragmented: bool) -> None
     assert printed == "4\n"
 
 
-def test_a_packet_of_no_bytes_is_left_out() -> None:
-    printed = run("print(len(times(write('empty', None, None, 'empty', None))))")
-
-    assert printed == "3\n"
-
-
 def test_other_containers_take_any_step() -> None:
     printed = run("print(times(write(0, 1 << 33, format='nut', fragmented=False))[-1] > 0)")
 
     assert printed == "True\n"
-
-
-def test_a_muxer_that_could_not_be_started_is_not_started_again() -> None:
-    # libavformat has freed what the second call reads.
-    printed = run(
-        """
-        stream = tricodec.describe_stream("av1", 96, 64, time_base=(1, 25), headers=b"{" * 130)
-        muxer = tricodec.Muxer(None, format="webm")
-        muxer.add_stream(stream)
-        for _ in range(20):
-            try:
-                muxer.write(tricodec.Packet(b"x" * 100, pts=0))
-            except (ValueError, tricodec.Error) as error:
-                print(error)
-        muxer.discard()
-        """
-    )
-
-    first, *later = printed.splitlines()
-    assert "cannot start '<bytes>' as webm" in first
-    assert len(later) == 19
-    assert all("could not be started before" in line for line in later)

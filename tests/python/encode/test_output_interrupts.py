@@ -17,8 +17,6 @@ import pytest
 import tricodec
 from media import generated
 from preloaded import with_tricodec
-from tricodec.cli.command import main
-from tricodec.io import StreamWriter
 
 SLOW = {"preset": "placebo", "x264-params": "rc-lookahead=0:bframes=0"}  # one picture at a time
 PATIENCE_SECONDS = 30  # of processors: a picture or two take less, all of them minutes
@@ -194,52 +192,6 @@ def test_ctrl_c_ends_transcode(old: Path) -> None:
 
     assert old.read_bytes() == b"the old file"
     assert parts(old.parent) == []
-
-
-def test_ctrl_c_ends_the_command_with_its_status(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupt() -> None:
-        ready = begun(old)
-        while not ready():
-            time.sleep(0.001)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    source = str(generated("h264_bframes.mp4"))
-    slow = [f"--option={name}={value}" for name, value in SLOW.items()]
-    status = main(["transcode", source, "-f", "-o", str(old), "--size", "1280x720", "--threads", "1", *slow])
-    thread.join()
-
-    assert status == 130
-    assert "interrupted" in capsys.readouterr().err
-    assert old.read_bytes() == b"the old file"
-    assert parts(old.parent) == []
-
-
-def test_ctrl_c_ends_encode_video(pictures: np.ndarray) -> None:
-    begin = time.monotonic()
-
-    with interrupted_after(lambda: time.monotonic() - begin > 0.5):
-        tricodec.encode_video(pictures, codec="hevc", preset="placebo")
-
-
-def test_ctrl_c_ends_a_stream_writer(old: Path, pictures: np.ndarray) -> None:
-    writer = StreamWriter(old)
-    writer.add_video_stream(30, 480, 270, encoder_option=SLOW)
-
-    with interrupted_after(begun(old)), writer.open():
-        writer.write_video_chunk(0, pictures.transpose(0, 3, 1, 2))
-
-    assert old.read_bytes() == b"the old file"
-    assert parts(old.parent) == []
-
-
-def test_ctrl_c_ends_waiting_for_the_reader_of_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.ts")
-    begin = time.monotonic()
-
-    with interrupted_after(lambda: time.monotonic() - begin > 0.3):
-        tricodec.Muxer(tmp_path / "a.ts")
 
 
 def test_calls_of_other_threads_go_on(tmp_path: Path) -> None:

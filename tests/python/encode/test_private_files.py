@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tricodec
-from output_writers import FAST, WRITERS, clip, sources
+from output_writers import WRITERS, sources
 
 COMMANDS = [name for name in WRITERS if name.startswith("tricodec ")]
 OF_FILES = ["transcode", "Transcoder", "save_index", "compress_file", *COMMANDS]
@@ -39,22 +38,3 @@ def test_a_new_file_has_the_permissions_of_its_input(name: str, tmp_path: Path) 
 
     assert target.stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "other").stat().st_mode & 0o777 == 0o644  # the umask of the process is as it was
-
-
-@pytest.mark.usefixtures("private")
-def test_a_new_file_of_an_open_file_has_its_permissions(tmp_path: Path) -> None:
-    with clip().open("rb") as source:
-        tricodec.transcode(source, tmp_path / "a.mp4", options=FAST)
-
-    assert (tmp_path / "a.mp4").stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.usefixtures("private")
-def test_an_old_file_keeps_its_permissions_whatever_the_input_has(tmp_path: Path) -> None:
-    target = tmp_path / "a.mp4"
-    target.touch(0o644)
-    target.chmod(0o644)
-
-    tricodec.transcode(clip(), target, options=FAST)
-
-    assert target.stat().st_mode & 0o777 == 0o644

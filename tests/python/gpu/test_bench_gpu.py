@@ -56,11 +56,3 @@ def test_kernels_are_timed_by_events_within_the_time_of_the_host() -> None:
 
     stage = result["stages_per_query"]["transform"]
     assert 0 < stage["gpu_seconds"] * 1000 < result["latency_max_ms"]
-
-
-@pytest.mark.needs_dali
-def test_a_dali_pipeline_decodes_on_the_gpu() -> None:
-    result = measured("pipeline", str(generated("h264_bframes.mp4")), "--front-end", "dali")
-
-    assert result["settings"]["device"].startswith("cuda")
-    assert result["results"][0]["frames_per_second"] > 0

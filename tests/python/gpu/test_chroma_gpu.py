@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import media
 import numpy as np
 import pytest
 import transform_oracle as oracle
@@ -33,29 +32,3 @@ def test_nearest_chroma_has_the_bytes_of_the_cpu(name: str) -> None:
             transform = tricodec.Transform(chroma="nearest", **request)
             found = transform(frame.to("cuda")).numpy()
             np.testing.assert_array_equal(found, transform(frame), err_msg=f"{width}x{height} {request}")
-
-
-@pytest.mark.parametrize("clip", ["h264_bframes.mp4", "hevc10.mkv", "h264_rot90.mp4"])
-def test_frames_of_a_video_with_nearest_chroma_are_those_of_the_cpu(clip: str) -> None:
-    for request in ({}, {"size": (112, 96), "dtype": "float32", "layout": "CHW"}):
-        found = tricodec.decode_video(media.generated(clip), chroma="nearest", device="cuda", **request)
-        expected = tricodec.decode_video(media.generated(clip), chroma="nearest", device="cpu", **request)
-        np.testing.assert_array_equal(found.frames.numpy(), expected.frames)
-
-
-@pytest.mark.needs_torch
-def test_the_drop_ins_give_frames_on_a_gpu_within_three_levels_of_those_on_the_cpu() -> None:
-    from tricodec.compat.decord import VideoReader, cpu, gpu
-    from tricodec.compat.torchcodec.decoders import VideoDecoder
-
-    clip = str(media.generated("h264_bframes.mp4"))
-    numbers = [0, 7, 30]
-    pairs = {
-        "torchcodec": [
-            VideoDecoder(clip, device=device).get_frames_at(numbers).data.cpu().numpy() for device in ("cuda", "cpu")
-        ],
-        "decord": [VideoReader(clip, ctx).get_batch(numbers).asnumpy() for ctx in (gpu(0), cpu(0))],
-    }
-
-    for package, (on_gpu, on_cpu) in pairs.items():
-        assert np.abs(on_gpu.astype(np.int16) - on_cpu).max() <= 3, package

@@ -9,7 +9,6 @@ from typing import Any
 
 import media
 import numpy as np
-import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from gpu_helpers import pycuda_over_ctypes as pycuda
@@ -80,62 +79,6 @@ def primary() -> Any:
     context.push()
     yield driver
     context.pop()
-
-
-def packets_and_decoder(name: str, **arguments: Any) -> tuple[Any, nvc.PyNvDecoder]:
-    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
-    return demuxer, nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), usedevicememory=True, **arguments)
-
-
-def frames_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    monkeypatch.setenv("TRICODEC_DEVICE", "cpu")
-    demuxer = nvc.CreateDemuxer(str(media.generated(name)))
-    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
-    frames = [bytes(frame) for packet in demuxer for frame in decoder.Decode(packet)]
-    monkeypatch.delenv("TRICODEC_DEVICE")
-    return frames
-
-
-@pytest.mark.parametrize("wait", ["WaitOnCUStream", "SyncOnCUStream"])
-def test_c37_c38_a_stream_that_waited_for_the_latest_frames_copies_them_whole(
-    primary: Any, wait: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = frames_of_the_cpu(CLIP, monkeypatch)
-    copying = primary.Stream()
-    demuxer, decoder = packets_and_decoder(CLIP)
-
-    for packet in demuxer:
-        frames = decoder.Decode(packet)
-        decoder.WaitOnCUStream(copying.handle) if wait == "WaitOnCUStream" else decoder.SyncOnCUStream()
-        for frame in frames:
-            host = primary.pagelocked_empty(frame.framesize(), np.uint8)
-            primary.memcpy_dtoh_async(host, frame.GetPtrToPlane(0), copying)
-
-    assert primary.copies == expected
-
-
-def test_c40_a_size_change_gives_device_frames_of_the_new_size(primary: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = frames_of_the_cpu("h264_size_change.h264", monkeypatch)
-    demuxer, decoder = packets_and_decoder("h264_size_change.h264")
-    sizes = []
-
-    for packet in demuxer:
-        for frame in decoder.Decode(packet):
-            assert frame.__dlpack_device__() == (2, 0)
-            primary.memcpy_dtoh(np.empty(frame.framesize(), np.uint8), frame.GetPtrToPlane(0))
-            sizes.append(tuple(frame.shape))
-
-    assert primary.copies == expected
-    assert len(set(sizes)) == 2
-    assert sizes[0] == sizes[-1]
-
-
-def test_a_size_below_the_gpus_smallest_is_refused_with_the_limits() -> None:
-    clip = media.generated("h264_16x16.mp4")
-
-    with pytest.raises(tricodec.UnsupportedError, match=r"h264 4:2:0 of 8 bits from \d+x\d+ to \d+x\d+, not 16x16"):
-        tricodec.FrameReader(clip, device="cuda")
-    assert tricodec.FrameReader(clip).device == "cpu"
 
 
 def test_the_kernels_are_those_of_this_gpu() -> None:

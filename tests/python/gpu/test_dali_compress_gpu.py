@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import PerSample, constant_source
+from dali_testing import constant_source
 
 pytestmark = [pytest.mark.needs_dali, pytest.mark.needs_gpu]
 
@@ -44,13 +44,6 @@ def on_gpu(name: str, **arguments: Any) -> Any:
     return lambda data: operator(name, **arguments)(data.gpu())
 
 
-def with_levels(data: Any, levels: PerSample) -> Any:
-    from nvidia.dali import fn
-
-    level = fn.external_source(source=constant_source(list(levels)), batch=True)
-    return fn.tricodec.compress(data.gpu(), algorithm="Zstd", level=level)
-
-
 def arrays() -> list[np.ndarray]:
     walk = np.cumsum(np.random.default_rng(2).integers(-2, 3, (3000, 40)), axis=0).astype("<i4")
     return [walk, walk[:1], walk[:0], walk[:777], *(walk[n : n + 64] for n in range(20))]
@@ -72,22 +65,6 @@ def test_arrays_are_compressed_on_the_gpu_and_come_back(algorithm: str, exec_dyn
 
 
 @pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_what_the_cpu_compressed_is_read_for_the_gpu(algorithm: str, trusted: bool) -> None:
-    from nvidia.dali import types
-
-    batch = arrays()
-    codec = tricodec.Codec(algorithm=algorithm, device="cpu")
-    packed = [np.asarray(codec.encode(array)).copy() for array in batch]
-    words = {"dtype": types.INT32, "shape": [-1, 40], "trusted": trusted}
-
-    for build in (operator("decompress", device="mixed", **words), on_gpu("decompress", **words)):
-        for sample, array in zip(run(packed, build), batch, strict=True):
-            assert sample.dtype == array.dtype
-            np.testing.assert_array_equal(sample, array)
-
-
-@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not"])
 @pytest.mark.parametrize("dtype", ["|u1", "<f2", "<f4", "<i8"])
 def test_headers_keep_dtype_and_shape(dtype: str, trusted: bool) -> None:
     batch = [array.astype(dtype) for array in arrays()[:4]]
@@ -102,21 +79,6 @@ def test_headers_keep_dtype_and_shape(dtype: str, trusted: bool) -> None:
         for sample, array in zip(run(packed, build), batch, strict=True):
             assert (sample.dtype, sample.shape) == (array.dtype, array.shape)
             np.testing.assert_array_equal(sample, array)
-
-
-def test_shapes_may_differ_by_sample() -> None:
-    import tricodec.dali
-    from nvidia.dali import fn
-
-    codec = tricodec.Codec(algorithm="Zstd", device="cpu")
-    packed = [np.asarray(codec.encode(np.arange(24, dtype=np.uint8))).copy() for _ in range(2)]
-    shapes = PerSample([np.array([4, -1]), np.array([2, 12])])
-
-    def build(data: Any) -> Any:
-        extents = fn.external_source(source=constant_source(list(shapes)), batch=True)
-        return fn.tricodec.decompress(data, device="mixed", shape=extents, trusted=True)
-
-    assert [sample.shape for sample in run(packed, build)] == [(4, 6), (2, 12)]
 
 
 @pytest.mark.parametrize("header", [False, True])
@@ -159,13 +121,3 @@ def test_damaged_headers_name_the_sample_and_leave_the_gpu_usable(device: str, t
     with pytest.raises(RuntimeError, match="Sample 1 of the batch of 3"):
         run([good, bad, good], build)
     assert run([good], build)[0].nbytes == 72_000
-
-
-def test_levels_and_checksums_are_refused_with_the_remedy() -> None:
-    with pytest.raises(ValueError, match=r'level is an option of the CPU.*device="cpu"'):
-        run(arrays()[:1], on_gpu("compress", algorithm="Zstd", level=3))
-    levels = PerSample([np.array(3)])
-    with pytest.raises(ValueError, match=r'level is an option of the CPU.*device="cpu"'):
-        run(arrays()[:1], lambda data: with_levels(data, levels))
-    with pytest.raises(RuntimeError, match="checksums are computed and verified on the CPU"):
-        run(arrays()[:1], on_gpu("compress", algorithm="Zstd", checksum_policy="COMPUTE_AND_NO_VERIFY"))

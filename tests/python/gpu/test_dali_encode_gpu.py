@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 import tricodec
 from dali_testing import constant_source, read
@@ -62,27 +61,6 @@ def test_the_cpu_encodes_frames_of_the_gpu_to_the_bytes_of_the_cpu(decoding: dic
         assert file == tricodec.encode_video(
             frames, codec="libx264", device="cpu", frame_rate=25.0, gop_size=4, **described
         )
-
-
-@pytest.mark.parametrize("exec_dynamic", [True, False])
-def test_raw_planes_of_the_gpu_are_encoded(exec_dynamic: bool) -> None:
-    files = encoded_on_gpu("h264", exec_dynamic=exec_dynamic, format="nv12")
-
-    for file, name in zip(files, CLIPS, strict=True):
-        theirs = tricodec.decode_video(file, device="cpu", color="yuv").frames[..., 0].astype(float)
-        ours = tricodec.decode_video(generated(name), device="cpu", color="yuv", count=6).frames[..., 0]
-        assert len(theirs) == 6
-        assert 10 * np.log10(255**2 / np.mean((theirs - ours) ** 2)) > 30
-
-
-def test_the_python_door_takes_frames_of_the_gpu() -> None:
-    video = tricodec.decode_video(generated("h264_bframes.mp4"), device="cuda", count=6)
-    host = tricodec.decode_video(generated("h264_bframes.mp4"), device="cpu", count=6)
-
-    file = tricodec.encode_video(video.frames, codec="libx264")
-
-    assert isinstance(video.frames, tricodec.DeviceArray)
-    assert file == tricodec.encode_video(host.frames, codec="libx264", device="cpu")
 
 
 def test_who_encodes_is_the_gpu_if_it_can() -> None:

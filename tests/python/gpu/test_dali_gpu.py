@@ -64,18 +64,6 @@ def test_decode_video_mixed_gives_the_frames_of_the_cpu(name: str) -> None:
     expect_equal(mixed(clips), decode(clips))
 
 
-@pytest.mark.parametrize("words", [{}, {"on_damage": "error", "on_error": "empty"}], ids=["taken", "emptied"])
-def test_decode_video_mixed_counts_damaged_packets(words: dict[str, Any]) -> None:
-    clips: list[Path | bytes] = [generated(name) for name in ("h264_bframes.mp4", "truncated.mkv", "zeroed.mp4")]
-
-    batch = mixed(clips, size=(36, 64), num_damaged_packets=True, **words)
-
-    counts = [sample.num_damaged_packets for sample in batch]
-    assert all(count is not None and count.dtype == np.int64 for count in counts)
-    assert [bool(count > 0) for count in counts] == [False, True, True]
-    assert [len(sample.frames) == 0 for sample in batch] == [False, bool(words), bool(words)]
-
-
 @pytest.mark.parametrize("dtype", ["FLOAT16", "FLOAT"])
 def test_decode_video_mixed_gives_the_model_input_of_the_cpu_for_a_batch_of_many_codecs(dtype: str) -> None:
     from nvidia.dali import types
@@ -86,17 +74,6 @@ def test_decode_video_mixed_gives_the_model_input_of_the_cpu_for_a_batch_of_many
     expect_equal(mixed(clips, runs=3, **request), decode(clips, **request))
 
 
-def test_decode_video_mixed_takes_arguments_by_sample() -> None:
-    clips: list[Path | bytes] = [generated("h264_bframes.mp4"), generated("hevc.mp4"), generated("h264_rot90.mp4")]
-    request = {
-        "start": PerSample([3, -5, 0]),
-        "count": PerSample([4, 2, 1]),
-        "crop": PerSample([[0, 0, 50, 60], [10, 20, 50, 60], [1, 3, 50, 60]]),
-    }
-
-    expect_equal(mixed(clips, **dict(request)), decode(clips, **dict(request)))
-
-
 @pytest.mark.parametrize(
     ("name", "format"),
     [("h264_bframes.mp4", "nv12"), ("h264_bframes.mp4", "yuv420p"), ("hevc10.mkv", "p010le"), ("av1.mp4", "nv12")],
@@ -105,12 +82,6 @@ def test_decode_video_mixed_gives_raw_frames(name: str, format: str) -> None:
     clips: list[Path | bytes] = [generated(name)] * 2
 
     expect_equal(mixed(clips, format=format), decode(clips, format=format))
-
-
-def test_decode_video_mixed_runs_in_the_static_executor() -> None:
-    clips: list[Path | bytes] = [generated("h264_bframes.mp4"), generated("hevc.mp4")]
-
-    expect_equal(mixed(clips, exec_dynamic=False, runs=4, count=5), decode(clips, count=5))
 
 
 def test_decode_video_mixed_empties_or_names_the_sample_that_cannot_be_decoded() -> None:
@@ -157,26 +128,6 @@ def test_transform_on_the_gpu_gives_the_bytes_of_the_cpu(format: str, request_na
     actual = actual.as_cpu()
     for i in range(3):
         np.testing.assert_array_equal(np.array(actual.at(i)), np.array(expected.at(i)))
-
-
-def test_decode_and_transform_on_the_gpu_follow_one_another() -> None:
-    import tricodec.dali  # noqa: F401  (registers the operators)
-    from nvidia.dali import Pipeline, fn, types
-
-    clips = [generated("h264_bframes.mp4"), generated("hevc.mp4")] * 4
-    pipe = Pipeline(batch_size=len(clips), num_threads=4, device_id=0)
-    with pipe:
-        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
-        planes, _ = fn.tricodec.decode_video(encoded, device="mixed", format="nv12")
-        tensors = fn.tricodec.transform(planes, format="nv12", size=(64, 48), dtype=types.FLOAT16, layout="CHW")
-        pipe.set_outputs(tensors)
-    pipe.build()
-    for _ in range(3):
-        (outputs,) = pipe.run()
-    outputs = outputs.as_cpu()
-    expected = decode(clips, size=(64, 48), dtype=types.FLOAT16, layout="CHW")
-    for i, reference in enumerate(expected):
-        np.testing.assert_array_equal(np.array(outputs.at(i)), reference.frames)
 
 
 @pytest.mark.alone

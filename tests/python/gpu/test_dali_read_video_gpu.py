@@ -34,11 +34,6 @@ def on_both(num_batches: int, **arguments: Any) -> None:
     expect_equal(read_batches(num_batches, device="gpu", **arguments), expected)
 
 
-@pytest.mark.parametrize("name", DECODED_BY_NVDEC + DECODED_BY_CPU)
-def test_read_video_on_the_gpu_gives_the_sequences_of_the_cpu(name: str) -> None:
-    on_both(4, batch_size=3, filenames=str(generated(name)), sequence_length=7, enable_frame_num="sequence")
-
-
 @pytest.mark.parametrize("max_open_files", [0, 2, 16])
 def test_read_video_on_the_gpu_gives_shuffled_sequences_of_many_files(max_open_files: int) -> None:
     from nvidia.dali import types
@@ -64,31 +59,6 @@ def test_read_video_on_the_gpu_fills_up_the_last_sequence(pad_mode: str, dtype: 
 @pytest.mark.parametrize(("name", "format"), [("h264_bframes.mp4", "nv12"), ("hevc10.mkv", "p010le")])
 def test_read_video_on_the_gpu_gives_raw_frames(name: str, format: str) -> None:
     on_both(3, batch_size=2, filenames=str(generated(name)), sequence_length=6, format=format)
-
-
-@pytest.mark.parametrize("words", [{}, {"on_damage": "error", "on_error": "empty"}], ids=["taken", "emptied"])
-def test_read_video_on_the_gpu_has_new_damage_sequence_by_sequence(words: dict[str, Any]) -> None:
-    pipe = reading_pipeline(
-        batch_size=4, device="gpu", filenames=str(generated("zeroed.mp4")), sequence_length=12, size=(36, 64),
-        num_damaged_packets=True, **words,
-    )  # fmt: skip
-
-    frames, _, counts = (output.as_cpu() for output in pipe.run())
-
-    damaged = [int(counts.at(i)[0]) > 0 for i in range(4)]
-    assert any(damaged)
-    assert not all(damaged)
-    assert [len(frames.at(i)) == 0 for i in range(4)] == [bool(words) and each for each in damaged]
-
-
-def test_read_video_on_the_gpu_runs_in_the_static_executor() -> None:
-    on_both(
-        4,
-        batch_size=2,
-        filenames=str(generated("h264_bframes.mp4")),
-        sequence_length=5,
-        options={"exec_dynamic": False},
-    )
 
 
 def test_read_video_on_the_gpu_goes_on_from_a_checkpoint() -> None:

@@ -6,7 +6,6 @@ On a machine with one GPU these are tests of that one; none is skipped.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import media
@@ -15,7 +14,6 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from dali_testing import constant_source, decode, read
-from programs import run_threads
 from tricodec import nvcomp
 
 CLIP = "h264_bframes.mp4"
@@ -54,14 +52,6 @@ def test_frames_are_those_of_the_cpu(gpu: int, name: str) -> None:
     assert [frame.md5() for frame in frames] == [one.convert(frames[0].format).md5() for one in wanted]
 
 
-@pytest.mark.parametrize("gpu", GPUS)
-def test_batches_are_those_of_the_cpu(gpu: int, expected: np.ndarray) -> None:
-    batch = tricodec.decode_video(media.generated(CLIP), device=f"cuda:{gpu}", **MODEL_INPUT).frames
-
-    assert batch.__dlpack_device__() == (2, gpu)
-    np.testing.assert_array_equal(batch.numpy(), expected)
-
-
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("current", GPUS)
 @pytest.mark.parametrize("gpu", GPUS)
@@ -79,34 +69,6 @@ def test_the_callers_current_gpu_is_neither_used_nor_changed(gpu: int, current: 
     assert tensor.device == torch.device("cuda", gpu)
     np.testing.assert_array_equal(tensor.cpu().numpy(), expected)
     np.testing.assert_array_equal(out.cpu().numpy(), expected)
-
-
-@pytest.mark.needs_torch
-def test_an_out_of_another_gpu_is_refused(expected: np.ndarray) -> None:
-    import torch
-
-    if len(GPUS) == 1:
-        pytest.skip("not for this GPU: there is no other")
-    reader = tricodec.FrameReader(media.generated(CLIP), device=f"cuda:{GPUS[-1]}")
-    out = torch.zeros(expected.shape, dtype=torch.float16, device="cuda:0")
-
-    with pytest.raises(ValueError, match="cuda:0"):
-        reader.batch(slice(None), **MODEL_INPUT, out=out)
-
-
-def test_all_gpus_work_at_once(expected: np.ndarray) -> None:
-    results: dict[int, np.ndarray] = {}
-
-    def work(number: int) -> None:
-        for _ in range(3):
-            video = tricodec.decode_video(media.generated(CLIP), device=f"cuda:{number % len(GPUS)}", **MODEL_INPUT)
-            results[number] = video.frames.numpy()
-
-    run_threads([functools.partial(work, number) for number in range(4 * len(GPUS))])
-
-    assert sorted(results) == list(range(4 * len(GPUS)))
-    for result in results.values():
-        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.needs_torch

@@ -119,17 +119,6 @@ def test_a_stream_that_the_gpu_does_not_decode_exactly_goes_to_the_cpu_and_says_
     assert tricodec.FrameReader(media.generated("h264_bframes.mp4")).engine.startswith("NVDEC h264")
 
 
-def test_a_decoder_of_packets_gives_frames_on_the_gpu() -> None:
-    clip = media.generated("hevc.mp4")
-    with tricodec.Demuxer(clip) as demuxer:
-        decoder = tricodec.Decoder(demuxer.stream, device="cuda:0")
-        frames = [frame for packet in demuxer for frame in decoder.decode(packet)] + decoder.flush()
-
-    assert decoder.device == "cuda:0"
-    expected = [frame.convert("nv12").md5() for frame in tricodec.FrameReader(clip, device="cpu")]
-    assert [frame.md5() for frame in frames] == expected
-
-
 def test_pixels_of_ten_bits_are_in_the_high_bits() -> None:
     clip = media.generated("hevc10.mkv")
     frame = tricodec.FrameReader(clip, device="cuda")[5]

@@ -117,22 +117,6 @@ def test_a_codecs_input_is_filled_again_before_its_result_is_asked_for() -> None
     assert not data.any()
 
 
-def test_a_codec_on_the_cpu_has_copied_its_input_at_the_event() -> None:
-    import torch
-
-    event = torch.cuda.Event()
-    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
-    data = torch.arange(1 << 16, dtype=torch.int32, device="cuda").view(torch.uint8)
-    wanted = data.cpu().numpy()
-
-    packed = codec.encode(data, input_consumed=event)
-    fill_after(event, [data]).synchronize()
-
-    host = packed.cpu()
-    assert host is not None
-    np.testing.assert_array_equal(np.asarray(codec.decode(host)), wanted)
-
-
 def test_an_encoders_picture_is_filled_again_before_the_stream_is_flushed() -> None:
     import torch
 
@@ -156,18 +140,3 @@ def _encoded(pictures: list[Any], words: dict[str, Any], event: Any) -> list[Any
         if event is not None:
             fill_after(event, [picture]).synchronize()
     return [*packets, *encoder.flush()]
-
-
-def test_encode_video_has_read_its_frames_at_the_event() -> None:
-    import torch
-
-    event = torch.cuda.Event()
-    frames = torch.randint(0, 256, (4, 64, 96, 3), dtype=torch.uint8, device="cuda")
-    words: dict[str, Any] = {"codec": "libx264", "device": "cpu"}
-    wanted = tricodec.encode_video(frames.cpu(), **words)
-
-    file = tricodec.encode_video(frames, input_consumed=event, **words)
-    fill_after(event, [frames]).synchronize()
-
-    assert file == wanted
-    assert event.query()

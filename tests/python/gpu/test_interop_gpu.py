@@ -41,20 +41,6 @@ def test_torch_shares_frames_planes_and_batches(reader: tricodec.FrameReader, ex
 
 
 @pytest.mark.needs_torch
-def test_torch_takes_bfloat16(reader: tricodec.FrameReader) -> None:
-    import torch
-
-    options = {**OPTIONS, "dtype": "bfloat16"}
-    tensor = torch.from_dlpack(reader.batch([0, 9], **options))
-
-    bits = np.empty(tensor.shape, np.uint16)
-    host = tricodec.FrameReader(media.generated("h264_bframes.mp4"), device="cpu")
-    host.batch([0, 9], out=tricodec.Bfloat16Array(bits), **options)
-    assert tensor.dtype == torch.bfloat16
-    np.testing.assert_array_equal(tensor.view(torch.int16).cpu().numpy().view(np.uint16), bits)
-
-
-@pytest.mark.needs_torch
 def test_memory_of_torch_is_written_to(reader: tricodec.FrameReader, expected: Any) -> None:
     import torch
 
@@ -75,29 +61,6 @@ def test_memory_of_torch_is_written_to(reader: tricodec.FrameReader, expected: A
     half = torch.zeros((50, 3, 64, 96), dtype=torch.bfloat16, device="cuda")
     reader.batch(slice(None), out=half, **{**OPTIONS, "dtype": "bfloat16"})
     np.testing.assert_allclose(half.float().cpu().numpy(), expected, atol=1 / 128)
-
-
-@pytest.mark.needs_torch
-@pytest.mark.parametrize("device", ["cuda", "cpu"])
-def test_batches_are_written_to_tensors_in_turn(device: str, expected: Any) -> None:
-    import torch
-
-    outs = [torch.zeros((16, *expected.shape[1:]), device="cuda") for _ in range(2)]
-    reader = tricodec.FrameReader(media.generated("h264_bframes.mp4"), device=device)
-    for number, batch in enumerate(reader.batches(16, out=outs, **OPTIONS)):
-        assert batch.data_ptr() == outs[number % 2].data_ptr()
-        np.testing.assert_array_equal(batch.cpu().numpy(), expected[16 * number : 16 * number + 16])
-
-
-@pytest.mark.needs_torch
-def test_memory_of_torch_is_written_to_by_the_cpus_decoder(expected: Any) -> None:
-    import torch
-
-    out = torch.zeros(expected.shape, device="cuda")
-
-    tricodec.decode_video(media.generated("h264_bframes.mp4"), device="cpu", out=out, **OPTIONS)
-
-    np.testing.assert_array_equal(out.cpu().numpy(), expected)
 
 
 @pytest.mark.needs_torch

@@ -97,12 +97,6 @@ def test_streams_of_the_other_release_are_read(written: str, read: str, folder: 
     assert ours(read, folder, f"for name in {names(SAME)}: wrong(name, device='cuda:0')") == ""
 
 
-def test_both_releases_write_the_same_for_us_or_what_the_other_reads(folder: Path) -> None:
-    ours("6.0", folder, f"for name in {names(SAME)}: write(name, device='cuda:0')")
-    assert ours("5.3", folder, f"for name in {names(SAME)}: wrong(name, device='cuda:0')") == ""
-    assert ours("6.0", folder, f"for name in {names(SAME)}: wrong(name, device='cpu')") == ""
-
-
 def test_a_batch_array_of_6_0_is_read_and_written_as_ours(folder: Path) -> None:
     """A program of 6.0's interface gives the same with both packages."""
     program = """

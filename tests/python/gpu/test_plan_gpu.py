@@ -42,32 +42,3 @@ def test_workers_read_what_the_cpu_reads(plan: tricodec.Plan) -> None:
     for clip, video in zip(CLIPS * 8, videos, strict=True):
         assert isinstance(video.frames, tricodec.DeviceArray)
         np.testing.assert_array_equal(video.frames.numpy(), expected(clip))
-
-
-@pytest.mark.needs_torch
-def test_a_context_writes_on_the_stream_of_the_caller(plan: tricodec.Plan) -> None:
-    import torch
-
-    stream = torch.cuda.Stream()
-    with plan.context(stream=stream) as context, torch.cuda.stream(stream):
-        doubled = torch.from_dlpack(context.read(media.generated(CLIPS[0])).frames) * 2
-    stream.synchronize()
-
-    np.testing.assert_array_equal(doubled.cpu().numpy(), expected(CLIPS[0]) * 2)
-
-
-def test_batches_of_a_context_are_those_of_the_cpu(plan: tricodec.Plan) -> None:
-    with plan.context() as context:
-        batches = [batch.numpy() for batch in context.batches(media.generated(CLIPS[0]))]
-
-    np.testing.assert_array_equal(np.concatenate(batches), expected(CLIPS[0]))
-
-
-def test_a_codec_packs_frames_on_the_gpu() -> None:
-    clip = media.generated(CLIPS[0])
-    plan = tricodec.Plan(clip, device="cuda", codec={"algorithm": "LZ4"}, **OPTIONS)
-
-    with plan.context() as context:
-        packed = context.read_compressed(clip)
-
-    np.testing.assert_array_equal(np.asarray(tricodec.Codec().decode_npy(packed)), expected(CLIPS[0]))

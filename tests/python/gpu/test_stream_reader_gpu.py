@@ -41,29 +41,6 @@ def test_filters_end_on_the_gpu(decoder: str | None) -> None:
     assert difference.max() <= 1  # the scaler reads chroma side by side here, apart there
 
 
-def test_ten_bits_keep_their_samples_on_the_gpu() -> None:
-    description = "format=pix_fmts=yuv420p10le"
-
-    ours = chunks_of("hevc10.mkv", arrays="torch", hw_accel="cuda", filter_desc=description)
-    theirs = chunks_of("hevc10.mkv", filter_desc=description)
-
-    for mine, wanted in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(mine.cpu().numpy(), wanted)
-
-
-def test_without_torch_chunks_offer_their_memory() -> None:
-    import torch
-
-    (chunk,) = chunks_of(CLIPS[0], -1, hw_accel="cuda")
-    (wanted,) = chunks_of(CLIPS[0], -1)
-
-    assert chunk.device == "cuda:0"
-    assert chunk.shape == wanted.shape
-    np.testing.assert_array_equal(chunk.numpy(), wanted)
-    np.testing.assert_array_equal(torch.as_tensor(chunk, device="cuda").cpu().numpy(), wanted)
-    np.testing.assert_array_equal(torch.from_dlpack(chunk).cpu().numpy(), wanted)
-
-
 def test_a_seek_on_the_gpu_goes_to_the_frame() -> None:
     chunks = []
     for options in ({"hw_accel": "cuda"}, {}):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import tricodec
 from gpu_helpers import busy
-from programs import run_threads
 
 pytestmark = pytest.mark.needs_torch
 
@@ -61,20 +60,6 @@ def test_a_callers_stream_orders_out_on_both_sides_and_is_not_waited_for(expecte
     np.testing.assert_array_equal(copy.cpu().numpy(), expected)
 
 
-def test_without_a_stream_the_result_is_there_when_the_call_returns(expected: Any) -> None:
-    import torch
-
-    out = torch.zeros(expected.shape, dtype=torch.uint8, device="cuda")
-    torch.cuda.synchronize()
-    tricodec.FrameReader(media.generated(CLIP), device="cuda").batch(slice(None), out=out, **OPTIONS)
-
-    other = torch.cuda.Stream()
-    with torch.cuda.stream(other):  # ordered with nothing
-        copy = out.clone()
-    other.synchronize()
-    np.testing.assert_array_equal(copy.cpu().numpy(), expected)
-
-
 def test_memory_that_a_busy_stream_reads_is_not_written_to_by_later_frames(expected: Any) -> None:
     import torch
 
@@ -91,59 +76,6 @@ def test_memory_that_a_busy_stream_reads_is_not_written_to_by_later_frames(expec
 
     for copy in copies:
         np.testing.assert_array_equal(copy.cpu().numpy(), expected)
-
-
-def test_a_stream_of_the_readers_is_ready_for_addresses(expected: Any) -> None:
-    import torch
-
-    side = torch.cuda.Stream()
-    reader = tricodec.FrameReader(media.generated(CLIP), device="cuda", stream=side)
-    transform = tricodec.Transform(**OPTIONS)
-    for index in (0, 20, 49):
-        array = transform(reader[index], stream=side)
-        with torch.cuda.stream(side):
-            copy = torch.as_tensor(array, device="cuda").clone()
-        side.synchronize()
-        np.testing.assert_array_equal(copy.cpu().numpy(), expected[index])
-
-
-def test_a_stream_that_is_gone_does_no_harm(expected: Any) -> None:
-    cupy = pytest.importorskip("cupy")
-    batch = tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames
-    for _ in range(20):
-        stream = cupy.cuda.Stream(non_blocking=True)
-        with stream:
-            copy = cupy.from_dlpack(batch).copy()
-        stream.synchronize()
-        np.testing.assert_array_equal(copy.get(), expected)
-        del stream, copy
-    del batch
-    gc.collect()
-
-    np.testing.assert_array_equal(
-        tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames.numpy(), expected
-    )
-
-
-def test_threads_of_python_decode_side_by_side(expected: Any) -> None:
-    import torch
-
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            stream = torch.cuda.Stream()
-            with torch.cuda.stream(stream):
-                for _ in range(3):
-                    batch = tricodec.decode_video(media.generated(CLIP), device="cuda", **OPTIONS).frames
-                    tensor = torch.from_dlpack(batch)
-                    np.testing.assert_array_equal(tensor.cpu().numpy(), expected)
-        except BaseException as error:
-            failures.append(error)
-
-    run_threads([work] * 6)
-
-    assert not failures
 
 
 @pytest.mark.alone

@@ -47,17 +47,6 @@ def test_arrays_come_back(server: Any, models: tuple[str, str], algorithm: str) 
     assert bytes(codec.decode(packed)) == array.tobytes()
 
 
-@pytest.mark.parametrize("unpack", ["unpack", "unpack_apart", "careful"])
-def test_headers_keep_dtype_and_shape(server: Any, unpack: str) -> None:
-    array = walk("<f4")
-    with connect(server.grpc_url) as client:
-        packed = client.compress(array, algorithm="LZ4", header=True, model="pack")
-        restored = client.decompress(packed, header=True, model=unpack)
-
-    assert (restored.dtype, restored.shape) == (array.dtype, array.shape)
-    np.testing.assert_array_equal(restored, array)
-
-
 def test_a_client_gets_arrays_in_memory_of_its_gpu(server: Any) -> None:
     pytest.importorskip("tritonclient.utils.cuda_shared_memory")
     array = walk("<f4")

@@ -64,17 +64,6 @@ def test_the_shipped_pipeline_gives_the_clips_of_the_cpu(server: Any, name: str)
 
 
 @pytest.mark.parametrize("model", ["mixed", "inline"])
-@pytest.mark.parametrize("name", CLIPS)
-def test_what_a_pipeline_makes_on_the_gpu_comes_back_to_the_host(server: Any, model: str, name: str) -> None:
-    wanted = tricodec.decode_video(media.generated(name), start=3, device="cpu", dtype="float32", **INPUT)
-
-    answer = infer(server.grpc_url, clip_tensors(3, data=media.generated(name).read_bytes()), model=model)
-
-    np.testing.assert_array_equal(answer["CLIP"][0], wanted.frames[..., ::-1])
-    np.testing.assert_array_equal(answer["PTS"][0], wanted.pts_seconds)
-
-
-@pytest.mark.parametrize("model", ["mixed", "inline"])
 def test_requests_at_a_time_get_their_own_clips_and_their_own_errors(server: Any, model: str) -> None:
     from tritonclient.utils import InferenceServerException
 

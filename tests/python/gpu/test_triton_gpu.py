@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import media
@@ -43,30 +42,6 @@ def test_frames_are_those_of_the_cpu(server: Any, model: str, name: str) -> None
     np.testing.assert_array_equal(video.pts_seconds, wanted.pts_seconds)
 
 
-@pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
-def test_a_client_whose_memory_is_locked_meanwhile_gets_the_same_frames(server: Any, model: str) -> None:
-    clip = media.generated("h264_bframes.mp4")
-    wanted = tricodec.decode_video(clip, device="cpu").frames
-    with connect(server.grpc_url, model=model, shared_memory=True) as client:
-        for start in range(20):
-            np.testing.assert_array_equal(
-                client.decode_video(clip, start=start, count=4).frames, wanted[start : start + 4]
-            )
-
-
-@pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
-def test_several_videos_of_a_request_come_together(server: Any, model: str) -> None:
-    clips = [media.generated(name) for name in ("h264_bframes.mp4", "hevc.mp4")]
-    size, count = np.array([[32, 32]] * 2), np.array([[5]] * 2)
-    answer = infer(
-        server.grpc_url, {"VIDEO": videos(*(clip.read_bytes() for clip in clips)), "SIZE": size, "COUNT": count},
-        ["FRAMES"], model=model,
-    )  # fmt: skip
-
-    wanted = [tricodec.decode_video(clip, device="cpu", size=(32, 32), count=5).frames for clip in clips]
-    np.testing.assert_array_equal(answer["FRAMES"], np.stack(wanted))
-
-
 def test_the_next_model_of_an_ensemble_gets_frames_on_the_gpu(server: Any) -> None:
     clip = media.generated("h264_bframes.mp4")
 
@@ -90,24 +65,6 @@ def test_a_client_gets_frames_in_memory_of_its_gpu(server: Any, dtype: str) -> N
     assert isinstance(video.frames, tricodec.DeviceArray)
     wanted = tricodec.decode_video(media.generated("h264_bframes.mp4"), device="cpu", **options).frames
     np.testing.assert_array_equal(video.frames.numpy(), wanted)
-
-
-def test_a_bad_video_is_the_requests_own_error(server: Any, tmp_path: Path) -> None:
-    (tmp_path / "bad.mp4").write_bytes(b"no video" * 100)
-    for model in ("gpu_threads", "gpu_processes"):
-        with connect(server.grpc_url, model=model) as client:
-            with pytest.raises(tricodec.Error):
-                client.decode_video(tmp_path / "bad.mp4")
-            assert len(client.decode_video(media.generated("hevc.mp4"), count=3)) == 3
-
-
-@pytest.mark.parametrize("model", ["gpu_encode", "gpu_encode_threads"])
-def test_files_are_those_of_the_python_door_on_the_same_gpu(server: Any, model: str) -> None:
-    frames = tricodec.decode_video(media.generated("h264_bframes.mp4"), device="cpu", count=10).frames
-    with connect(server.grpc_url) as client:
-        file = client.encode_video(frames, frame_rate=25, gop_size=5, model=model)
-
-    assert file == tricodec.encode_video(frames, frame_rate=25, gop_size=5, device="auto")
 
 
 def test_a_gpu_decodes_for_a_transcode(server: Any) -> None:

@@ -17,10 +17,10 @@ NUM_FRAMES = 6
 
 # Left, right, top, bottom, in pixels. All formats can have the first ones: by 2 across, by 4 down for coded fields.
 OF_ONE_SIDE = [(2, 0, 0, 0), (0, 2, 0, 0), (0, 0, 4, 0), (0, 0, 0, 4)]
-OF_ALL = [(26, 14, 20, 12), (62, 34, 8, 44)]
-BY_TWO_LINES = [(4, 2, 2, 6)]
-OF_422 = [(6, 4, 3, 5), (0, 0, 1, 0)]
-OF_444 = [(1, 0, 0, 0), (13, 7, 5, 3)]
+OF_ALL = (62, 34, 8, 44)
+BY_TWO_LINES = (4, 2, 2, 6)
+OF_422 = (6, 4, 3, 5)
+OF_444 = (13, 7, 5, 3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,20 +39,17 @@ class Kind:
     @property
     def crops(self) -> list[tuple[int, int, int, int]]:
         """Those that the format can have; one side alone where how it is coded decides, not how a sample is stored."""
-        if self.interlaced:
-            return OF_ONE_SIDE + OF_ALL
-        if self.pix_fmt == "yuv420p":
-            return OF_ONE_SIDE + OF_ALL + BY_TWO_LINES
-        if "444" in self.pix_fmt or self.pix_fmt == "gray":
-            return OF_ALL + OF_444
-        return OF_ALL + (OF_422 if "422" in self.pix_fmt else BY_TWO_LINES)
+        if self.interlaced or self.pix_fmt == "yuv420p":
+            return [*OF_ONE_SIDE, OF_ALL]
+        return (
+            [OF_ALL, OF_444] if "444" in self.pix_fmt else [OF_ALL, OF_422 if "422" in self.pix_fmt else BY_TWO_LINES]
+        )
 
 
 KINDS = [
-    *(Kind("h264", f"yuv{chroma}p{depth}") for chroma in (420, 422, 444) for depth in ("", "10le")),
+    *(Kind("h264", f"yuv{sampling}") for sampling in ("420p", "422p10le", "444p")),
     Kind("h264", "yuv420p", interlaced=True),
-    Kind("h264", "yuv422p10le", interlaced=True),
-    *(Kind("hevc", f"yuv{chroma}p{depth}") for chroma in (420, 422, 444) for depth in ("", "10le")),
+    *(Kind("hevc", f"yuv{sampling}") for sampling in ("420p", "422p", "444p10le")),
 ]
 
 

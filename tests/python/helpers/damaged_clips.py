@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -120,12 +119,6 @@ def without_frame_15() -> bytes:
     return _without_frames([17])
 
 
-def without_unneeded_frames() -> bytes:
-    """The same clip without all frames that nothing refers to: 18 are left."""
-    data, packets = _clip("h264.mp4")
-    return _without_frames([number for number, (position, _) in enumerate(packets) if data[position + 4] == 1])
-
-
 def _without_frames(numbers: list[int]) -> bytes:
     data, packets = _clip("h264.mp4")
     changed = bytearray(data)
@@ -135,93 +128,9 @@ def _without_frames(numbers: list[int]) -> bytes:
     return bytes(changed)
 
 
-def hevc_cut_after_damage() -> bytes:
-    """A clip that ends early, with a unit in its last picture that FFmpeg 5.1 answers by losing the one before."""
-    data, packets = _clip("hevc.mkv")
-    end = packets[12][0]
-    clip = bytearray(data[: end + 2])
-    unit = b"\0\0\1\x06\x03\0\0\x80"  # after a start code, as a packet of Matroska has none
-    clip[end - len(unit) - 8 : end - 8] = unit
-    return bytes(clip)
-
-
 def of_two_sizes() -> bytes:
     """A stream of 30 frames of 64x64 and 30 of 96x48."""
     return b"".join(made("h264.h264", SMALL["h264.mp4"], size).read_bytes() for size in ("64x64", "96x48"))
-
-
-def av1_in_28_packets() -> bytes:
-    """A clip of 30 frames, of which two packets show two each. A damaged table of sizes joins packets so."""
-    ivf = media.ffmpeg(f"-i {made('av1.mp4', SMALL['av1.mp4'])} -c copy -f ivf -")
-    packets, at = [], 32
-    while at < len(ivf):
-        size = int.from_bytes(ivf[at : at + 4], "little")
-        packets.append((ivf[at + 4 : at + 12], ivf[at + 12 : at + 12 + size]))
-        at += 12 + size
-    for first in (14, 6):
-        packets[first : first + 2] = [(packets[first][0], packets[first][1] + packets[first + 1][1])]
-    return ivf[:32] + b"".join(len(payload).to_bytes(4, "little") + pts + payload for pts, payload in packets)
-
-
-def all_key(name: str) -> bytes:
-    """A clip of MP4 without its table of key frames, so that every packet counts as one."""
-    clip = made(name, SMALL[name]).read_bytes()
-    assert b"stss" in clip
-    return clip.replace(b"stss", b"free")
-
-
-def all_key_vp9() -> bytes:
-    """The same of VP9, which is in WebM elsewhere."""
-    path = _copied("vp9_all_key.mp4", f"-i {made('vp9.webm', SMALL['vp9.webm'])} -c copy")
-    return path.read_bytes().replace(b"stss", b"free")
-
-
-def of_other_size(name: str) -> bytes:
-    """A clip with a container that states a width that its packets do not have: "av1.mp4" or "vp8.webm"."""
-    before, bit = {
-        # av1C's own four bytes, the header of its OBU, and the sequence header up to frame_width_bits_minus_1
-        "av1.mp4": (rb"av1C.{4}\x0a.{4}", 1),
-        "vp8.webm": (rb"\xb0\x81", 0x20),  # PixelWidth
-    }[name]
-    clip = bytearray(made(name, SMALL[name]).read_bytes())
-    found = re.search(before, clip, re.DOTALL)
-    assert found is not None
-    clip[found.end()] ^= bit
-    return bytes(clip)
-
-
-def with_longer_times() -> bytes:
-    """MPEG-4 with a header beside its packets that says that times have 16 bits; they have 5."""
-    clip = bytearray(made("mpeg4.mp4", SMALL["mpeg4.mp4"]).read_bytes())
-    layer = clip.index(b"\0\0\1\x20") + 4
-    # After 29 bits: random access, type, version, priority, aspect, chroma, low delay, no vbv, shape and a marker.
-    number, shift = int.from_bytes(clip[layer : layer + 6], "big"), 48 - (29 + 16)
-    assert number >> shift & 0xFFFF == 25  # frames a second
-    clip[layer : layer + 6] = (number | 0xFFFF << shift).to_bytes(6, "big")
-    return bytes(clip)
-
-
-def with_a_picture_shown_again() -> bytes:
-    """AV1 in MP4 of which frame 19's packet ends in a redundant header that is none: it shows a picture once more."""
-    data, packets = _clip("av1.mp4")
-    position, size = packets[19]
-    clip = bytearray(data)
-    length = clip[position + 1]
-    assert clip[position] == 0x32  # a frame, with its size
-    assert length == size - 2 < 0x80  # nothing else
-    clip[position + 1] = length - 2
-    clip[position + size - 2 : position + size] = b"\x38\x98"  # a header without a size, show_existing_frame of slot 1
-    return bytes(clip)
-
-
-def with_chroma_in_headers() -> Path:
-    """AV1 with its chroma at another place in the middle third, as the sequence headers between its packets say."""
-    clip = made("av1.mkv", SMALL["av1.mkv"])
-    colocated = _copied("colocated.mkv", f"-i {clip} -c copy -bsf:v av1_metadata=chroma_sample_position=colocated")
-    with tempfile.TemporaryDirectory() as folder:
-        parts = Path(folder) / "list.txt"
-        parts.write_text("".join(f"file '{part}'\n" for part in (clip, colocated, clip)))
-        return _copied("chroma_in_headers.mkv", f"-f concat -safe 0 -i {parts} -c copy")
 
 
 def shown_in_part() -> bytes:
@@ -230,15 +139,6 @@ def shown_in_part() -> bytes:
     duration = clip.index(b"elst") + 4 + 8  # after the box's version and the number of its entries
     clip[duration : duration + 4] = (NUM_SHOWN * 40).to_bytes(4, "big")  # milliseconds
     return bytes(clip)
-
-
-def _copied(name: str, words: str) -> Path:
-    """A file that ffmpeg makes; made again at each call, because its words name files of this machine."""
-    folder = media.CACHE / "small"
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-        media.ffmpeg(words, Path(unfinished) / name)
-        return (Path(unfinished) / name).replace(folder / name)
 
 
 _DAMAGES = (_flip_bits, _flip_bits, _flip_bits, _flip_header, _flip_header, _zero, _copy_packet, _edit_table, _cut)

@@ -5,7 +5,6 @@ A driver is a program DRIVER FIRST COUNT that prints a line of JSON with `seed` 
 `wrong` for each failure.
 
 python isolated.py DRIVER FIRST COUNT [JOBS]   prints what went wrong; the exit status is 1 if something did
-        --record SUBJECT UNIT                  writes the row of benchmarks/results/reliability.csv, too
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ AT_ONCE = 50
 
 SECONDS = 600
 """That one process may take."""
-
-REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def _faults_of_some(driver: Path, first: int, count: int) -> list[dict[str, Any]]:
@@ -63,27 +60,12 @@ def main() -> int:
     parser.add_argument("first", type=int)
     parser.add_argument("count", type=int)
     parser.add_argument("jobs", type=int, nargs="?", default=1)
-    parser.add_argument("--record", nargs=2, metavar=("SUBJECT", "UNIT"))
     arguments = parser.parse_args()
     start = time.monotonic()
     found = faults(arguments.driver, arguments.first, arguments.count, arguments.jobs)
     for fault in found:
         print(json.dumps(fault))
     print(f"{arguments.count:,} seeds in {time.monotonic() - start:.0f} s, {len(found)} failures", flush=True)
-    if arguments.record:
-        sys.path.insert(0, str(REPOSITORY))
-        from benchmarks import reliability
-
-        subject, unit = arguments.record
-        driver = arguments.driver.resolve().relative_to(REPOSITORY)
-        reliability.record(
-            subject,
-            arguments.count,
-            unit,
-            time.monotonic() - start,
-            len(found),
-            f"isolated.py {driver.name} {arguments.first} {arguments.count}",
-        )
     return int(bool(found))
 
 

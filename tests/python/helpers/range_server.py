@@ -7,14 +7,11 @@ import dataclasses
 import hashlib
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import unquote
 
 
@@ -167,26 +164,3 @@ def range_server() -> Iterator[RangeServer]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@contextmanager
-def range_server_process(folder: Path) -> Iterator[str]:
-    """A server of all files below a folder, in another process: its clients may hold Python's lock. Gives its URL."""
-    command = [sys.executable, __file__, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        process.communicate("")  # it ends with its input
-
-
-def _main(folder: Path) -> None:
-    with range_server() as server:
-        for path in folder.rglob("*"):
-            if path.is_file():
-                server.put(str(path.relative_to(folder)), path.read_bytes())
-        print(server.url, flush=True)
-        sys.stdin.read()
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]))

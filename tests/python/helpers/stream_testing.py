@@ -16,7 +16,6 @@ from media import ffmpeg, ffprobe, generated
 StreamReader = functools.partial(tricodec.io.StreamReader, arrays="numpy")
 
 TESTSRC = "testsrc2=rate=25:size=160x90:duration=2"
-SINE = "sine=frequency=440:sample_rate=8000:duration=1"
 
 
 def all_of(reader: StreamReader) -> Any:

@@ -34,10 +34,6 @@ SWSCALE_BILINEAR_BORDER = Tolerance(10, 0.08)
 """When shrinking, swscale drops outer taps that weigh up to 0.002 each side before it folds those beyond the picture
 into the border sample. That is some steps where the border is dark or bright, in the outermost samples only."""
 
-SWSCALE_BICUBIC = Tolerance(12, 1.2)
-"""swscale's cubic has a = -0.6 where ours has -0.5, and FFmpeg 5.1 misreads `param1`, which should change that: its
-overshoot at edges is a fifth larger."""
-
 PILLOW_RESIZE = Tolerance(1, 0.3)
 """Pillow rounds to 8 bits between its horizontal and its vertical pass; ours keeps 14 bits. Holds where no tap falls
 outside the picture and no overshoot of the first pass is clipped at 0 or 255."""

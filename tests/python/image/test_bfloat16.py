@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from programs import printed_by
 
 NORMALIZED: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 
@@ -50,26 +49,3 @@ def test_bits_in_a_uint16_array_stand_for_bfloat16(frame: tricodec.Frame) -> Non
     assert torch.equal(torch.from_dlpack(out), torch.from_numpy(expected.view(np.uint16)).view(torch.bfloat16))
     with pytest.raises(TypeError, match="uint16, not float32"):
         tricodec.Bfloat16Array(np.zeros(3, np.float32)).__dlpack__()  # type: ignore[arg-type]
-
-
-def test_without_ml_dtypes_the_error_names_the_remedies_and_torch_tensors_work() -> None:
-    pytest.importorskip("torch")
-    program = """
-        import sys
-        sys.modules["ml_dtypes"] = None  # as where it is not installed
-        import torch, tricodec
-        reader = tricodec.FrameReader(sys.argv[1])
-        transform = tricodec.Transform(size=(20, 30), dtype="bfloat16")
-        for call in (lambda: transform(reader[0]), lambda: reader.batch([0], transform),
-                     lambda: tricodec.decode_video(sys.argv[1], dtype="bfloat16")):
-            try:
-                call()
-            except ImportError as error:
-                assert "pip install ml_dtypes" in str(error) and "torch.bfloat16" in str(error), error
-            else:
-                sys.exit("no error")
-        out = torch.zeros(20, 30, 3, dtype=torch.bfloat16)
-        assert transform(reader[0], out=out) is out and out.any()
-    """
-
-    printed_by(program, generated("h264_bframes.mp4"))

@@ -64,11 +64,6 @@ def test_show_has_the_frames_their_numbers_and_times(tmp_path: Path) -> None:
     assert np.array_equal(pixels_of(sheet._repr_png_()), sheet.pixels)
 
 
-def test_show_of_a_frame_past_the_end_says_so() -> None:
-    with tricodec.FrameReader(generated("h264_bframes.mp4")) as reader, pytest.raises(IndexError, match="50 frames"):
-        reader.show([99])
-
-
 @pytest.mark.parametrize(
     "options", [{}, {"layout": "CHW"}, {"dtype": "float32", "mean": [0.5] * 3, "std": [0.2] * 3}, {"color": "gray"}]
 )
@@ -79,12 +74,6 @@ def test_a_batch_shows_its_frames(options: dict[str, Any]) -> None:
 
     assert page.num_pictures == 2
     assert page.texts == ["0: 0.000 s", "30: 1.200 s"]
-
-
-def test_a_batch_that_is_no_picture_shows_its_text() -> None:
-    frames = tricodec.decode_video(generated("h264_bframes.mp4"), count=1, dtype="float16", layout="HWC8")
-
-    assert frames._repr_html_() is None
 
 
 def test_readers_and_probes_are_tables() -> None:
@@ -108,27 +97,6 @@ def test_names_of_files_are_no_markup(tmp_path: Path) -> None:
     assert "<b>" not in tricodec.probe(path)._repr_html_()
 
 
-def test_plans_and_profiles_have_a_bar_for_each_time() -> None:
-    path = generated("h264_bframes.mp4")
-    plan = tricodec.Plan(path, count=4, size=(18, 32), tune=True, workers=1)
-    with tricodec.Profiler() as profiler:
-        plan.read(path)
-
-    html = profiler._repr_html_()
-    assert {"decode", "transform"} <= set(Page(html).texts)
-    assert html.count("linear-gradient") >= len(profiler.stages)
-    html = plan._repr_html_()
-    assert plan.choices.engine in Page(html).texts
-    assert html.count("linear-gradient") == len(plan.measurements)
-    assert "nothing measured" in tricodec.Profiler()._repr_html_()
-
-
-def test_import_brings_no_package_that_only_shows() -> None:
-    code = "import sys, tricodec; print(*sorted({'rich', 'PIL', 'argcomplete'} & set(sys.modules)))"
-
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
-
-
 @pytest.mark.parametrize(
     ("missing", "package", "call"),
     [
@@ -145,3 +113,18 @@ def test_a_missing_package_is_named_with_its_remedy(missing: str, package: str, 
 
     assert result.stderr.splitlines()[-1].startswith("ImportError: ")
     assert result.stderr.splitlines()[-1].endswith(f"run: pip install {package}")
+
+
+def test_plans_and_profiles_have_a_bar_for_each_time() -> None:
+    path = generated("h264_bframes.mp4")
+    plan = tricodec.Plan(path, count=4, size=(18, 32), tune=True, workers=1)
+    with tricodec.Profiler() as profiler:
+        plan.read(path)
+
+    html = profiler._repr_html_()
+    assert {"decode", "transform"} <= set(Page(html).texts)
+    assert html.count("linear-gradient") >= len(profiler.stages)
+    html = plan._repr_html_()
+    assert plan.choices.engine in Page(html).texts
+    assert html.count("linear-gradient") == len(plan.measurements)
+    assert "nothing measured" in tricodec.Profiler()._repr_html_()

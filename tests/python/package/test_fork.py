@@ -7,7 +7,6 @@ Each test is a process of its own. A child that hangs is ended by its alarm, whi
 from __future__ import annotations
 
 import json
-import os
 import textwrap
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 from forked import PRELUDE
 from gpu_helpers import build_fake_decoder, build_fake_driver, run_with_driver
 from media import ffmpeg_framemd5, generated
-from preloaded import Preloaded, with_modules, with_tricodec
+from preloaded import Preloaded, with_tricodec
 
 CODECS = ["h264_bframes.mp4", "h264_one_gop.mp4", "h264.ts", "hevc.mp4", "av1.mp4", "vp9.webm"]
 
@@ -107,25 +106,6 @@ def test_iterators_go_on_in_a_child_after_the_last_frame_that_they_gave() -> Non
     )
 
 
-def test_a_reader_that_is_closed_first_thing_in_a_child_lets_its_iterators_go() -> None:
-    run(
-        """
-        reader = tricodec.FrameReader(sys.argv[1], device="cpu", num_workers=2)
-        live, batches = iter(reader), reader.batches(2)
-        next(live), next(batches)
-        def work():
-            global live, batches
-            reader.close()
-            assert reader.closed
-            raises(ValueError, "closed", lambda: next(live))
-            live = batches = None
-            gc.collect()
-        in_children(work, 2)
-        """,
-        generated("h264_bframes.mp4"),
-    )
-
-
 @pytest.mark.parametrize("source", ["path", "bytes", "memory", "object"])
 def test_a_reader_of_any_source_that_is_not_an_open_file_works_in_children(source: str) -> None:
     path = generated("h264_one_gop.mp4")
@@ -148,65 +128,6 @@ def test_a_reader_of_any_source_that_is_not_an_open_file_works_in_children(sourc
         path,
         json.dumps(ffmpeg_framemd5(path)),
         source,
-    )
-
-
-def test_an_open_file_that_shares_its_position_with_the_parent_is_refused_in_a_child() -> None:
-    run(
-        """
-        reader = tricodec.FrameReader(open(sys.argv[1], "rb"), device="cpu")
-        demuxer = tricodec.Demuxer(open(sys.argv[1], "rb"))
-        first = reader[0].md5()
-        def work():
-            raises(tricodec.UnsupportedError, "shares its position", lambda: reader[1])
-            raises(tricodec.UnsupportedError, "shares its position", lambda: [packet for packet in demuxer])
-            reader.close()
-        in_children(work)
-        assert reader[0].md5() == first
-        """,
-        generated("h264_1080p.mp4"),
-    )
-
-
-def test_what_is_known_of_damage_is_known_in_a_child() -> None:
-    run(
-        """
-        reader = tricodec.FrameReader(sys.argv[1], device="cpu", num_workers=2)
-        expected = [frame.md5() for frame in reader]
-        issues = [issue.message for issue in reader.issues]
-        assert issues
-        def work():
-            assert [frame.md5() for frame in reader] == expected
-            assert [issue.message for issue in reader.issues] == issues
-        in_children(work)
-        """,
-        generated("zeroed.mp4"),
-    )
-
-
-def test_a_child_that_ends_as_processes_do_is_not_held_up_by_the_parents_objects() -> None:
-    run(
-        """
-        reader = tricodec.FrameReader(sys.argv[1], device="cpu", num_workers=2)
-        frames = [reader[0], reader[30]]
-        live = iter(reader)
-        next(live)
-        batches = reader.batches(4, size=(16, 16))
-        next(batches)
-        encoder = tricodec.Encoder(320, 180, codec="h264", device="cpu")
-        encoder.encode(frames[0])
-        stream = tricodec.io.StreamReader(sys.argv[1])
-        stream.add_basic_video_stream(4, decoder_option={"threads": "4"})
-        stream.fill_buffer()
-        child = os.fork()
-        if child == 0:
-            signal.alarm(60)
-            del frames, live  # the rest goes with the interpreter
-            gc.collect()
-            sys.exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        """,
-        generated("h264_bframes.mp4"),
     )
 
 
@@ -292,26 +213,6 @@ in_children(work, 3)
 assert chunks(reader) == whole[1:]
 """,
         generated(clip),
-    )
-
-
-def test_a_stream_reader_whose_decoder_has_threads_goes_on_in_a_child_after_a_seek() -> None:
-    run(
-        _STREAM
-        + """
-threads = {"decoder_option": {"threads": "4"}}
-reader, unread = opened(**threads), opened(**threads)
-reader.fill_buffer()
-def work():
-    raises(tricodec.UnsupportedError, "seek", reader.process_packet)
-    reader.seek(0)
-    assert chunks(reader) == whole
-    assert chunks(unread) == whole
-in_children(work, 2)
-reader.seek(0)
-assert chunks(reader) == whole
-""",
-        generated("h264_one_gop.mp4"),
     )
 
 
@@ -456,55 +357,6 @@ def test_the_decoders_of_pynvvideocodec_work_in_a_child_or_raise() -> None:
     )
 
 
-def test_workers_of_multiprocessing_with_fork_read_the_parents_reader() -> None:
-    run(
-        """
-        import multiprocessing
-        reader = tricodec.FrameReader(sys.argv[1], device="cpu", num_workers=2)
-        expected = [frame.md5() for frame in reader]
-        def read(number): return reader[number].md5()
-        with multiprocessing.get_context("fork").Pool(2, signal.alarm, (60,)) as pool:
-            assert pool.map_async(read, range(len(expected)), chunksize=3).get(90) == expected
-        """,
-        generated("h264_bframes.mp4"),
-    )
-
-
-@pytest.mark.needs_torch
-def test_a_dataloader_reads_from_readers_that_its_dataset_made() -> None:
-    run(
-        """
-        import torch
-        class Frames(torch.utils.data.Dataset):
-            def __init__(self, path):
-                self.reader = tricodec.FrameReader(path, device="cpu")
-                self.stream = tricodec.io.StreamReader(path, arrays="torch")
-                self.stream.add_basic_video_stream(1, format="yuv420p")
-                self.first = self.reader[0].md5()
-                self.stream.fill_buffer()
-            def __len__(self):
-                return len(self.reader)
-            def __getitem__(self, index):
-                self.stream.seek(0)
-                self.stream.fill_buffer()
-                (chunk,) = self.stream.pop_chunks()
-                return torch.from_numpy(np.asarray(self.reader.batch([index], size=(32, 48)))[0]), chunk[0]
-        for path, workers in zip(sys.argv[1:], (1, 2, 1, 2)):
-            frames = Frames(path)
-            expected = np.asarray(frames.reader.batch(slice(None), size=(32, 48)))
-            loader = torch.utils.data.DataLoader(
-                frames, batch_size=4, num_workers=workers, timeout=60, multiprocessing_context="fork",
-                worker_init_fn=lambda _: signal.alarm(60),
-            )
-            for _ in range(2):
-                read = [pictures.numpy() for pictures, _ in loader]
-                assert np.array_equal(np.concatenate(read), expected), (path, workers)
-        """,
-        *map(generated, ("h264_bframes.mp4", "hevc.mp4", "av1.mp4", "vp9.webm")),
-        programs=with_modules("torch"),
-    )
-
-
 @pytest.mark.needs_nvdec
 def test_a_reader_on_a_gpu_raises_at_once_in_a_child(tmp_path: Path) -> None:
     """Over stand-ins for the driver; tests/python/gpu/test_fork_gpu.py does the same on a GPU."""
@@ -541,23 +393,3 @@ gc.collect()
     driver = build_fake_decoder(build_fake_driver(tmp_path))
     result = run_with_driver(driver, script)
     assert result.returncode == 0, result.stderr
-
-
-def test_forks_nest_and_each_child_reads() -> None:
-    assert os.name == "posix"
-    run(
-        """
-        reader = tricodec.FrameReader(sys.argv[1], device="cpu", num_workers=2)
-        expected = [frame.md5() for frame in reader]
-        def grandchild():
-            assert [frame.md5() for frame in reader] == expected
-        def child():
-            assert reader[12].md5() == expected[12]
-            live = iter(reader)
-            next(live)
-            in_children(grandchild, 2)
-            assert [frame.md5() for frame in live] == expected[1:]
-        in_children(child)
-        """,
-        generated("h264_bframes.mp4"),
-    )

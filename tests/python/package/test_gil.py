@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import threading
@@ -134,36 +133,6 @@ def test_a_python_thread_goes_on_while_the_memory_of_a_large_array_is_freed() ->
     assert moved
 
 
-def in_threads(works: list[Callable[[], None]]) -> tuple[float, float]:
-    """Runs each work on a thread of its own, from a common start. Returns wall and CPU seconds."""
-    start = threading.Barrier(len(works) + 1)
-
-    def run(work: Callable[[], None]) -> None:
-        start.wait()
-        work()
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    start.wait()
-    began, used = time.perf_counter(), time.process_time()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - began, time.process_time() - used
-
-
-def reading(path: Path) -> Callable[[], None]:
-    """Batches of a reader of one decoder."""
-    reader = tricodec.FrameReader(path, num_workers=1)
-    reader.batch([0])
-
-    def work() -> None:
-        for _ in range(4):
-            reader.batch(range(50), dtype="float32", size=(224, 224))
-
-    return work
-
-
 class Gate:
     """A file that lets one read wait until it may continue."""
 
@@ -204,34 +173,3 @@ def test_a_reader_inside_a_call_keeps_no_other_reader_waiting() -> None:
     assert not came_back
     assert np.array_equal(meanwhile, expected)
     assert np.array_equal(results[0], expected)
-
-
-def hashing(data: bytes) -> Callable[[], None]:
-    """Work of the standard library's that is known to let the lock go."""
-
-    def work() -> None:
-        for _ in range(12):
-            hashlib.sha256(data)
-
-    return work
-
-
-@pytest.mark.slow  # another process's work takes the second core away for a minute on end: not for a busy machine
-def test_two_python_threads_with_a_reader_each_use_as_many_cores_as_there_are_free() -> None:
-    path = generated(CLIP)
-    data = bytes(8 << 20)
-    deadline = time.monotonic() + 90
-
-    # What else runs on the machine takes cores away, for seconds at a time: hashing in turn with reading tells how
-    # many it left. Were the lock held inside, no try would do.
-    tries = []
-    while True:
-        wall, cpu = in_threads([hashing(data)] * 2)
-        free = cpu / wall
-        wall, cpu = in_threads([reading(path), reading(path)])
-        tries.append((cpu / wall, free))
-        if cpu / wall >= 0.8 * min(len(os.sched_getaffinity(0)), 2) or time.monotonic() > deadline:
-            break
-
-    used, free = max(tries)
-    assert used >= 0.8 * min(len(os.sched_getaffinity(0)), 2), f"{used:.2f} cores, {free:.2f} by hashing"

@@ -50,18 +50,6 @@ def test_a_sub_interpreter_is_refused_by_name(module: str) -> None:
     assert "tricodec cannot be imported in a sub-interpreter" in printed
 
 
-def test_the_main_interpreter_works_beside_one_that_was_refused() -> None:
-    printed = run(
-        SUB_INTERPRETER.format(
-            module="tricodec", before="import tricodec", after="print(tricodec.resolve_device('cpu'))"
-        )
-    )
-
-    first, last = printed.splitlines()
-    assert "sub-interpreter" in first
-    assert last == "cpu"
-
-
 def test_a_python_without_its_lock_is_refused_by_name() -> None:
     # A stand-in for a free-threaded Python that was told to keep its lock off (-X gil=0).
     printed = run(

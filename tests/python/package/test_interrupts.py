@@ -16,25 +16,16 @@ from range_server import range_server
 # Each call takes far longer than MOST_SECONDS if nothing ends it. One call of a slow encoder alone does.
 CALLS = {
     "batch of two decoders": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2).batch(size=(8, 8))",
-    "batch of one decoder": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=1).batch(size=(8, 8))",
-    "frames": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2)[::10]",
     "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
-    "read_many": "tricodec.read_many([SOURCE] * 3, size=(8, 8), device='cpu')",
-    "read_av": "tricodec.read_av(SOUND, size=(8, 8), audio_rate=192000, device='cpu')",
     "read from a network": "tricodec.decode_video(tricodec.remote(URL), size=(8, 8), device='cpu')",
     "AudioReader": "while True: tricodec.AudioReader(SOUND, sample_rate=192000)[:]",
     "encode_video": "tricodec.encode_video(data, preset='placebo', device='cpu')",
-    "encode_video of AV1": "tricodec.encode_video(data, codec='av1', preset='2', device='cpu')",
-    "encode_video of HEVC": "tricodec.encode_video(data, codec='hevc', preset='placebo', device='cpu')",
-    "transcode": "tricodec.transcode(SOUND, TARGET, codec='hevc', size=(1080, 1920), options={'preset': 'placebo'})",
     "transcode by parts": "tricodec.transcode(SOUND, TARGET, size=(1080, 1920), num_workers=2)",
     "compress_file": "compress_file(RAW, TARGET, algorithm='Zstd', level=19)",
     "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(data)",
 }
 DATA = {
     "encode_video": (200, 360, 640, 3),
-    "encode_video of AV1": (60, 180, 320, 3),
-    "encode_video of HEVC": (12, 1080, 1920, 3),
     "Codec.encode": (48 << 20,),
 }
 PROGRAM = """

@@ -81,54 +81,6 @@ def test_events_lead_from_one_sum_to_the_next() -> None:
     assert len(frames) == 20
 
 
-def test_what_was_seen_stays_and_a_tracker_can_be_entered_again() -> None:
-    tracker = tricodec.MemoryTracker()
-    with tracker:
-        frames = read()
-    seen = tracker.allocators
-    del frames
-    read()
-    assert tracker.allocators == seen
-    assert f" {seen['host'].peak_bytes / (1 << 20):.1f} " in str(tracker)
-    with tracker:
-        pass
-    assert tracker.allocators["host"].reuses == 0
-
-
-@pytest.mark.needs_dali
-def test_dalis_operators_are_seen_and_dalis_memory_is_not_counted() -> None:
-    from dali_testing import pipeline
-
-    pipe = pipeline([generated(CLIP)], size=(96, 160))
-    with tricodec.MemoryTracker(max_events=10_000) as tracker:
-        pipe.run()
-
-    sizes = [event.size_bytes for event in tracker.events if event.action in ("allocate", "reuse")]
-    assert sizes
-    assert max(sizes) < BATCH_BYTES / 4  # of the output, which is uint8
-
-
-def test_what_the_caller_brings_is_not_counted() -> None:
-    out = np.empty((50, 96, 160, 3), np.float32)
-    with tricodec.FrameReader(generated(CLIP), device="cpu") as reader:
-        reader.batch(slice(None), out=out, size=(96, 160), dtype="float32")
-        with tricodec.MemoryTracker(max_events=10_000) as tracker:
-            reader.batch(slice(None), out=out, size=(96, 160), dtype="float32")
-
-    assert max((event.size_bytes for event in tracker.events), default=0) < BATCH_BYTES
-
-
-def test_a_tracker_that_was_not_entered_and_a_negative_number_are_refused() -> None:
-    tracker = tricodec.MemoryTracker()
-    assert str(tracker) == "MemoryTracker: nothing seen yet"
-    with pytest.raises(RuntimeError, match=r"with tricodec\.MemoryTracker\(\)"):
-        _ = tracker.allocators
-    with pytest.raises(ValueError, match="max_events is -1"):
-        tricodec.MemoryTracker(-1)
-    with pytest.raises(TypeError):
-        tricodec.MemoryTracker(1.5)  # type: ignore[arg-type]
-
-
 def test_each_gpu_has_its_allocators(tmp_path: Path) -> None:
     with runner_with_driver(tmp_path, "import tricodec\n", FAKE_CUDA_GPUS="2") as run:
         run("""
@@ -148,3 +100,14 @@ def test_each_gpu_has_its_allocators(tmp_path: Path) -> None:
         actions = [event.action for event in tracker.events if event.allocator == "device cuda:1"]
         assert actions == ["release", "reuse"], actions
         """)
+
+
+def test_a_tracker_that_was_not_entered_and_a_negative_number_are_refused() -> None:
+    tracker = tricodec.MemoryTracker()
+    assert str(tracker) == "MemoryTracker: nothing seen yet"
+    with pytest.raises(RuntimeError, match=r"with tricodec\.MemoryTracker\(\)"):
+        _ = tracker.allocators
+    with pytest.raises(ValueError, match="max_events is -1"):
+        tricodec.MemoryTracker(-1)
+    with pytest.raises(TypeError):
+        tricodec.MemoryTracker(1.5)  # type: ignore[arg-type]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 
 import numpy as np
 import pytest
@@ -28,13 +27,6 @@ def test_an_array_has_the_shape_and_the_dtype(shape: tuple[int, ...], dtype: str
     assert (array.shape, array.dtype) == (expected.shape, expected.dtype)
     assert array.flags.writeable
     assert array.flags.c_contiguous
-
-
-def test_the_log_says_that_the_memory_is_ordinary(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="tricodec"):
-        tricodec.pinned_empty(10)
-
-    assert any("not page-locked" in record.getMessage() for record in caplog.records)
 
 
 def test_the_memory_is_counted_until_the_last_view_is_gone() -> None:

@@ -80,22 +80,6 @@ def test_a_callback_receives_each_event_on_one_thread() -> None:
     assert profiler.missed_events == 0
 
 
-def test_an_object_receives_events_while_the_block_runs() -> None:
-    class Totals:
-        frames = 0
-
-        def report_stage(self, stage: str, seconds: float, frames: int, device: str) -> None:
-            self.frames += frames if stage == "transform" else 0
-
-    totals = Totals()
-    with tricodec.Profiler(totals):
-        num_frames = read_all()
-        until = time.monotonic() + 10
-        while totals.frames < num_frames and time.monotonic() < until:
-            time.sleep(0.005)
-        assert totals.frames == num_frames
-
-
 def test_a_callback_that_raises_is_logged_and_not_called_again(caplog: pytest.LogCaptureFixture) -> None:
     calls = []
 
@@ -135,15 +119,6 @@ def test_a_slow_callback_misses_events_and_holds_no_decoder() -> None:
     assert profiler.missed_events == 16
 
 
-def test_arguments_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"callback is of type int; pass a callable"):
-        tricodec.Profiler(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"max_events is -1; it must be 0 or more"):
-        tricodec.Profiler(max_events=-1)
-    with pytest.raises(ValueError, match=r"max_events is 0; it must be 1 or more.*callback"):
-        tricodec.Profiler(print, max_events=0)
-
-
 def slices_of(trace: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [event for event in trace if event["ph"] == "X"]
 
@@ -167,27 +142,6 @@ def test_a_trace_has_threads_as_tracks_and_stages_as_slices(tmp_path: Path) -> N
     assert named.pop(threading.main_thread().native_id) == "MainThread"
     assert [named[thread] for thread in sorted(named)] == [f"worker {number + 1}" for number in range(len(named))]
     assert max(event["ts"] + event["dur"] for event in slices) <= profiler.seconds * 1e6
-
-
-def test_slices_of_a_thread_nest(tmp_path: Path) -> None:
-    reader = tricodec.io.StreamReader(generated(CLIP))
-    reader.add_basic_video_stream(-1, format="rgb24")
-    with tricodec.Profiler() as profiler:
-        reader.process_all_packets()
-    profiler.save_trace(tmp_path / "trace.json")
-
-    slices = slices_of(json.loads((tmp_path / "trace.json").read_text())["traceEvents"])
-    open_until: list[tuple[float, str]] = []
-    parents = set()
-    for event in slices:  # in the order of their begins
-        end = event["ts"] + event["dur"]
-        while open_until and open_until[-1][0] <= event["ts"]:
-            open_until.pop()
-        if open_until:
-            assert end <= open_until[-1][0] + 1e-3  # rounded nanoseconds
-            parents.add((open_until[-1][1], event["name"]))
-        open_until.append((end, event["name"]))
-    assert parents == {("decode", "filter")}
 
 
 def test_work_of_a_gpu_has_tracks_without_overlap() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import re
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -29,28 +28,6 @@ def test_import_brings_no_large_package_with_it() -> None:
     """)
 
     assert result.stdout.strip() == "[]", result.stderr
-
-
-def test_what_compresses_arrays_is_loaded_when_it_is_first_asked_for() -> None:
-    result = run_python("""
-        import sys
-        import tricodec
-        print("tricodec.compress" in sys.modules, hasattr(tricodec, "Kodec"))
-        print({"Codec", "compress"} <= set(dir(tricodec)))
-        codec = tricodec.Codec
-        print(codec is tricodec.compress.Codec, "tricodec.compress" in sys.modules)
-    """)
-
-    assert result.stdout.split() == ["False", "False", "True", "True", "True"], result.stderr
-
-
-def test_build_info_is_lines_of_names_and_values() -> None:
-    facts = dict(line.split(": ", 1) for line in tricodec.build_info().splitlines())
-
-    assert facts["tricodec"] == tricodec.__version__
-    assert re.fullmatch(r"scalar( \(\w+\))?|highway \w+", facts["image_engine"])
-    assert {"libavcodec", "lz4", "snappy", "zstd", "libdeflate", "isa-l"} <= set(facts)
-    assert all(re.fullmatch(r"\d+(\.\d+)+", facts[name]) for name in ("lz4", "snappy", "zstd", "libdeflate", "isa-l"))
 
 
 def test_paths_are_those_of_the_installed_package() -> None:
@@ -95,10 +72,6 @@ def test_probe_describes_every_stream() -> None:
     assert "h264 yuv420p 320x180, 25 fps" in repr(video)
 
 
-def test_media_without_video_have_none() -> None:
-    assert tricodec.probe(generated("audio_only.m4a")).video is None
-
-
 @pytest.mark.parametrize("name", ["h264_audio.mp4", "h264_rot90.mp4", "vp9.webm", "h264_raw.h264"])
 def test_to_dict_is_json_that_holds_every_attribute(name: str) -> None:
     info = tricodec.probe(generated(name))
@@ -113,21 +86,6 @@ def test_to_dict_is_json_that_holds_every_attribute(name: str) -> None:
     assert set(video) == {n for n in dir(tricodec.StreamInfo) if not n.startswith("_")} - {"to_dict"} - of_audio
     assert video["width"] == 320
     assert Fraction(video["time_base"]) == info.streams[0].time_base
-
-
-def test_results_are_read_only() -> None:
-    info = tricodec.probe(generated("h264_bframes.mp4"))
-
-    for target, name in [(info, "format_name"), (info.streams[0], "width"), (info.streams[0].color, "matrix")]:
-        with pytest.raises(AttributeError):
-            setattr(target, name, "x")
-
-
-def test_a_stream_outlives_the_info_it_came_from() -> None:
-    stream = tricodec.probe(generated("h264_bframes.mp4")).streams[0]
-
-    assert tricodec.Decoder(stream).engine
-    assert stream.color.chroma_location == "left"
 
 
 def test_decode_video_gives_frames_and_times() -> None:
@@ -194,18 +152,6 @@ def test_transform_options_make_the_same_transform_again() -> None:
     assert tricodec.Transform(**tricodec.Transform().options).options == tricodec.Transform().options
 
 
-def test_transform_knows_its_shape_beforehand() -> None:
-    transform = tricodec.Transform(layout="CHW")
-
-    assert transform.output_shape(320, 180) == (3, 180, 320)
-    assert transform.output_shape(320, 180, rotation=90) == (3, 320, 180)
-    assert "CHW" in repr(transform)
-    with pytest.raises(ValueError, match="45"):
-        transform.output_shape(320, 180, rotation=45)
-    with pytest.raises(ValueError, match="crop"):
-        tricodec.Transform(crop=(0, 0, 500, 500)).output_shape(320, 180)
-
-
 def test_transform_explains_what_it_fuses() -> None:
     frame = tricodec.FrameReader(generated("h264_bframes.mp4"))[0]
     options: dict[str, Any] = {"size": (224, 224), "dtype": "float32", "layout": "CHW", "mean": 0.5}
@@ -226,42 +172,6 @@ def test_transform_explains_what_it_fuses() -> None:
     assert repr(report).startswith("<tricodec.FusionReport yuv420p_to_rgb")
     with pytest.raises(ValueError, match="crop"):
         tricodec.Transform(crop=(0, 0, 500, 500)).explain(frame)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"size": 5}, TypeError, r"size must be \(height, width\), not 5"),
-        ({"size": (5,)}, ValueError, r"size must be \(height, width\), not \(5,\)"),
-        ({"size": (5.0, 5)}, TypeError, "size"),
-        ({"size": (True, 5)}, TypeError, "size"),
-        ({"size": (10**12, 5)}, ValueError, "out of range"),
-        ({"crop": (1, 2, 3)}, ValueError, "crop must be"),
-        ({"crop": "abcd"}, TypeError, "crop must be"),
-        ({"resize": "lanczos"}, ValueError, "lanczos"),
-        ({"resize": 1}, TypeError, "resize must be a str"),
-        ({"antialias": 1}, TypeError, "antialias must be a bool"),
-        ({"chroma": "nearst"}, ValueError, 'one of "interpolated", "nearest"; did you mean'),
-        ({"chroma": True}, TypeError, "chroma must be a str"),
-        ({"color": "cmyk"}, ValueError, "cmyk"),
-        ({"matrix": "bt999"}, ValueError, "bt999"),
-        ({"range": "wide"}, ValueError, "wide"),
-        ({"dtype": "int8"}, ValueError, "int8"),
-        ({"layout": "CWH"}, ValueError, "CWH"),
-        ({"mean": "high"}, TypeError, "mean must be a number"),
-        ({"mean": [None], "dtype": "float32"}, TypeError, "mean must be a number"),
-        ({"mean": [], "dtype": "float32"}, ValueError, "mean is empty"),
-        ({"mean": [1, 2], "dtype": "float32"}, ValueError, "mean"),
-        ({"std": 0, "dtype": "float32"}, ValueError, "std"),
-        ({"mean": 0.5}, ValueError, "mean"),
-        ({"scale": "x", "dtype": "float32"}, TypeError, "scale must be a number"),
-    ],
-)
-def test_transform_names_the_option_that_is_not_accepted(
-    options: dict[str, Any], error: type[Exception], words: str
-) -> None:
-    with pytest.raises(error, match=words):
-        tricodec.Transform(**options)
 
 
 def test_limits_are_set_by_name_and_restored() -> None:
@@ -293,15 +203,6 @@ def test_limits_that_are_none_are_refused(fields: dict[str, Any], error: type[Ex
     assert tricodec.get_limits() == before
 
 
-def test_pixel_formats_and_devices_are_named() -> None:
-    assert {"yuv420p", "nv12", "yuv420p10le", "rgb24"} <= set(tricodec.pixel_formats())
-    assert tricodec.resolve_device("cpu") == tricodec.resolve_device("auto:4095") == "cpu"
-    assert tricodec.resolve_device("CPU") == "cpu"
-    for name in ("gpux", "cuda:", "cuda:x", "cuda:-1", "auto:", "auto:x", "auto1", ""):
-        with pytest.raises(ValueError, match=f"'{name}'.*'cuda:N'"):
-            tricodec.resolve_device(name)
-
-
 def test_messages_go_to_the_logger_when_the_call_returns(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, logger="tricodec"):
         _tricodec.log("info", "100 % ready")
@@ -309,19 +210,6 @@ def test_messages_go_to_the_logger_when_the_call_returns(caplog: pytest.LogCaptu
 
     records = [(r.name, r.levelno, r.getMessage()) for r in caplog.records]
     assert records == [("tricodec", logging.INFO, "100 % ready"), ("tricodec", logging.ERROR, "broken")]
-
-
-def test_the_core_follows_the_level_of_the_logger(caplog: pytest.LogCaptureFixture) -> None:
-    for level, expected in [
-        (logging.DEBUG, ["debug", "info", "warning", "error"]),
-        (logging.WARNING, ["warning", "error"]),
-        (logging.CRITICAL, []),
-    ]:
-        caplog.clear()
-        with caplog.at_level(level, logger="tricodec"):
-            for name in ("debug", "info", "warning", "error"):
-                _tricodec.log(name, name)
-        assert [record.getMessage() for record in caplog.records] == expected
 
 
 def test_a_log_handler_that_raises_does_not_break_the_work() -> None:
@@ -341,17 +229,6 @@ def test_a_log_handler_that_raises_does_not_break_the_work() -> None:
         logger.removeHandler(handler)
 
     assert [type(entry.exc_value) for entry in unraisable] == [RuntimeError]
-
-
-def test_the_engine_that_was_chosen_is_one_line_of_information(caplog: pytest.LogCaptureFixture) -> None:
-    stream = tricodec.Demuxer(generated("h264_bframes.mp4")).stream
-
-    with caplog.at_level(logging.INFO, logger="tricodec"):
-        decoder = tricodec.Decoder(stream)
-
-    lines = [record.getMessage() for record in caplog.records]
-    assert len(lines) == 1
-    assert decoder.engine in lines[0]
 
 
 def test_a_message_of_a_thread_that_python_does_not_know_arrives_without_another_call() -> None:

@@ -7,8 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-from media import SHARED_CLIPS, ffmpeg
+from media import ffmpeg
 from tricodec.scenes import scene_cuts
 
 SOURCES = ("testsrc2", "smptebars", "mandelbrot", "color=c=gray", "rgbtestsrc", "color=c=navy", "testsrc")
@@ -38,21 +37,3 @@ def test_the_joints_of_different_pictures_are_cuts(tmp_path: Path) -> None:
     # A mandelbrot begins with one picture of another kind.
     assert [number for number in cuts.frames.tolist() if number != joints[1] + 1] == joints
     assert set(ffmpegs_cuts(path, 0.4)) <= set(cuts.seconds.tolist())
-
-
-@pytest.mark.skipif(SHARED_CLIPS is None, reason="there are no shared clips")
-@pytest.mark.parametrize(
-    ("name", "softer"),
-    [
-        ("bikes.mp4", [3.04]), ("nasa_13013.mp4", []), ("bbb_642x642_vp9.webm", []), ("bigbuckbunny.mp4", []),
-        ("jellyfish_1080p.mkv", []), ("test_hevc10.mkv", []),
-    ],
-)  # fmt: skip
-def test_the_cuts_of_real_clips_are_ffmpegs_and_a_softer_one(name: str, softer: list[float]) -> None:
-    assert SHARED_CLIPS is not None
-    path = SHARED_CLIPS / name
-    found = scene_cuts(path, device="cpu").seconds.tolist()
-
-    expected = sorted([*ffmpegs_cuts(path, 0.3), *softer])
-    assert len(found) == len(expected)
-    assert found == pytest.approx(expected, abs=0.08)

@@ -5,16 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import logging
-from pathlib import Path
 
 import media
-import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
-from pynv_helpers import decode_all
-from pynv_helpers.pixels import nv12_bytes
-
-WIDTH, HEIGHT = 320, 180
 
 
 def packets_of(name: str) -> list[nvc.PacketData]:
@@ -48,39 +42,3 @@ def test_damage_is_logged_and_listed(caplog: pytest.LogCaptureFixture) -> None:
     assert len(frames) >= 40
     assert len(decoder.issues) >= 1
     assert "packets were damaged" in caplog.text
-
-
-def test_packet_that_cannot_be_split_costs_its_frame_and_is_logged(
-    caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    source = media.generated("h264_bframes.mp4")
-    packets = [packet for packet in nvc.CreateDemuxer(str(source)) if packet.bsl]
-    packet = min(packets[20:], key=lambda packet: packet.bsl)  # no other frame refers to so small a one
-    data = bytearray(source.read_bytes())
-    data[packet.pos] = 0x7F  # the length of its NAL unit goes far past its end
-    path = tmp_path / "damaged.mp4"
-    path.write_bytes(data)
-
-    with caplog.at_level(logging.WARNING, logger="tricodec"):
-        frames = decode_all(path)
-
-    expected = [nv12_bytes(picture, WIDTH, HEIGHT) for picture in media.ffmpeg_frames(path)]
-    assert len(expected) == 49
-    assert [bytes(frame) for frame in frames] == expected
-    assert "is dropped: its NAL units' lengths do not add up" in caplog.text
-
-
-def test_damage_is_told_by_a_decoder_that_met_much_of_it_before() -> None:
-    nonsense = np.full(8, 0xFF, np.uint8)
-    packet = nvc.PacketData()
-    packet.bsl, packet.bsl_data = nonsense.size, nonsense.ctypes.data
-    decoder = nvc.CreateDecoder(codec=nvc.cudaVideoCodec.VP8, latency=nvc.DisplayDecodeLatencyType.LOW)
-
-    for number in (10_005, 3):
-        for _ in range(number):
-            decoder.Decode(packet)
-        with pytest.raises(nvc.PyNvVCException, match=rf"; {number} of {number} packets were damaged, the first"):
-            decoder.Decode(nvc.PacketData())
-
-    assert len(decoder.issues) == 10_000
-    assert decoder.issues[-1].packet_number == 2

@@ -89,27 +89,11 @@ def test_c58_planes_without_a_stream_are_read_after_the_work_of_the_encoders(
     """)
 
 
-def test_c58_a_stream_that_a_plane_names_is_waited_for_in_place_of_the_encoders(run: Run) -> None:
-    run("""
-    both = dict(luma={"stream": OTHER}, chroma={"stream": OTHER})
-    _, calls = encoded(AppFrame(PICTURE, **both), cudastream=PROGRAM)
-    assert OTHER in waited_for(calls) and PROGRAM not in waited_for(calls), calls
-    """)
-
-
 def test_c58_planes_of_different_streams_are_each_read_after_their_own(run: Run) -> None:
     run("""
     data, calls = encoded(AppFrame(PICTURE, luma={"stream": OTHER}), cudastream=PROGRAM)
     assert [call[1] for call in calls if call[0] == "copy"][:2] == [OTHER, PROGRAM], calls
     assert data == encoded(PICTURE, True)[0]
-    """)
-
-
-def test_c58_nothing_is_waited_for_if_the_planes_say_that_there_is_nothing(run: Run) -> None:
-    run("""
-    done = dict(luma={"stream": None}, chroma={"stream": None})
-    _, calls = encoded(AppFrame(PICTURE, **done), cudastream=PROGRAM)
-    assert not [call for call in calls if call[0] == "wait" and call[2] in (1, PROGRAM)], calls
     """)
 
 

@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,32 +32,15 @@ def test_c80_constqp_is_the_quantizer_of_each_picture_type(codec: str, tmp_path:
     assert quantizers[0] == 24
 
 
-def test_c80_constqp_of_av1_is_the_largest_quantizer_index(tmp_path: Path) -> None:
-    """Its pictures of higher layers have it; those that many refer to have less, as SVT-AV1 always does it."""
-    frames = bitstreams.moving(96, 64, 8, noise=6)
-
-    for index in (80, 160):
-        path = encode(frames, tmp_path, codec="av1", rc="constqp", constqp=index)
-        assert max(bitstreams.fields(path, "base_q_idx")) == index
-
-
 #: A parameter, and what x264 and x265 then write of their own settings into the stream.
 TOLD = [
     ({"preset": "P7"}, "subme=8", "subme=3"),
-    ({"bitrate": 1_200_000}, "bitrate=1200", "bitrate=1200"),
     ({"rc": "vbr", "bitrate": 1_000_000, "maxbitrate": 3_000_000}, "vbv_maxrate=3000", "vbv-maxrate=3000"),
-    ({"bitrate": 1_000_000, "maxbitrate": 3_000_000}, "vbv_maxrate=1000", "vbv-maxrate=1000"),
-    ({"vbvbufsize": 500_000}, "vbv_bufsize=500", "vbv-bufsize=437"),  # an eighth is spared
+    ({"vbvbufsize": 500_000}, "vbv_bufsize=500", "vbv-bufsize=437"),
     ({"bitrate": 1_000_000, "vbvbufsize": 500_000, "vbvinit": 250_000}, "vbv_bufsize=500", "vbv-init=0.4"),
     ({"lookahead": 12}, "rc_lookahead=12", "rc-lookahead=12"),
-    ({"multipass": "qres"}, "rc_lookahead=10", "rc-lookahead=10"),
-    ({"multipass": "fullres"}, "rc_lookahead=10", "rc-lookahead=10"),
-    ({"ldkfs": 51}, "ip_ratio=1.20", "ipratio=1.20"),
     ({"aq": 4}, "aq=1:0.50", "aq-strength=0.50"),
-    ({"temporalaq": 1, "lookahead": 8}, "mbtree=1", " cutree"),
     ({"gop": 60, "idrperiod": 90}, "keyint=60", " keyint=60"),
-    ({"bf": 3}, "bframes=2", "bframes=2"),
-    ({"max_res": [3840, 2160]}, "threads=", "input-res="),
     ({"constqp": [30, 34, 24]}, "rc=cqp", "rc=cqp"),
 ]
 
@@ -99,7 +79,6 @@ def test_c73_vbr_stays_below_its_maximum_over_any_second(codec: str, tmp_path: P
     assert max(seconds) > 0.6 * most
 
 
-@pytest.mark.sweep(2)
 @pytest.mark.parametrize("rc", ["cbr", "vbr"])
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
 def test_the_bit_rate_is_kept_within_five_percent(codec: str, rc: str, tmp_path: Path) -> None:
@@ -141,12 +120,7 @@ def test_c66_c67_c69_the_documents_reconfigure_example_halves_the_rate_without_a
 
 @pytest.mark.parametrize(
     ("change", "ratio"),
-    [
-        ({"frameRateNum": 60}, 0.5),
-        ({"frameRateNum": 15}, 2.0),
-        ({"rateControlMode": "VBR", "maxBitRate": 8 << 20}, 1.0),
-    ],
-    ids=["frame_rate_doubled", "frame_rate_halved", "vbr"],
+    [({"frameRateNum": 60}, 0.5), ({"rateControlMode": "VBR", "maxBitRate": 8 << 20}, 1.0)],
 )
 def test_c69_frame_rate_and_mode_change_in_the_running_stream(
     change: dict[str, Any], ratio: float, tmp_path: Path
@@ -175,66 +149,13 @@ def test_c69_frame_rate_and_mode_change_in_the_running_stream(
     assert sum(sizes[75:115]) / sum(sizes[15:55]) == pytest.approx(ratio, rel=0.25)
 
 
-@pytest.mark.sweep(2)
 @pytest.mark.parametrize("tuning", ["high_quality", "low_latency", "ultra_low_latency"])
-@pytest.mark.parametrize("preset", ["P1", "P4", "P7"])
-def test_c72_presets_and_tunings_work_together(preset: str, tuning: str, tmp_path: Path) -> None:
+def test_c72_presets_and_tunings_work_together(tuning: str, tmp_path: Path) -> None:
     frames = bitstreams.moving(WIDTH, HEIGHT, 4)
 
-    path = encode(frames, tmp_path, preset=preset.lower(), tuning_info=tuning)
+    path = encode(frames, tmp_path, preset="P1".lower(), tuning_info=tuning)
 
     assert bitstreams.psnr(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames) > 40
-
-
-@pytest.mark.parametrize("codec", ["h264", "hevc"])
-def test_c72_ultra_low_latency_holds_no_picture_back(codec: str) -> None:
-    encoder = nvc.CreateEncoder(64, 64, "NV12", True, codec=codec, tuning_info="ultra_low_latency")
-
-    counts = [len(encoder.Encode(np.full(64 * 96, number, np.uint8))) for number in range(6)]
-
-    assert counts == [1] * 6
-
-
-def test_c85_lookahead_delays_by_as_many_frames() -> None:
-    def first_packet(lookahead: int) -> int:
-        encoder = nvc.CreateEncoder(64, 48, "NV12", True, preset="P1", lookahead=lookahead, bf=1)
-        for number in range(60):
-            if encoder.Encode(np.full(64 * 72, number, np.uint8)):
-                return number
-        return 60
-
-    assert first_packet(20) - first_packet(4) == 16
-
-
-@contextlib.contextmanager
-def one_core() -> Iterator[None]:
-    """x264 takes one thread then: with more, its rate control looks at how far the others are, and runs differ."""
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
-@pytest.mark.parametrize(("key", "on"), [("aq", 1), ("temporalaq", 1)])
-def test_c86_aq_changes_the_stream_and_zero_means_off(key: str, on: int, tmp_path: Path) -> None:
-    frames = bitstreams.moving(WIDTH, HEIGHT, 6, noise=10)
-    common: dict[str, Any] = {"rc": "vbr", "bitrate": 400_000, "lookahead": 4}
-
-    with one_core():
-        plain = encode(frames, tmp_path, **common).read_bytes()
-        off = encode(frames, tmp_path, **common, **{key: 0}).read_bytes()
-        other = encode(frames, tmp_path, **common, **{key: on}).read_bytes()
-
-    assert off == plain
-    assert other != plain
-
-
-def test_initqp_is_the_first_pictures_quantizer(tmp_path: Path) -> None:
-    path = encode(bitstreams.moving(WIDTH, HEIGHT, 4, noise=10), tmp_path, initqp=40, bf=1)
-
-    assert 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0] + bitstreams.fields(path, "slice_qp_delta")[0] == 40
 
 
 @pytest.mark.parametrize(("least", "most"), [(33, 35), ([30, 33, 31], [35, 51, 40])], ids=["of all", "of P, B and I"])
@@ -244,9 +165,3 @@ def test_qmin_and_qmax_bound_the_quantizers(least: object, most: object, tmp_pat
 
     initial = 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0]
     assert {initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")} <= {33, 34, 35}
-
-
-@pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
-def test_limits_that_no_quantizer_keeps_are_refused_with_the_reason(codec: str) -> None:
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match=r"no quantizer is 30 or more and 28 or less"):
-        nvc.CreateEncoder(192, 128, "NV12", True, codec=codec, qmin=[20, 25, 30], qmax=[28, 40, 45])

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import pickle
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import media
 import numpy as np
-import numpy.typing as npt
 import pytest
 from pynv_helpers.official import folder, run_notebook, run_sample
 from pynv_helpers.pixels import nv12_bytes
@@ -25,12 +23,6 @@ SEI = bytes.fromhex("dc45e9bde6d948b7962cd820d923eeef") + bytes.fromhex("126756d
 def nv12_of(name: str, width: int = 320, height: int = 180) -> bytes:
     frames = media.ffmpeg_frames(media.generated(name), "yuv420p")
     return b"".join(nv12_bytes(frame, width, height) for frame in frames)
-
-
-def nv16_bytes(planar: bytes) -> bytes:
-    """A 4:2:2 frame with its chroma in pairs."""
-    chroma = np.frombuffer(planar, np.uint8)[len(planar) // 2 :].reshape(2, -1)
-    return planar[: len(planar) // 2] + chroma.T.tobytes()
 
 
 def probe(path: Path, entries: str, stream: str = "v:0") -> list[dict[str, Any]]:
@@ -70,28 +62,10 @@ def test_sample_that_decodes_writes_every_frame(sample: str, memory: str, tmp_pa
     assert re.search(r"ecoded (all )?50 frames", printed)
 
 
-@pytest.mark.parametrize("name", ["hevc.mp4", "av1.mp4", "vp9.webm", "h264_318x178.mp4"])
-def test_sample_decode_writes_every_frame_of_other_streams(name: str, tmp_path: Path) -> None:
-    run_sample("advanced/decode.py", "-i", media.generated(name), "-o", "out.yuv", cwd=tmp_path)
+def test_sample_decode_writes_every_frame_of_other_streams(tmp_path: Path) -> None:
+    run_sample("advanced/decode.py", "-i", media.generated("h264_318x178.mp4"), "-o", "out.yuv", cwd=tmp_path)
 
-    width, height = (318, 178) if "318" in name else (320, 180)
-    assert (tmp_path / "out.yuv").read_bytes() == nv12_of(name, width, height)
-
-
-def test_sample_decode_writes_ten_bits_in_the_high_bits(tmp_path: Path) -> None:
-    run_sample("advanced/decode.py", "-i", media.generated("hevc10.mkv"), "-o", "out.yuv", "-f", 7, cwd=tmp_path)
-
-    expected = media.ffmpeg_frames(media.generated("hevc10.mkv"), "p010le")[:7]
-    assert (tmp_path / "out.yuv").read_bytes() == b"".join(expected)
-
-
-@pytest.mark.parametrize("latency", ["0", "1", "2"])
-def test_sample_low_latency_writes_every_frame_of_each_latency(latency: str, tmp_path: Path) -> None:
-    arguments = ["-i", media.generated("h264_nob.mp4"), "-o", "out.yuv", "-dl", latency]
-
-    run_sample("advanced/decode_with_low_latency.py", *arguments, cwd=tmp_path)
-
-    assert (tmp_path / "out.yuv").read_bytes() == nv12_of("h264_nob.mp4")
+    assert (tmp_path / "out.yuv").read_bytes() == nv12_of("h264_318x178.mp4", 318, 178)
 
 
 @pytest.mark.parametrize("count", [None, 7], ids=["whole", "cut off"])
@@ -105,24 +79,6 @@ def test_sample_reconfigure_writes_each_stream_at_its_size(count: int | None, tm
     assert (tmp_path / "1.yuv").read_bytes() == nv12_of("h264_bframes.mp4")[: frames * FRAME]
     expected = nv12_of("h264_318x178.mp4", 318, 178)[: frames * 318 * 178 * 3 // 2]
     assert (tmp_path / "2.yuv").read_bytes() == expected
-
-
-@pytest.mark.parametrize("mode", ["thread", "process"])
-def test_sample_decode_perf_decodes_in_parallel(mode: str, tmp_path: Path) -> None:
-    arguments = ["-i", media.generated("h264_bframes.mp4"), "-n", 2, "-m", mode]
-
-    printed = run_sample("advanced/decode_perf.py", *arguments, cwd=tmp_path)
-
-    assert "Total frames decoded: 100" in printed
-
-
-def test_sample_simple_decode_reads_every_kind_of_memory(tmp_path: Path) -> None:
-    printed = run_sample(
-        "advanced/simple_decode_from_memory.py", "-i", media.generated("h264_bframes.mp4"), cwd=tmp_path
-    )
-
-    assert printed.count("Total frames     : 50") == 5
-    assert printed.count("buffer shape=(270, 320) (picture 320x180)") == 10
 
 
 @pytest.mark.parametrize("scan", [[], ["-sm"]], ids=["", "scanned"])
@@ -147,10 +103,7 @@ def test_sample_segments_writes_each_range_with_its_audio(tmp_path: Path) -> Non
         assert probe(tmp_path / name, "packet=pts_time", "a:0")
 
 
-@pytest.mark.parametrize(("codec", "output"), [
-    ("h264", "out.h264"), ("hevc", "out.hevc"), ("av1", "out.av1"), ("h264", "out.mp4"), ("hevc", "out.mov"),
-    ("av1", "out.mp4"),
-])  # fmt: skip
+@pytest.mark.parametrize(("codec", "output"), [("h264", "out.h264"), ("hevc", "out.hevc"), ("av1", "out.mp4")])
 def test_sample_encode_writes_every_frame(codec: str, output: str, raw: Path, tmp_path: Path) -> None:
     mode = "cpu" if codec == "av1" else "gpu"
 
@@ -159,24 +112,6 @@ def test_sample_encode_writes_every_frame(codec: str, output: str, raw: Path, tm
     assert psnr(tmp_path / output, raw.read_bytes(), "nv12") > 30
     if output == "out.av1":
         assert int.from_bytes((tmp_path / output).read_bytes()[24:28], "little") == 50
-
-
-@pytest.mark.parametrize(
-    ("name", "pix_fmt"), [("YUV444", "yuv444p"), ("P010", "p010le"), ("NV16", "yuv422p"), ("ABGR", "rgba")]
-)
-def test_sample_encode_takes_other_formats(name: str, pix_fmt: str, tmp_path: Path) -> None:
-    pictures = media.ffmpeg_frames(media.generated("h264_bframes.mp4"), pix_fmt)[:10]
-    frames = b"".join(pictures)
-    (tmp_path / "in.raw").write_bytes(b"".join(map(nv16_bytes, pictures)) if name == "NV16" else frames)
-
-    run_sample("basic/encode.py", "-i", "in.raw", "-s", SIZE, "-if", name, "-o", "out.mp4", cwd=tmp_path)
-
-    if pix_fmt == "p010le":  # the low bytes are noise to a measure of bytes
-        decoded = media.ffmpeg_frames(tmp_path / "out.mp4", pix_fmt)
-        pairs: npt.NDArray[Any] = np.frombuffer(b"".join(decoded), "<u2").astype(np.int32)
-        assert np.abs(pairs - np.frombuffer(frames, "<u2")).mean() < 65535 / 50
-    else:
-        assert psnr(tmp_path / "out.mp4", frames, pix_fmt) > 25
 
 
 @pytest.mark.parametrize("options", [[], ["-tq"]], ids=["", "target quality"])
@@ -207,19 +142,9 @@ def test_sample_sei_messages_come_back(codec: str, raw: Path, tmp_path: Path) ->
     assert psnr(tmp_path / output, raw.read_bytes(), "nv12") > 30
 
 
-@pytest.mark.parametrize("mode", ["thread", "process"])
-def test_sample_encode_perf_encodes_in_parallel(mode: str, raw: Path, tmp_path: Path) -> None:
-    arguments = ["-i", raw, "-s", SIZE, "-n", 2, "-m", mode, "-c", "h264", "-f", 20]
-
-    printed = run_sample("advanced/encode_perf.py", *arguments, cwd=tmp_path)
-
-    assert "Total frames processed: 40" in printed
-
-
-@pytest.mark.parametrize(("source", "codec", "pix_fmt"), [
-    ("h264_audio.mp4", "HEVC", "nv12"), ("h264_vfr.mkv", "H264", "nv12"), ("hevc.mp4", "AV1", "nv12"),
-    ("hevc10.mkv", "HEVC", "yuv420p10le"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("source", "codec", "pix_fmt"), [("h264_audio.mp4", "HEVC", "nv12"), ("hevc10.mkv", "HEVC", "yuv420p10le")]
+)
 def test_sample_transcode_keeps_frames_times_and_audio(source: str, codec: str, pix_fmt: str, tmp_path: Path) -> None:
     clip = media.generated(source)
 
@@ -236,30 +161,6 @@ def test_sample_transcode_keeps_frames_times_and_audio(source: str, codec: str, 
     if "audio" in source:
         assert len(probe(out, "packet=size", "a:0")) == len(probe(clip, "packet=size", "a:0"))
     assert (tmp_path / "out_decoded.yuv").stat().st_size == len(wanted) * FRAME * (1 if pix_fmt == "nv12" else 2)
-
-
-@pytest.mark.parametrize("count", ["0", "2"])
-def test_sample_transcode_takes_a_number_of_b_frames(count: str, tmp_path: Path) -> None:
-    arguments = ["-i", media.generated("h264_nob.mp4"), "-o", "out.mp4", "-c", "H264", "--bframes", count]
-
-    printed = run_sample("advanced/transcode.py", *arguments, cwd=tmp_path)
-
-    types = "".join(frame["pict_type"] for frame in probe(tmp_path / "out.mp4", "frame=pict_type"))
-    assert f"B-frames (encoder): {count}" in printed
-    assert len(types) == 50
-    assert ("B" in types) == (count != "0")
-    assert types.count("I") < 10
-
-
-def test_sample_stats_writes_the_statistics_of_every_frame(tmp_path: Path) -> None:
-    clip = media.generated("h264_bframes.mp4")
-
-    printed = run_sample("advanced/simple_decode_stats.py", "-i", clip, "-p", "stats.txt", cwd=tmp_path)
-
-    text = (tmp_path / "stats.txt").read_text()
-    assert "Decode statistics of 50 frames written to: stats.txt" in printed
-    assert re.findall(r"=== Frame (\d+) ===", text) == list(map(str, range(50)))
-    assert text.count("Macroblock Statistics (240 blocks)") == 50  # 20 x 12 blocks of 320x180
 
 
 @pytest.fixture
@@ -282,29 +183,3 @@ def test_notebook_of_simple_decoder_shows_both_videos(notebooks: Path, tmp_path:
     assert "Resolution: 320x180\nFrame Count: 260\nFrame Rate: 25.0 fps\n" in printed
     assert "Average GOP size: 25 frames" in printed
     assert "New video resolution: 160x96. Note that the resolution of the earlier video was 320x180." in printed
-
-
-@pytest.mark.needs_torch
-def test_notebook_of_object_detection_gives_its_model_every_frame(notebooks: Path, tmp_path: Path) -> None:
-    clip = media.generated("h264_bframes.mp4")
-    shutil.copy(clip, tmp_path / "3196221-uhd_2560_1440_25fps.mp4")
-    shutil.copy(notebooks / "coco_classes.pickle", tmp_path)
-
-    run_notebook("object_detection_tutorial.ipynb", tmp_path, tmp_path)
-
-    seen = np.load(tmp_path / "seen.npy") * 255
-    expected = np.frombuffer(b"".join(media.ffmpeg_frames(clip, "rgb24")), np.uint8).reshape(50, 180, 320, 3)
-    assert seen.shape == (50, 3, 180, 320)
-    assert np.abs(seen.transpose(0, 2, 3, 1) - expected).mean() < 2  # ffmpeg's conversion has fewer bits
-
-
-@pytest.mark.needs_torch
-def test_notebook_of_faces_finds_one_in_every_frame(notebooks: Path, tmp_path: Path) -> None:
-    shutil.copy(media.generated("h264_bframes.mp4"), tmp_path / "test_faces.mp4")
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models/retinaface_r34.onnx").touch()
-    (tmp_path / "retinaface_r34.engine").touch()
-
-    printed = run_notebook("face_protect_tutorial.ipynb", tmp_path, tmp_path, torch_first=False)
-
-    assert "Done: 50 frames processed, 50 total faces detected." in printed

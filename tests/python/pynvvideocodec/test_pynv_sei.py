@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import ctypes
 from pathlib import Path
-from typing import Any
 
 import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
-import tricodec
 from pynv_helpers import decode_all
 
 UUID = bytes(range(0x30, 0x40))
@@ -141,37 +139,3 @@ def test_a_time_code_is_a_structure_that_agrees_with_ffprobe(tmp_path: Path) -> 
     assert (len(coded), code.num_clock_ts) == (64, 1)
     assert (clock.hours_value, clock.minutes_value, clock.seconds_value, clock.n_frames) == (1, 2, 3, 4)
     assert (clock.full_timestamp_flag, clock.time_offset_length) == (1, 0)
-
-
-def test_streams_without_messages_have_empty_lists() -> None:
-    frames = decode_all(media.generated("vp9.webm"), enableSEIMessage=1)
-
-    assert all(frame.getSEIMessage() == [] for frame in frames)
-
-
-def test_frames_of_a_decoder_that_was_not_asked_say_so() -> None:
-    frame = decode_all(media.generated("h264_bframes.mp4"))[0]
-
-    with pytest.raises(RuntimeError, match="enableSEIMessage=True"):
-        frame.getSEIMessage()
-
-
-def test_packets_of_a_container_and_of_a_bare_stream_have_the_same_messages() -> None:
-    demuxer = tricodec.Demuxer(media.generated("h264_bframes.mp4"))
-    packets: list[Any] = []
-    while (packet := demuxer.read()) is not None:
-        packets.append(packet)
-
-    found = tricodec.sei_messages(packets[0], demuxer.stream)
-
-    (text,) = [data for kind, data in found if kind == USER_DATA]
-    assert b"x264" in text
-    annexb = b"\0\0\0\1\x06\x05\x11" + bytes(16) + b"\x07\x80"
-    assert tricodec.sei_messages(annexb, "h264") == [(5, bytes(16) + b"\x07")]
-    assert tricodec.sei_messages(annexb, "vp9") == []
-    assert tricodec.sei_messages(annexb[:-4], "h264") == []  # cut off
-
-
-def test_a_wrong_stream_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="StreamInfo"):
-        tricodec.sei_messages(b"", 3)  # type: ignore[arg-type]

@@ -9,10 +9,9 @@ import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from typing import Any
 
-import numpy as np
 import pytest
 import tricodec
 from fake_clock import FakeClock
@@ -111,39 +110,6 @@ def test_an_item_after_the_wait_is_of_the_next_batch(make: Make, clock: FakeCloc
     assert double.calls == [[1, 2], [3]]
 
 
-def test_the_wait_counts_from_the_first_item_of_a_batch(make: Make, clock: FakeClock) -> None:
-    double = Function()
-    batcher = make(double, 4, 1000, clock=clock)
-
-    first = batcher.submit(1)
-    clock.until_waits(1.0)
-    clock.advance(0.75)
-    second = batcher.submit(2)
-    clock.advance(0.25)
-
-    assert results([first, second]) == [2, 4]
-    assert double.calls == [[1, 2]]
-
-
-def test_without_a_wait_a_batch_has_what_came_during_the_call_before(make: Make, clock: FakeClock) -> None:
-    double = Function(is_held=True)
-    batcher = make(double, 4, 0, clock=clock)
-
-    futures = [batcher.submit(0)]
-    double.wait_until_entered()
-    futures += [batcher.submit(item) for item in range(1, 7)]
-    double.release(3)
-
-    assert results(futures) == [0, 2, 4, 6, 8, 10, 12]
-    assert double.calls == [[0], [1, 2, 3, 4], [5, 6]]
-
-
-def test_arrays_are_results_row_by_row(make: Make) -> None:
-    batcher = make(lambda items: np.stack(items) * 2, 2)
-
-    np.testing.assert_array_equal(batcher(np.arange(3)), [0, 2, 4])
-
-
 def test_one_failing_item_fails_alone(make: Make, clock: FakeClock) -> None:
     calls = []
 
@@ -159,37 +125,6 @@ def test_one_failing_item_fails_alone(make: Make, clock: FakeClock) -> None:
         futures[1].result(timeout=20)
     assert results([futures[0], futures[2]]) == [1, 0.25]
     assert calls == [[1, 0, 4], [1], [0], [4]]
-
-
-def test_an_exception_in_the_place_of_a_result_fails_that_item_without_another_call(
-    make: Make, clock: FakeClock
-) -> None:
-    calls = []
-
-    def invert(items: list[int]) -> list[Any]:
-        calls.append(items)
-        return [1 / item if item else tricodec.CorruptDataError("zero") for item in items]
-
-    batcher = make(invert, 2, 1000, clock=clock)
-    futures = [batcher.submit(item) for item in (0, 2)]
-
-    with pytest.raises(tricodec.CorruptDataError, match="zero"):
-        futures[0].result(timeout=20)
-    assert futures[1].result(timeout=20) == 0.5
-    assert calls == [[0, 2]]
-
-
-@pytest.mark.parametrize(("returned", "named"), [([1], "1 results"), (iter([1, 2]), "list_iterator without a length")])
-def test_a_wrong_number_of_results_is_an_error_of_each_item(
-    make: Make, clock: FakeClock, returned: Any, named: str
-) -> None:
-    batcher = make(lambda items: returned, 2, 1000, clock=clock)
-
-    futures = [batcher.submit(1), batcher.submit(2)]
-
-    for future in futures:
-        with pytest.raises(ValueError, match=f"returned {named} for 2 items; expected one result for each"):
-            future.result(timeout=20)
 
 
 def test_the_thread_survives_a_function_that_ends_it(make: Make) -> None:
@@ -281,72 +216,6 @@ def test_coroutines_share_batches_with_threads(make: Make, clock: FakeClock) -> 
     assert double.calls == [[7, 1, 2]]
 
 
-def test_coroutines_get_errors_and_wait_for_room(make: Make) -> None:
-    def invert(items: list[int]) -> list[float]:
-        return [1 / item for item in items]
-
-    batcher = make(invert, 2, 0, max_queue=2)
-
-    async def main() -> list[Any]:
-        return await asyncio.gather(*(batcher.run(item) for item in (1, 0, 2, 4, 5)), return_exceptions=True)
-
-    found = asyncio.run(main())
-
-    assert isinstance(found[1], ZeroDivisionError)
-    assert [found[0], *found[2:]] == [1, 0.5, 0.25, 0.2]
-
-
-def test_a_coroutine_is_refused_when_there_is_no_room_in_time(make: Make) -> None:
-    double = Function(is_held=True)
-    batcher = make(double, 1, 0, max_queue=1, queue_timeout_ms=1)
-
-    async def main() -> list[Any]:
-        tasks = [asyncio.create_task(batcher.run(0))]
-        await asyncio.to_thread(double.wait_until_entered)
-        tasks += [asyncio.create_task(batcher.run(item)) for item in (1, 2)]
-        await asyncio.wait([tasks[2]])
-        double.release(2)
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    found = asyncio.run(main())
-
-    assert found[:2] == [0, 2]
-    assert isinstance(found[2], queue.Full)
-
-
-def test_a_cancelled_task_withdraws_its_item(make: Make) -> None:
-    double = Function(is_held=True)
-    batcher = make(double, 4)
-
-    async def main() -> int:
-        first = asyncio.create_task(batcher.run(0))
-        await asyncio.to_thread(double.wait_until_entered)
-        second = asyncio.create_task(batcher.run(1))
-        await asyncio.sleep(0)
-        second.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await second
-        double.release(1)
-        return await first
-
-    assert asyncio.run(main()) == 0
-    batcher.close()
-    assert double.calls == [[0]]
-
-
-def test_close_works_on_the_queue_without_further_waiting(make: Make, clock: FakeClock) -> None:
-    double = Function()
-    batcher = make(double, 8, 1000, clock=clock)
-    futures = [batcher.submit(item) for item in (1, 2)]
-
-    batcher.close()
-    batcher.close()
-
-    assert [future.result(timeout=0) for future in futures] == [2, 4]
-    with pytest.raises(RuntimeError, match="this Batcher is closed"):
-        batcher.submit(3)
-
-
 def test_close_without_drain_cancels_the_queue_and_refuses_what_waits_for_room(make: Make, clock: FakeClock) -> None:
     double = Function(is_held=True)
     batcher = make(double, 1, 0, max_queue=1, clock=clock)
@@ -374,20 +243,6 @@ def test_close_without_drain_cancels_the_queue_and_refuses_what_waits_for_room(m
     assert queued.cancelled()
     assert working.result(timeout=0) == 0
     assert double.calls == [[0]]
-
-
-def test_an_error_in_the_block_cancels_what_is_queued(clock: FakeClock) -> None:
-    futures = []
-
-    def interrupted() -> None:
-        with tricodec.Batcher(Function(), 4, 1000, clock=clock) as batcher:
-            futures.append(batcher.submit(1))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    with pytest.raises(CancelledError):
-        futures[0].result(timeout=0)
 
 
 def test_a_dropped_batcher_finishes_its_queue_and_ends_its_thread(clock: FakeClock) -> None:
@@ -461,3 +316,34 @@ def test_a_forked_child_is_told_to_make_its_own() -> None:
     """)
 
     assert "a forked child has none of its threads; make a Batcher in the child\n3\n4\n" in result.stdout, result.stderr
+
+
+def test_a_coroutine_is_refused_when_there_is_no_room_in_time(make: Make) -> None:
+    double = Function(is_held=True)
+    batcher = make(double, 1, 0, max_queue=1, queue_timeout_ms=1)
+
+    async def main() -> list[Any]:
+        tasks = [asyncio.create_task(batcher.run(0))]
+        await asyncio.to_thread(double.wait_until_entered)
+        tasks += [asyncio.create_task(batcher.run(item)) for item in (1, 2)]
+        await asyncio.wait([tasks[2]])
+        double.release(2)
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    found = asyncio.run(main())
+
+    assert found[:2] == [0, 2]
+    assert isinstance(found[2], queue.Full)
+
+
+@pytest.mark.parametrize(("returned", "named"), [([1], "1 results"), (iter([1, 2]), "list_iterator without a length")])
+def test_a_wrong_number_of_results_is_an_error_of_each_item(
+    make: Make, clock: FakeClock, returned: Any, named: str
+) -> None:
+    batcher = make(lambda items: returned, 2, 1000, clock=clock)
+
+    futures = [batcher.submit(1), batcher.submit(2)]
+
+    for future in futures:
+        with pytest.raises(ValueError, match=f"returned {named} for 2 items; expected one result for each"):
+            future.result(timeout=20)

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import logging
 import os
 import threading
@@ -16,8 +14,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from programs import printed_by, run_threads
-from tricodec._plan_tuning import batch_candidates, fastest, worker_candidates
+from programs import printed_by
 
 FLOATS = {"size": (56, 80), "dtype": "float32", "layout": "CHW", "mean": (0.4, 0.5, 0.6), "std": 0.25}
 REQUESTS: list[dict[str, Any]] = [
@@ -64,12 +61,6 @@ def test_read_returns_what_decode_video_returns(clip: Path, tmp_path: Path, requ
         assert_same(context.read(clip), expected)
 
 
-def test_a_plan_reads_videos_that_differ_from_its_sample(tuned: tuple[tricodec.Plan, Path, float]) -> None:
-    other = generated("vp9.webm")
-
-    assert_same(tuned[0].read(other), tricodec.decode_video(other, size=(56, 80)))
-
-
 def test_frames_of_a_call_replace_those_of_the_request(clip: Path) -> None:
     plan = tricodec.Plan(clip, start=2, stride=2, count=3, size=(56, 80))
     out = np.empty((4, 56, 80, 3), np.uint8)
@@ -78,20 +69,6 @@ def test_frames_of_a_call_replace_those_of_the_request(clip: Path) -> None:
 
     assert video.frames is out
     assert_same(video, tricodec.decode_video(clip, start=5, stride=2, count=4, size=(56, 80)))
-
-
-def test_batches_have_the_size_of_the_plan(clip: Path) -> None:
-    plan = tricodec.Plan(clip, stride=2, size=(56, 80), batch_size=9)
-
-    with plan.context() as context:
-        batches = [np.asarray(batch) for batch in context.batches(clip)]
-        whole = [np.asarray(batch) for batch in context.batches(clip, start=4, drop_last=True)]
-
-    assert [len(batch) for batch in batches] == [9, 9, 7]
-    assert [len(batch) for batch in whole] == [9, 9]
-    expected = tricodec.decode_video(clip, stride=2, size=(56, 80)).frames
-    np.testing.assert_array_equal(np.concatenate(batches), expected)
-    np.testing.assert_array_equal(np.concatenate(whole), expected[2:20])
 
 
 def test_a_codec_packs_the_frames_with_their_shape(clip: Path) -> None:
@@ -135,50 +112,10 @@ def test_tuning_takes_a_choice_that_it_measured_to_be_fast(
     assert {8, 16, 32} == set(batches)
 
 
-def test_tuning_for_latency_has_one_read_at_a_time(clip: Path) -> None:
-    plan = tricodec.Plan(clip, count=2, size=(56, 80), tune="latency")
-
-    assert (plan.tuned, plan.workers) == ("latency", 1)
-    assert len(plan.measurements) > 1
-
-
 def test_tuning_leaves_what_the_request_fixes(clip: Path) -> None:
     plan = tricodec.Plan(clip, count=2, workers=2, num_workers=1, batch_size=5, tune=True)
 
     assert (plan.workers, plan.num_workers, plan.batch_size) == (2, 1, 5)
-
-
-def test_the_fastest_candidate_wins_and_near_ones_count_as_equal() -> None:
-    slow_at_first = itertools.chain([9.0], itertools.repeat(2.0))
-    times = {"a": itertools.repeat(3.0), "b": slow_at_first, "c": itertools.repeat(1.96), "d": itertools.repeat(4.0)}
-
-    chosen, seconds = fastest(list(times), lambda name: next(times[name]))
-
-    assert chosen == "b", "it is at most 3 % slower than c, and c comes later"
-    assert seconds == [3.0, 2.0, 1.96, 4.0]
-
-
-def test_candidates_are_those_that_the_machine_can_tell_apart() -> None:
-    assert worker_candidates("latency", 8, False, 0, 0) == [(1, 0), (1, 1), (1, 8)]
-    assert worker_candidates("throughput", 2, False, 0, 0) == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
-    assert {workers for workers, _ in worker_candidates("throughput", 6, False, 0, 1)} == {1, 2, 4, 6}
-    assert worker_candidates("throughput", 64, True, 0, 0) == [(1, 0), (2, 0), (4, 0), (8, 0)]
-    assert worker_candidates("throughput", 8, False, 3, 2) == [(3, 2)]
-    assert batch_candidates(70, 1000, 0) == [8, 16, 32, 64]
-    assert batch_candidates(1000, 6 << 20, 0) == [8, 16, 32]
-    assert batch_candidates(3, 1000, 0) == [8]
-    assert batch_candidates(1000, 1000, 12) == [12]
-
-
-def test_loading_does_not_time_again(tuned: tuple[tricodec.Plan, Path, float]) -> None:
-    plan, path, tuning_seconds = tuned
-
-    began = time.process_time()
-    loaded = tricodec.Plan.load(path)
-    seconds = time.process_time() - began
-
-    assert loaded == plan
-    assert seconds <= 0.1 * tuning_seconds
 
 
 @pytest.fixture(scope="module")
@@ -263,27 +200,6 @@ def test_other_files_are_not_plans(tmp_path: Path, content: bytes, error: type[E
         tricodec.Plan.load(tmp_path / "absent.json")
 
 
-def test_a_plan_of_another_version_names_the_library(tuned: tuple[tricodec.Plan, Path, float], tmp_path: Path) -> None:
-    from tricodec import _plan_request
-
-    data = _plan_request.read_plan(tuned[1])
-    data.machine["libavcodec"] = "1.2.3"
-    _plan_request.write_plan(tmp_path / "plan.json", data)
-
-    with pytest.raises(tricodec.UnsupportedError, match=r"libavcodec is '1\.2\.3' in the plan and '"):
-        tricodec.Plan.load(tmp_path / "plan.json")
-
-
-def test_the_file_is_json_that_states_the_request(tuned: tuple[tricodec.Plan, Path, float]) -> None:
-    plan, path, _ = tuned
-
-    values = json.loads(path.read_text())
-
-    assert values["request"]["transform"] == {"size": [56, 80]}
-    assert values["machine"] == plan.machine
-    assert values["choices"]["workers"] == plan.workers
-
-
 class Blocking:
     """A source that waits in its first read until the test lets it continue."""
 
@@ -325,33 +241,6 @@ def test_a_context_in_two_threads_is_an_error_that_harms_no_read(clip: Path) -> 
     assert_same(context.read(clip), expected)
 
 
-def test_many_threads_read_with_one_plan(clip: Path) -> None:
-    plan = tricodec.Plan(clip, count=8, size=(56, 80))
-    expected = tricodec.decode_video(clip, count=8, size=(56, 80))
-
-    def with_own_context() -> None:
-        with plan.context() as context:
-            for _ in range(3):
-                assert_same(context.read(clip), expected)
-
-    def with_plan() -> None:
-        for _ in range(3):
-            assert_same(plan.read(clip), expected)
-
-    run_threads([with_own_context] * 4 + [with_plan] * 4)
-
-
-def test_a_closed_context_says_so(clip: Path) -> None:
-    plan = tricodec.Plan(clip, count=1)
-    context = plan.context()
-    context.close()
-    context.close()
-
-    with pytest.raises(ValueError, match="this PlanContext is closed"):
-        context.read(clip)
-    assert len(plan.read(clip)) == 1
-
-
 def test_a_plan_works_in_a_forked_child(clip: Path) -> None:
     printed = printed_by(
         """
@@ -388,8 +277,3 @@ def test_arguments_that_are_not_accepted_are_named(
 ) -> None:
     with pytest.raises(error, match=named):
         tricodec.Plan(clip, **arguments)
-
-
-def test_a_sample_that_can_be_read_once_is_refused(clip: Path) -> None:
-    with clip.open("rb") as file, pytest.raises(TypeError, match="sample of Plan is of type BufferedReader; expected"):
-        tricodec.Plan(file)

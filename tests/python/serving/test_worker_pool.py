@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import queue
 import threading
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -87,23 +85,6 @@ def test_each_worker_has_a_context_of_its_own_which_it_closes() -> None:
     assert all({context.closed_by} == context.threads for context in made)
 
 
-def test_an_error_of_a_context_is_one_of_its_request() -> None:
-    attempts: list[int] = []
-
-    def make() -> str:
-        attempts.append(1)
-        if len(attempts) == 1:
-            raise tricodec.DeviceError("no GPU")
-        return "context"
-
-    with tricodec.WorkerPool(lambda context, item: (context, item), 1, context=make) as pool:
-        first, second = pool.submit(1), pool.submit(2)
-
-        with pytest.raises(tricodec.DeviceError, match="no GPU"):
-            first.result()
-        assert second.result() == ("context", 2)
-
-
 def test_a_blocked_worker_delays_no_other() -> None:
     released = threading.Event()
 
@@ -136,39 +117,6 @@ def test_map_takes_items_as_results_are_taken() -> None:
 
     assert first == [0, 10, 20]
     assert len(taken) <= 3 + 2 * 2
-
-
-def test_a_full_queue_refuses_when_no_time_is_given() -> None:
-    entered, released = threading.Event(), threading.Event()
-
-    def work(item: int) -> int:
-        entered.set()
-        assert released.wait(20)
-        return item
-
-    with tricodec.WorkerPool(work, 1, max_queue=1, queue_timeout_ms=0) as pool:
-        futures = [pool.submit(0)]
-        assert entered.wait(20)
-        futures.append(pool.submit(1))
-        with pytest.raises(queue.Full, match=r"1 requests wait in this WorkerPool already \(max_queue\)"):
-            pool.submit(2)
-        released.set()
-        assert [future.result(timeout=20) for future in futures] == [0, 1]
-
-
-def test_coroutines_get_results_and_errors(plan: tricodec.Plan, tmp_path: Path) -> None:
-    clip = generated("hevc.mp4")
-
-    async def main(pool: tricodec.WorkerPool) -> list[Any]:
-        requests = [pool.run(clip), pool.run(tmp_path / "absent.mp4"), pool.run(clip, start=5)]
-        return await asyncio.gather(*requests, return_exceptions=True)
-
-    with tricodec.WorkerPool(plan) as pool:
-        first, error, second = asyncio.run(main(pool))
-
-    np.testing.assert_array_equal(first.frames, expected(clip))
-    assert isinstance(error, FileNotFoundError)
-    np.testing.assert_array_equal(second.frames, expected(clip, 5))
 
 
 def test_an_error_in_the_block_cancels_what_is_queued() -> None:
@@ -208,11 +156,6 @@ def test_arguments_that_are_not_accepted_are_named(
 ) -> None:
     with pytest.raises(error, match=named):
         tricodec.WorkerPool(*arguments)
-
-
-def test_a_plan_takes_no_other_context(plan: tricodec.Plan) -> None:
-    with pytest.raises(ValueError, match="context is given for a Plan"):
-        tricodec.WorkerPool(plan, context=dict)
 
 
 def test_ctrl_c_interrupts_what_waits_for_a_result_and_a_forked_child_makes_its_own() -> None:

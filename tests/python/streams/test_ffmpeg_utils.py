@@ -38,12 +38,6 @@ def test_versions_are_those_of_the_libraries() -> None:
     assert versions == {name: expected[name] for name in versions}
 
 
-def test_the_build_configuration_is_ffmpegs() -> None:
-    said = ffmpeg("-buildconf").split("configuration:")[1].partition("Exiting with")[0]  # a last line since FFmpeg 7
-
-    assert ffmpeg_utils.get_build_config().split() == said.split()
-
-
 @pytest.mark.parametrize(
     ("ours", "option", "flag"),
     [
@@ -66,23 +60,6 @@ def test_names_are_those_that_ffmpeg_lists(ours: Callable[[], dict[str, str]], o
     assert [name for name in names if names[name].strip() != expected[name] and names[name]] == []
 
 
-def test_a_name_of_two_containers_is_the_first_ones() -> None:
-    assert ffmpeg_utils.get_muxers()["matroska"] == "Matroska"
-
-
-def test_devices_are_no_formats() -> None:
-    assert "lavfi" in ffmpeg_utils.get_input_devices()
-    assert "lavfi" not in ffmpeg_utils.get_demuxers()
-    assert set(ffmpeg_utils.get_output_devices()) <= set(listed("-devices", "[D ]E"))
-
-
-def test_protocols_are_those_that_ffmpeg_lists() -> None:
-    inputs, outputs = ffmpeg("-protocols").split("Input:\n")[1].split("Output:\n")
-
-    assert sorted(ffmpeg_utils.get_input_protocols()) == sorted(inputs.split())
-    assert sorted(ffmpeg_utils.get_output_protocols()) == sorted(outputs.split())
-
-
 def test_the_log_level_is_kept_and_shows_ffmpegs_lines() -> None:
     program = (
         "import logging, sys\n"
@@ -101,33 +78,6 @@ def test_the_log_level_is_kept_and_shows_ffmpegs_lines() -> None:
     assert quiet == ""
     assert "INFO FFmpeg: frame I:1" in talkative  # libx264's summary
     assert "DEBUG FFmpeg:" in talkative
-
-
-def test_a_log_level_that_is_set_back_shows_what_was_shown_before() -> None:
-    program = (
-        "import logging, sys\n"
-        "logging.basicConfig(level=logging.INFO, stream=sys.stdout, format='%(levelname)s %(message)s')\n"
-        "from tricodec.io import ffmpeg_utils\n"
-        "before = ffmpeg_utils.get_log_level()\n"
-        "for level in (before, 32, before):\n"
-        "    ffmpeg_utils.set_log_level(level)\n"
-        "    print('probe', flush=True)\n"
-        "    ffmpeg_utils.probe_encoder('libx264')\n"
-    )
-
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-
-    unset, shown, set_back = said.split("probe\n")[1:]
-    assert unset == ""
-    assert "INFO FFmpeg: frame I:1" in shown  # so there is something to hide
-    assert set_back == ""
-
-
-def test_an_encoder_is_probed_by_encoding() -> None:
-    assert ffmpeg_utils.probe_encoder("libx264")[0]
-
-    with pytest.raises(ValueError, match="no_such_encoder"):
-        ffmpeg_utils.probe_encoder("no_such_encoder")
 
 
 def test_an_encoder_that_is_listed_need_not_work() -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import media
 import numpy as np
 import pytest
@@ -36,13 +34,6 @@ def test_filters_take_frames_of_an_engine(description: str) -> None:
     np.testing.assert_array_equal(ours, np.concatenate(chunks_of(CLIP, filter_desc=description)))
 
 
-def test_ten_bits_pass_through_filters_as_they_are() -> None:
-    ours = np.concatenate(chunks_of("hevc10.mkv", hw_accel="cpu"))
-
-    assert ours.dtype == np.int16
-    np.testing.assert_array_equal(ours, np.concatenate(chunks_of("hevc10.mkv")))
-
-
 @pytest.mark.parametrize("seconds", [0.0, 0.52, 1.4])
 def test_an_engine_seeks_to_the_frame(seconds: float) -> None:
     chunks = []
@@ -57,25 +48,6 @@ def test_an_engine_seeks_to_the_frame(seconds: float) -> None:
 
     assert chunks[0].pts == pytest.approx(chunks[1].pts)
     np.testing.assert_array_equal(chunks[0], chunks[1])
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"decoder": "hevc_cuvid"}, "h264_cuvid"),
-        ({"decoder_option": {"resize": "64x64"}}, "'resize' is not accepted with hw_accel"),
-        ({"hw_accel": "cuda:x"}, "cuda:x"),
-    ],
-)
-def test_what_an_engine_does_not_take_is_refused(options: dict[str, Any], text: str) -> None:
-    reader = StreamReader(media.generated(CLIP))
-
-    with pytest.raises(ValueError, match=text):
-        reader.add_video_stream(1, **{"hw_accel": "cpu", **options})
-
-    reader.add_video_stream(1, hw_accel="cpu", decoder="h264_cuvid", decoder_option={"surfaces": "8"})
-    with pytest.raises(ValueError, match="must say the same"):
-        reader.add_video_stream(1)
 
 
 def test_a_damaged_packet_is_reported_and_the_rest_is_decoded() -> None:

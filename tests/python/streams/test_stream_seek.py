@@ -65,29 +65,10 @@ def test_a_seek_to_a_key_frame_begins_before_the_time_with_whole_frames(clip: Pa
     assert found == whole[len(whole) - len(found) :]
 
 
-def test_a_seek_before_the_streams_are_added_is_the_same(clip: Path) -> None:
-    whole = _frames(clip)
-    reader = tricodec.io.StreamReader(clip, arrays="numpy")
-    reader.seek(whole[40][0])
-    reader.add_basic_video_stream(-1, buffer_chunk_size=-1, format="yuv420p")
-    reader.process_all_packets()
-    chunk = reader.pop_chunks()[0]
-    assert (chunk.pts, len(chunk)) == (whole[40][0], len(whole) - 40)
-
-
 def test_a_frame_rate_drops_no_frame(clip: Path) -> None:
     rate = CLIPS[clip.name][0]
     pixels = ffmpeg("-i", clip, "-pix_fmt yuv420p -vsync 0 -f rawvideo -")
     assert len(_frames(clip, frame_rate=rate)) == len(pixels) // (96 * 64 * 3 // 2)
-
-
-def test_sound_has_its_times_in_samples(tmp_path: Path) -> None:
-    path = tmp_path / "sound.webm"
-    ffmpeg("-f lavfi -i sine=d=3:r=48000 -c:a libopus", path)
-    reader = tricodec.io.StreamReader(path, arrays="numpy")
-    reader.add_basic_audio_stream(1000, buffer_chunk_size=-1)
-    times = [chunk.pts for (chunk,) in reader.stream()]
-    assert times == pytest.approx([times[0] + k * 1000 / 48000 for k in range(len(times))], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["a.mpg", "a.ts", "a.mp4", "a.mkv"])

@@ -10,49 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from media import ffmpeg, ffprobe
-from stream_testing import RATE, StreamReader, decode, generate, movie, probe, sine
-from tricodec.io import CodecConfig, StreamWriter
+from media import ffmpeg
+from stream_testing import RATE, StreamReader, movie, sine
+from tricodec.io import StreamWriter
 
 __all__ = ["movie"]
-
-
-def num_packets(path: Path, kinds: str) -> int:
-    streams = ffprobe(path, "-count_packets -show_streams")["streams"]
-    return sum(int(each["nb_read_packets"]) for each in streams if each["codec_type"] in kinds)
-
-
-def count_calls(reader: StreamReader) -> int:
-    calls = 1
-    while reader.process_packet() == 0:
-        calls += 1
-    return calls
-
-
-def test_a_call_is_a_packet_of_sound_or_pictures_where_nothing_was_added(movie: Path) -> None:
-    assert count_calls(StreamReader(movie)) == num_packets(movie, "video audio") + 1
-
-
-def test_streams_that_no_output_needs_are_left_out(movie: Path) -> None:
-    reader = StreamReader(movie)
-    reader.add_basic_video_stream(1)
-    reader.add_basic_audio_stream(1)
-    reader.remove_stream(1)
-
-    calls = count_calls(reader)
-
-    assert num_packets(movie, "video") < calls < num_packets(movie, "video audio")
-
-
-def test_chunks_come_as_lists(movie: Path) -> None:
-    reader = StreamReader(movie)
-    nothing = reader.pop_chunks()
-    reader.add_basic_audio_stream(-1)
-    reader.add_basic_video_stream(-1)
-
-    assert nothing == []
-    assert reader.pop_chunks() == [None, None]
-    assert isinstance(next(reader.stream()), list)
 
 
 @pytest.mark.parametrize("frames_per_chunk", [1, 3, 10])
@@ -115,12 +77,6 @@ def command_line(video: Any, format: str, *options: str) -> bytes:
     return ffmpeg(*source, *options, "-", stdin=video.transpose(0, 2, 3, 1).tobytes())
 
 
-def test_no_pixel_shape_is_stated() -> None:
-    (stream,) = probe(encoded("rgb24", generate(), encoder="libx264"))["streams"]
-
-    assert "sample_aspect_ratio" not in stream
-
-
 @pytest.mark.parametrize("format", ["rgb24", "bgr24"])
 def test_rgb_becomes_yuv420p_as_the_command_line_converts_it(format: str) -> None:
     video = np.random.default_rng(0).integers(0, 256, (3, 3, 120, 160), np.uint8)
@@ -128,21 +84,6 @@ def test_rgb_becomes_yuv420p_as_the_command_line_converts_it(format: str) -> Non
     raw = encoded(format, video, "rawvideo", encoder="rawvideo", encoder_format="yuv420p")
 
     assert raw == command_line(video, format, "-pix_fmt", "yuv420p", "-f", "rawvideo")
-
-
-def test_qscale_gives_what_the_command_line_gives() -> None:
-    video = generate(size="128x96", frames=20, rate=30)
-
-    ours = encoded("rgb24", video, encoder="mpeg4", codec_config=CodecConfig(qscale=3))
-
-    theirs = command_line(video, "rgb24", "-c:v", "mpeg4", "-q:v", "3", "-f", "nut")
-    assert decode(ours, "-f", "rawvideo") == decode(theirs, "-f", "rawvideo")
-
-
-def test_the_last_picture_is_not_lost_in_a_filter() -> None:
-    data = encoded("rgb24", generate(frames=12), filter_desc="hflip")
-
-    assert probe(data)["streams"][0]["nb_read_frames"] == "12"
 
 
 def test_wave_files_are_the_same_bytes_whenever_they_are_written() -> None:

@@ -23,7 +23,7 @@ from media import generated
 from patience import least_seconds
 from tricodec.serve import Server, find_tritonserver
 from tricodec.serve.command import build_parser
-from tricodec.serve.environment import NUMPY_VERSION, create_environment
+from tricodec.serve.environment import create_environment
 from tricodec.serve.private import PrivateFolder, remove_abandoned
 from tricodec.serve.repository import installed_repository, lay_out_models
 from triton_testing import command as command_of
@@ -165,27 +165,6 @@ def test_examples_beside_the_models_run_as_they_stand_on_a_server_of_all_models(
     assert build_parser().parse_args([]).model is None  # which is all
 
 
-def _tensors(part: str) -> dict[str, str]:
-    entries = re.findall(r'\{ name: "(\w+)" data_type: TYPE_(\w+) ', part)
-    return {name: kind.replace("STRING", "BYTES") for name, kind in entries}
-
-
-@pytest.mark.parametrize("name", sorted(path.parent.name for path in installed_repository().glob("*/config.pbtxt")))
-def test_the_page_beside_a_model_has_all_tensors_and_parameters_of_its_configuration(name: str) -> None:
-    config = (installed_repository() / name / "config.pbtxt").read_text()
-    _, page_inputs, page_rest = re.split(
-        "^## (?:Inputs|Outputs)$", (installed_repository() / name / "README.md").read_text(), flags=re.MULTILINE
-    )
-    inputs, _, rest = config.partition("\noutput [")
-    row = re.compile(r"^\| `(\w+)`(?:, required)? \| (\w+) \[", re.MULTILINE)
-
-    assert dict(row.findall(page_inputs)) == _tensors(inputs)
-    assert dict(row.findall(page_rest)) == _tensors(rest.partition("\n]")[0])
-    parameters = re.findall(r'^parameters \{ key: "([a-z]\w*)" value \{ string_value: "([^"]*)"', config, re.MULTILINE)
-    shown = [(key, value or "none") for key, value in parameters]
-    assert re.findall(r"^\| `([a-z_]+)` \| (\S+) \|", page_rest, re.MULTILINE) == shown
-
-
 @needs_triton
 def test_models_run_this_tricodec_with_numpy_below_2_and_bytes_arrive_intact(echo_server: Server) -> None:
     import hashlib
@@ -221,18 +200,6 @@ def test_a_model_that_does_not_load_is_one_line_with_the_cause_and_the_remedy(ec
         server.start()
 
     assert server.pid is None
-
-
-@needs_triton
-def test_a_server_that_is_not_ready_in_time_is_ended(echo: Path) -> None:
-    (echo / "echo" / "1" / "model.py").write_text("import time; time.sleep(600)\n")
-    server = Server(echo, ["echo"], ready_timeout_seconds=2, stop_timeout_seconds=2)
-    before = set(descendants(os.getpid()))
-
-    with pytest.raises(RuntimeError, match="not ready after 2 s"):
-        server.start()
-
-    assert not [pid for pid in set(descendants(os.getpid())) - before if running(pid)]
 
 
 @needs_triton
@@ -360,21 +327,6 @@ def test_the_command_starts_a_server_that_crashes_again_at_the_same_addresses(ec
     assert "tritonserver ended by itself with status -9" in errors
 
 
-@needs_triton
-def test_the_command_ends_with_a_server_that_crashes_if_it_does_not_watch(echo: Path) -> None:
-    command = [sys.executable, "-m", "tricodec.cli", "serve", "--model-repository", str(echo), "--no-watch"]
-    options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
-    with subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        (server,) = [pid for pid in descendants(process.pid) if "bin/tritonserver" in command_of(pid).split()[0]]
-        os.kill(server, signal.SIGKILL)
-
-    assert process.returncode == 1
-
-
 def test_a_tritonserver_that_is_not_there_is_an_error_that_names_it(tmp_path: Path, monkeypatch: Any) -> None:
     with pytest.raises(FileNotFoundError, match=re.escape(f"{tmp_path}/bin/tritonserver (given)")):
         find_tritonserver(tmp_path)
@@ -382,40 +334,6 @@ def test_a_tritonserver_that_is_not_there_is_an_error_that_names_it(tmp_path: Pa
     monkeypatch.setenv("TRICODEC_TRITONSERVER", "/nowhere/tritonserver")
     with pytest.raises(FileNotFoundError, match=r"/nowhere/tritonserver .from TRICODEC_TRITONSERVER"):
         find_tritonserver()
-
-
-@needs_triton
-def test_the_wheel_is_found_when_nothing_else_is(monkeypatch: Any) -> None:
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    monkeypatch.delenv("TRICODEC_TRITONSERVER", raising=False)
-
-    installation = find_tritonserver()
-
-    assert installation.binary.name == "tritonserver"
-    assert installation.python_stub().is_file()
-
-
-@needs_triton
-def test_a_python_without_a_stub_is_told_which_there_are(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "tritonserver").write_text("#!/bin/sh\n")
-    (tmp_path / "bin" / "tritonserver").chmod(0o755)
-    (tmp_path / "python_backend_stubs" / "3.1").mkdir(parents=True)
-
-    with pytest.raises(RuntimeError, match=r"stubs for Python 3\.1, not for"):
-        find_tritonserver(tmp_path).python_stub()
-
-
-def test_a_container_built_for_another_python_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "tritonserver").write_text("#!/bin/sh\n")
-    (tmp_path / "bin" / "tritonserver").chmod(0o755)
-    stub = tmp_path / "backends" / "python" / "triton_python_backend_stub"
-    stub.parent.mkdir(parents=True)
-    stub.write_bytes(b"\x7fELF...libpython3.7.so.1.0\0...")
-
-    with pytest.raises(RuntimeError, match=r"built for Python 3\.7"):
-        find_tritonserver(tmp_path).python_stub()
 
 
 @pytest.mark.parametrize(
@@ -477,74 +395,3 @@ def test_a_model_that_cannot_run_here_is_left_out_and_the_command_says_why(tmp_p
     assert "pip install tricodec[dali]" in left_out
     served = serving.removeprefix("serving ").partition(":")[0].split(", ")
     assert sorted(served) == ["probe", "video_decode"]
-
-
-def test_large_models_of_other_backends_are_linked_and_not_copied(tmp_path: Path) -> None:
-    model = tmp_path / "source" / "classifier"
-    (model / "1").mkdir(parents=True)
-    (model / "1" / "model.onnx").write_bytes(b"weights")
-    (model / "config.pbtxt").write_text('name: "classifier"\nbackend: "onnxruntime"\n')
-
-    names = lay_out_models(tmp_path / "source", None, tmp_path / "target", tmp_path, {})
-
-    assert names == ["classifier"]
-    assert (tmp_path / "target" / "classifier" / "1").is_symlink()
-    assert (tmp_path / "target" / "classifier" / "config.pbtxt").read_text() == (model / "config.pbtxt").read_text()
-
-
-def test_an_environment_imports_numpy_1_and_this_tricodec(tmp_path: Path) -> None:
-    import tricodec
-
-    folder = create_environment(tmp_path / "environment")
-    script = "import numpy, tricodec; print(numpy.__version__, tricodec.__file__)"
-    result = subprocess.run([folder / "bin/python", "-I", "-c", script], capture_output=True, text=True, check=True)
-
-    numpy_version, location = result.stdout.split()
-    assert numpy_version == NUMPY_VERSION or numpy_version.startswith("1.")
-    assert location == tricodec.__file__
-
-
-def test_an_environment_has_what_pythonpath_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tricodec
-
-    (tmp_path / "packages" / "numpy").mkdir(parents=True)
-    (tmp_path / "packages" / "numpy" / "__init__.py").write_text("__version__ = '2.0.0'")
-    (tmp_path / "packages" / "only_there.py").write_text("NAME = __file__")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", str(tmp_path / "packages"), "relative"]))
-
-    folder = create_environment(tmp_path / "environment")
-    script = "import numpy, only_there, tricodec; print(numpy.__version__, only_there.NAME, tricodec.__file__)"
-    result = subprocess.run([folder / "bin/python", "-I", "-c", script], capture_output=True, text=True, check=True)
-
-    numpy_version, location, ours = result.stdout.split()
-    assert numpy_version == NUMPY_VERSION or numpy_version.startswith("1.")
-    assert location == str(tmp_path / "packages" / "only_there.py")
-    assert ours == tricodec.__file__
-
-
-@needs_triton
-def test_a_server_that_crashes_while_it_starts_is_started_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    real = find_tritonserver().binary
-    packages = real.parents[3]  # of pytriton/tritonserver/bin/tritonserver
-    root = tmp_path / "packages" / real.relative_to(packages).parents[1]
-    (root / "bin").mkdir(parents=True)
-    for part in real.parents[1].iterdir():
-        if part.name != "bin":
-            (root / part.name).symlink_to(part)
-    for libraries in packages.glob("*.libs"):
-        (tmp_path / "packages" / libraries.name).symlink_to(libraries)
-    script = root / "bin" / "tritonserver"
-    crashed = tmp_path / "crashed"
-    script.write_text(
-        f'#!/bin/sh\nif [ ! -e "{crashed}" ]; then touch "{crashed}"; kill -ABRT $$; fi\nexec "{real}" "$@"\n'
-    )
-    script.chmod(0o755)
-
-    with Server(models=["probe"], tritonserver=script) as server:
-        answer = urllib.request.urlopen(f"http://{server.http_url}/v2/health/ready")
-        assert answer.status == 200
-
-    assert crashed.exists()
-    assert "it is started again" in caplog.text

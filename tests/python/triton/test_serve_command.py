@@ -8,7 +8,6 @@ import contextlib
 import json
 import shlex
 import signal
-import socket
 import struct
 import subprocess
 import sys
@@ -18,11 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tricodec
 from media import generated
 from patience import slowdown
 from tricodec.serve import Server, main
-from tricodec.serve.repository import installed_repository
 from triton_testing import connect
 
 
@@ -35,73 +32,24 @@ def failure(capsys: Any, *arguments: str) -> str:
     return str(printed.err)
 
 
-@pytest.mark.needs_triton
-def test_a_port_that_is_taken_is_one_line(capsys: Any) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        line = failure(capsys, "--grpc-port", str(taken.getsockname()[1]))
-
-    assert line.startswith("tricodec serve: port ")
-    assert "for grpc, is already in use by process" in line
-
-
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
         ("--parameter video_decode.timeout_ms=soon", "timeout_ms of video_decode is 'soon'; expected a whole number"),
-        ("--parameter video_decode.tiemout_ms=5", "video_decode has no parameter 'tiemout_ms'; accepted: isolation, "),
         ("--model video_decoed", "no model 'video_decoed' in "),
         ("--http-port 8001", "http and grpc are both to use port 8001"),
-        ("--http-port 70000", "port 70000 for http is out of range"),
-        ("--host no.such.host.invalid", "cannot listen on 'no.such.host.invalid'"),
-        ("--tls-cert server.pem", "a key (--tls-key) is missing"),
         ("--tls-cert /nowhere/a.pem --tls-key /nowhere/a.key", "no file /nowhere/a.pem for TLS (cert)"),
         (
             "--gpus 99 --model video_decode --model probe --http-port 0 --grpc-port 0 --metrics-port 0",
             "models probe, video_decode did not load: Triton has no GPU 99; name one that nvidia-smi lists",
         ),
         ("--tritonserver /nowhere", "no tritonserver at /nowhere (given)"),
-        ("--watch https://a", "expected the server's HTTP address"),
-        ("--perf-data x --model compress", "--perf-data needs a model with media files"),
         ("--perf-data x --perf-input SIEZ=1,2", "video_decode has no input 'SIEZ' for --perf-input; accepted: START"),
-        ("--perf-data x --perf-input SIZE=a", "expected values of type INT64"),
-        ("--perf-data x --perf-video /nowhere.mp4", "--perf-video /nowhere.mp4: No such file"),
     ],
 )
 @pytest.mark.needs_triton
 def test_what_is_wrong_is_one_line_that_says_so(capsys: Any, arguments: str, text: str) -> None:
     assert text in failure(capsys, *arguments.split())
-
-
-@pytest.mark.parametrize("arguments", ["--parameter a=b", "--header a", "--perf-input a", "--watch a --print-config"])
-def test_wrong_usage_is_refused(capsys: Any, arguments: str) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(arguments.split())
-
-    assert "usage: tricodec serve" in capsys.readouterr().err
-
-
-def test_the_configuration_that_is_printed_is_the_one_that_is_served(capsys: Any) -> None:
-    assert main(["--print-config", "--model", "video_text", "--parameter", "video_decode.workers=3"]) == 0
-    printed = capsys.readouterr().out
-
-    for name in ("video_text", "video_decode", "text_detector"):
-        assert f"# {name}/config.pbtxt\n{(installed_repository() / name / 'config.pbtxt').read_text()}" in printed
-    assert 'parameters { key: "workers" value { string_value: "3" } }' in printed
-
-
-def test_a_repository_for_any_server_is_whole_and_an_existing_one_stays(capsys: Any, tmp_path: Path) -> None:
-    target = tmp_path / "models"
-    options = ["--models-only", str(target), "--model", "video_text", "--environment", "/opt/environment"]
-
-    assert main(options) == 0
-    assert str(target) in capsys.readouterr().out
-    assert sorted(path.name for path in target.iterdir()) == ["text_detector", "video_decode", "video_text"]
-    assert not any(path.is_symlink() for path in target.rglob("*"))
-    assert '"/opt/environment"' in (target / "video_decode" / "config.pbtxt").read_text()
-    assert "EXECUTION_ENV_PATH" not in (target / "video_text" / "config.pbtxt").read_text()
-    assert "exists already" in failure(capsys, *options)
 
 
 def test_requests_for_perf_analyzer_hold_the_video_and_the_command_sends_them(capsys: Any, tmp_path: Path) -> None:
@@ -121,15 +69,6 @@ def test_requests_for_perf_analyzer_hold_the_video_and_the_command_sends_them(ca
     assert "--shared-memory" not in command  # perf_analyzer refuses it for models with optional inputs
 
 
-def test_requests_without_a_video_hold_one_that_can_be_decoded(capsys: Any, tmp_path: Path) -> None:
-    assert main(["--perf-data", str(tmp_path / "requests.json"), "--model", "video_stream"]) == 0
-    (request,) = json.loads((tmp_path / "requests.json").read_text())["data"]
-
-    video = base64.b64decode(request["VIDEO"]["b64"])[4:]
-    assert tricodec.probe(video).video.width == 640
-    assert "--streaming" in capsys.readouterr().out
-
-
 def test_gpus_get_an_instance_each_of_the_models_that_can_use_them(capsys: Any) -> None:
     assert main(["--print-config", "--json", "--gpus", "1,0", "--model", "video_text", "--model", "compress"]) == 0
     configs = json.loads(capsys.readouterr().out)
@@ -138,13 +77,6 @@ def test_gpus_get_an_instance_each_of_the_models_that_can_use_them(capsys: Any) 
         assert "{ kind: KIND_GPU count: 1 gpus: [ 0, 1 ] }" in configs[model]
         assert "KIND_CPU" not in configs[model]
     assert "{ kind: KIND_CPU count: 1 }" in configs["text_detector"]
-
-
-def test_gpus_that_are_no_numbers_are_refused(capsys: Any) -> None:
-    with pytest.raises(SystemExit):
-        main(["--print-config", "--gpus", "all"])
-
-    assert "'all' is no list of GPUs; expected numbers, such as 0 or 0,1" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -165,48 +97,6 @@ def test_an_error_in_a_configuration_names_file_and_line(
     line = failure(capsys, "--model-repository", str(broken), "--model", "broken", *options.split())
 
     assert f"{broken}/broken/config.pbtxt:3:" in line
-
-
-@pytest.mark.needs_triton
-def test_what_only_triton_finds_in_a_configuration_names_file_and_line_too(capsys: Any, broken: Path) -> None:
-    config = broken / "broken" / "config.pbtxt"
-    config.write_text('name: "broken"\nbackend: "python"\nmax_batch_sise: 4\n')
-
-    line = failure(capsys, "--model-repository", str(broken), "--http-port=0", "--grpc-port=0", "--metrics-port=0")
-
-    assert f"model broken did not load: {config}:3:" in line
-    assert "max_batch_sise" in line
-
-
-@pytest.mark.parametrize(
-    "command",
-    ["serve --print-config", "serve --help", "probe --help", "probe CLIP --json", "info", "frames CLIP --framemd5"],
-)
-def test_a_reader_that_ends_before_the_output_is_no_error(command: str) -> None:
-    arguments = command.replace("CLIP", str(generated("h264_bframes.mp4"))).split()
-    with subprocess.Popen(
-        [sys.executable, "-m", "tricodec.cli", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == b""
-
-
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        (3, "parameters: expected values by model and parameter, such as"),
-        ({"video_decode": 3}, "parameters of 'video_decode': expected values by model and parameter"),
-        ({"video_decode": {"max_queue": [2]}}, r"max_queue of video_decode is \[2\]; expected a text, a number"),
-        ({"video_decode": {"max_queue": None}}, "max_queue of video_decode is None; expected"),
-    ],
-)
-def test_parameters_that_are_none_are_refused(parameters: Any, text: str) -> None:
-    with pytest.raises(TypeError, match=text):
-        Server(parameters=parameters)
-    with pytest.raises(TypeError, match=r"models is 'probe'; expected a list of names, such as \['probe'\]"):
-        Server(models="probe")
 
 
 @pytest.mark.needs_triton

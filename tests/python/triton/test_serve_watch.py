@@ -112,14 +112,6 @@ def test_a_killed_model_is_not_ready_at_once_and_right_again_in_time(server: Any
 
 
 @again_if_triton_crashes
-def test_an_ensemble_comes_back_with_its_step(server: Any, control: Any) -> None:
-    killed = kill_stub(server, "where")
-    wait_until_noticed(server, control, "where", killed, "decode_where")
-
-    wait_until(lambda: control.is_ready("decode_where"), "the ensemble is ready again")
-
-
-@again_if_triton_crashes
 def test_requests_in_flight_are_repeated_if_asked_for_and_lost_otherwise(server: Any, control: Any) -> None:
     """Two requests are at work in the process that dies, and one waits in it; Triton answers none of them."""
     path = generated("h264_bframes.mp4")
@@ -205,33 +197,6 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
     np.testing.assert_array_equal(frames, tricodec.decode_video(generated("h264_bframes.mp4"), count=2).frames)
 
 
-def test_a_model_is_loaded_again_under_load_and_only_once(server: Any, control: Any, caplog: Any) -> None:
-    """Triton freed the counters of the new process with those of the old one, and crashed by the second time."""
-    path, ended = generated("h264_bframes.mp4"), threading.Event()
-    expected = tricodec.decode_video(path, count=2).frames
-    pid = server.pid
-
-    def ask() -> bool:
-        return np.array_equal(client.decode_video(path, count=2).frames, expected)
-
-    with (
-        connect(server.grpc_url, retries=5, shared_memory=False) as client,
-        concurrent.futures.ThreadPoolExecutor(4) as threads,
-    ):
-        asking = [threads.submit(lambda: [ask() for _ in iter(ended.is_set, True)]) for _ in range(4)]
-        for _ in range(3):
-            server.reload("video_decode")
-            assert ask()
-        ended.set()
-        answers = [answer for each in asking for answer in each.result()]
-
-    assert answers
-    assert all(answers)
-    assert server.pid == pid
-    wait_until(lambda: len(stubs(server.pid, "video_decode")) == 1, "the old processes have ended")
-    assert not [record for record in caplog.records if "its process died" in record.message]
-
-
 def test_only_a_server_that_watches_its_models_loads_one_again() -> None:
     with pytest.raises(RuntimeError, match="use watch=True"):
         Server(watch=False).reload("video_decode")
@@ -252,26 +217,6 @@ def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> 
 
 
 @again_if_triton_crashes
-def test_memory_of_a_killed_model_is_given_back(server: Any, control: Any, monkeypatch: Any) -> None:
-    from tricodec.serve import left_memory
-
-    monkeypatch.setattr(left_memory, "USED_SECONDS", 1)
-    (stub,) = stubs(server.pid, "video_decode")
-    region = Path("/dev/shm", Path(f"/proc/{stub}/cmdline").read_bytes().split(b"\0")[2].decode())
-    assert region.stat().st_blocks > 0
-
-    kill_stub(server, "video_decode")
-
-    wait_until(lambda: not region.exists() or region.stat().st_blocks == 0, "its memory is given back")
-    wait_until(lambda: control.is_ready("video_decode"), "the model is ready again")
-    path = generated("h264_bframes.mp4")
-    with connect(server.grpc_url) as client:
-        np.testing.assert_array_equal(
-            client.decode_video(path, count=3).frames, tricodec.decode_video(path, count=3).frames
-        )
-
-
-@again_if_triton_crashes
 def test_a_reload_on_purpose_while_a_killed_model_comes_back_leaves_it_loaded(server: Any, control: Any) -> None:
     killed = kill_stub(server, "video_decode")
     wait_until_noticed(server, control, "video_decode", killed)
@@ -281,11 +226,6 @@ def test_a_reload_on_purpose_while_a_killed_model_comes_back_leaves_it_loaded(se
     assert control.is_ready("video_decode")
     wait_until(lambda: len(stubs(server.pid, "video_decode")) == 1, "the old processes have ended")
     assert control.is_ready("video_decode")
-
-
-def test_a_negative_number_of_retries_is_refused() -> None:
-    with pytest.raises(ValueError, match="retries is -1; expected 0 or more"):
-        connect("127.0.0.1:8001", retries=-1)
 
 
 @pytest.mark.parametrize(("thrown", "attempts"), [("boost::interprocess::lock_exception", 3), ("std::bad_alloc", 1)])
@@ -304,12 +244,3 @@ def test_a_test_is_repeated_after_the_known_crash_of_triton_alone(tmp_path: Path
     with pytest.raises(ConnectionError):
         fails(server=server)
     assert len(runs) == attempts
-
-
-def test_a_server_that_had_a_dead_model_ends_in_time(server: Any) -> None:  # the last test: it ends the server
-    def stop() -> float:
-        began = time.monotonic()
-        server.stop()
-        return time.monotonic() - began
-
-    assert least_seconds(stop, 10) < 10

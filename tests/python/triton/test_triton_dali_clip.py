@@ -7,25 +7,21 @@ import concurrent.futures
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dali_backend_calls
 import numpy as np
 import pytest
 import tricodec
-from dali_model import MODEL, OWN, clip_tensors, expected_clip, own_model
+from dali_model import OWN, clip_tensors, expected_clip, own_model
 from media import generated
-from programs import printed_by
 from tricodec.serve import Server
 from triton_testing import infer, metric, running, variants, wait_until, workers
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
 
-CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "av1.mp4", "h264_rot90.mp4"]
+CLIPS = ["hevc10.mkv", "h264_rot90.mp4"]
 
 
 @pytest.fixture(scope="module")
@@ -65,17 +61,6 @@ def test_a_clip_is_that_of_the_python_door_and_numpy(server: Any, name: str) -> 
     np.testing.assert_array_equal(answer["PTS"][0], pts)
 
 
-def test_the_samples_of_a_request_come_back_in_their_order(server: Any) -> None:
-    starts = (19, 0, 3)
-
-    answer = infer(server.grpc_url, clip_tensors(*starts), model="dali_clip")
-
-    for index, start in enumerate(starts):
-        clip, pts = expected_clip(generated("h264_bframes.mp4"), start)
-        np.testing.assert_array_equal(answer["CLIP"][index], clip)
-        np.testing.assert_array_equal(answer["PTS"][index], pts)
-
-
 def test_requests_at_a_time_get_their_own_clips_and_their_own_errors(server: Any) -> None:
     from tritonclient.utils import InferenceServerException
 
@@ -102,11 +87,8 @@ def test_requests_at_a_time_get_their_own_clips_and_their_own_errors(server: Any
     ("start", "keep", "text"),
     [
         (20, None, r"^IndexError: 16 frames from 20 with stride 2 were asked for"),
-        (-60, None, r"^IndexError: start is -60"),
         (0, 3000, r"^PipelineError: cannot open "),
-        (0, 0, r"^PipelineError: .*0 bytes"),
     ],
-    ids=["clip_past_the_end", "before_the_beginning", "file_cut_off", "empty_file"],
 )
 def test_what_an_operator_refuses_is_told_without_the_servers_paths(
     server: Any, start: int, keep: int | None, text: str
@@ -149,12 +131,6 @@ def test_a_pipeline_of_the_users_own_is_served(server: Any, model: str) -> None:
     for index, name in enumerate(names):
         np.testing.assert_array_equal(answer["BRIGHTEST"][index], expected_brightest(name) * np.float32(0.5))
         np.testing.assert_array_equal(answer["PTS"][index], tricodec.decode_video(generated(name)).pts_seconds)
-
-
-def test_only_requested_outputs_are_sent(server: Any) -> None:
-    answer = infer(server.grpc_url, own_tensors("h264_bframes.mp4"), ["PTS"], model="own")
-
-    assert set(answer) == {"PTS"}
 
 
 @pytest.mark.parametrize(
@@ -204,27 +180,3 @@ def test_without_dali_the_model_says_what_to_install(tmp_path: Path) -> None:
         RuntimeError, match=r"needs NVIDIA DALI, which is not installed here: pip install tricodec\[dali\]"
     ):
         Server(models=["dali_clip"], execution_environment=environment).start()
-
-
-def test_the_file_serves_nvidias_backend_too(server: Any, tmp_path: Path) -> None:
-    """What that backend does with `dali.py`: serializes what is marked, and runs it by its own calls to DALI."""
-    recipe, batch, outputs = tmp_path / "model.dali", tmp_path / "batch.npz", tmp_path / "outputs.npz"
-    video = np.fromfile(generated("h264_bframes.mp4"), np.uint8)
-    np.savez(batch, VIDEO=np.stack([video, video]), START=np.array([[4], [9]], np.int64))
-    libraries, plugin = printed_by(
-        "import importlib.util, sys, tricodec.dali\n"
-        "from nvidia.dali._utils.autoserialize import invoke_autoserialize\n"
-        f"spec = importlib.util.spec_from_file_location('recipe', {str(MODEL / '1' / 'dali.py')!r})\n"
-        "module = importlib.util.module_from_spec(spec); spec.loader.exec_module(module)\n"
-        f"invoke_autoserialize(module, {str(recipe)!r})\n"
-        "import pathlib, nvidia.dali; print(pathlib.Path(nvidia.dali.__file__).parent)\n"
-        "print(tricodec.dali.plugin_path())"
-    ).splitlines()
-
-    program = [sys.executable, dali_backend_calls.__file__, libraries, plugin, recipe, batch, outputs]
-    subprocess.run(program, check=True, timeout=120)
-
-    answer = infer(server.grpc_url, clip_tensors(4, 9), model="dali_clip")
-    found = np.load(outputs)
-    np.testing.assert_array_equal(found["output0"], answer["CLIP"])
-    np.testing.assert_array_equal(found["output1"], answer["PTS"])

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ from tricodec.serve import Server, main
 pytestmark = pytest.mark.needs_triton
 
 PAGE = (REPOSITORY / "docs" / "howto" / "triton_ensembles.md").read_text()
-START = (REPOSITORY / "docs" / "start" / "triton.md").read_text()
 
 
 def blocks(language: str, page: str = PAGE) -> list[str]:
@@ -54,14 +51,3 @@ def test_a_model_of_the_page_gets_the_frames_of_the_decoder(server: Any, tmp_pat
     np.testing.assert_allclose(found["scores"], video.frames.mean(axis=(2, 3)) / 255, atol=1e-4)
     np.testing.assert_array_equal(found["times"], video.pts_seconds)
     assert printed.getvalue().strip() == program.rpartition("# ")[2].strip()
-
-
-def test_curl_asks_as_the_first_page_says(tmp_path: Path) -> None:
-    (tmp_path / "video.mp4").symlink_to(bigbuckbunny())
-    (command,) = blocks("sh", START)
-    with Server(models=["probe"]) as server:
-        command = command.replace("127.0.0.1:8000", server.http_url)
-        answer = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True).stdout
-
-    outputs = {each["name"]: each["data"] for each in json.loads(answer)["outputs"]}
-    assert outputs == {"NUM_FRAMES": [132], "WIDTH": [1280]}

@@ -86,34 +86,6 @@ def test_free_files_that_are_too_small_are_closed_on_both_sides() -> None:
     assert len(line.mappings._memory) == 1
 
 
-def test_a_file_whose_decoding_failed_serves_the_next_request() -> None:
-    line = Line()
-    line.exchange(MIB, 1)
-    failed = line.take(MIB)
-    line.files.give_back(failed)
-    new = line.take(8 * MIB)
-    line.files.give_back(new)
-
-    array = line.exchange(2 * MIB, 3)
-
-    assert (array == 3).all()
-    assert failed.number == 1
-
-
-def test_a_file_that_is_not_kept_is_closed_after_its_answer() -> None:
-    line = Line()
-    before = descriptors()
-    size = (256 << 20) + 1
-    file = line.take(size)
-
-    array = line.answer(file, size)
-
-    assert not array[::4096].any()
-    assert not line.mappings._memory
-    del array, file
-    assert descriptors() == before
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -14,7 +14,7 @@ import tricodec
 from media import generated
 from tricodec import _plan_request
 from tricodec.serve import Server
-from triton_testing import connect, infer, variants, videos
+from triton_testing import infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -70,31 +70,6 @@ def test_inputs_replace_values_of_the_plan_and_the_output_decides_the_dtype(serv
 
     expected = tricodec.decode_video(clip, start=10, stride=2, count=5, size=(40, 48), layout="CHW", device="cpu")
     np.testing.assert_array_equal(answer["FRAMES"][0], expected.frames)
-
-
-def test_the_plan_gives_the_workers(server: Any) -> None:
-    log = server.test_log.read_text()
-
-    assert "planned: 1 workers" in log
-
-
-def test_a_stream_follows_its_plan(server: Any) -> None:
-    clip = generated(CLIP)
-    with connect(server.grpc_url) as client:
-        chunks = list(client.stream_video(clip, 8, model="planned_stream"))
-
-    expected = tricodec.decode_video(clip, stride=3, size=(56, 80), layout="CHW", device="cpu").frames
-    assert len(chunks) == 3
-    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), expected)
-
-
-def test_a_foreign_plan_is_made_again_on_demand(server: Any) -> None:
-    clip = generated(CLIP)
-
-    answer = infer(server.grpc_url, {"VIDEO": videos(clip.read_bytes())}, ["FRAMES"], model="remade")
-
-    expected = tricodec.decode_video(clip, count=2, size=(40, 48), device="cpu").frames
-    np.testing.assert_array_equal(answer["FRAMES"][0], expected)
 
 
 def test_a_foreign_plan_keeps_the_model_from_loading_and_names_the_fields(tmp_path: Path) -> None:

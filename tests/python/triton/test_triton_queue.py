@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +16,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from patience import at_rest
 from tricodec.serve import Server
-from triton_testing import connect, descendants, stop_worker, variants, wait_until
+from triton_testing import connect, stop_worker, variants, wait_until
 
 pytestmark = pytest.mark.needs_triton
 
@@ -41,24 +39,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     config.write_text(text.replace(shipped, POLICY))
     with Server(repository, stop_timeout_seconds=5) as started:
         yield started
-
-
-def test_a_burst_of_requests_has_no_pause(server: Any) -> None:
-    """Where its queue has a policy, Triton's batcher sleeps for 500 ms beside idle workers in every third burst."""
-    path, processes = generated(CLIP), [os.getpid(), server.pid, *descendants(server.pid)]
-
-    def has_pause() -> bool:
-        """Whether all threads of client and server sleep at five looks: in a pause at 12, on a busy machine never."""
-        asked = [threads.submit(client.decode_video, path, **QUICK) for _ in range(8)]
-        at_rests = 0
-        while not all(each.done() for each in asked):
-            at_rests += at_rest(*processes)
-            time.sleep(0.01)
-        assert all(len(each.result()) == QUICK["count"] for each in asked)
-        return at_rests >= 5
-
-    with connect(server.grpc_url) as client, ThreadPoolExecutor(8) as threads:
-        assert sum(has_pause() for _ in range(20)) <= 2
 
 
 def test_requests_beyond_max_queue_are_refused_and_the_others_answered(server: Any) -> None:

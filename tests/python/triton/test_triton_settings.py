@@ -13,8 +13,6 @@ from tricodec.triton_backend.runtime.settings import (
     CODEC_PARAMETERS,
     VIDEO_PARAMETERS,
     Settings,
-    has_queue_policy,
-    num_cores,
     parse_settings,
 )
 from tricodec.triton_backend.runtime.task import Work
@@ -36,27 +34,10 @@ def test_an_instance_decodes_on_its_device(device: str, kind: str, decided: str)
     assert Settings(device=device).for_instance(kind, 2).device == decided
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda:1", "auto:1"])
-def test_another_device_than_the_instances_is_refused(device: str) -> None:
-    with pytest.raises(ValueError, match=r"KIND_GPU.*instance_group"):
-        Settings(device=device).for_instance("GPU", 2)
-
-
-def test_a_bound_on_memory_is_refused_where_a_driver_needs_it() -> None:
-    with pytest.raises(ValueError, match="max_worker_bytes"):
-        Settings(max_worker_bytes=1 << 30).for_instance("GPU", 0)
-
-
 def test_memory_of_workers_is_limited_where_no_driver_needs_it() -> None:
     assert Settings(device="cpu").worker_bytes == 8 << 30
     assert Settings(device="cpu", max_worker_bytes=1 << 30).worker_bytes == 1 << 30
     assert Settings().for_instance("GPU", 0).worker_bytes is None
-
-
-def test_a_gpu_has_few_workers_that_share_its_engines() -> None:
-    assert Settings().for_instance("GPU", 0).num_workers == 4
-    assert Settings().for_instance("CPU", 0).num_workers == num_cores()
-    assert Settings(workers=3).for_instance("GPU", 0).num_workers == 3
 
 
 @pytest.mark.parametrize(("seconds", "share"), [(1000.0, 4), (0.0, 8)], ids=["recently", "long_ago"])
@@ -104,20 +85,3 @@ def test_models_take_the_parameters_that_mean_something_to_them() -> None:
         parse_settings(configuration(trusted="true"), VIDEO_PARAMETERS)
     with pytest.raises(ValueError, match="parameter trusted is 'yes'; accepted: true, false"):
         parse_settings(configuration(trusted="yes"), CODEC_PARAMETERS)
-
-
-@pytest.mark.parametrize(
-    ("batching", "has_one"),
-    [
-        ({}, False),
-        ({"max_queue_delay_microseconds": "0", "default_queue_policy": {"max_queue_size": 0}}, False),
-        ({"default_queue_policy": {"default_timeout_microseconds": "0", "allow_timeout_override": False}}, False),
-        ({"default_queue_policy": {"max_queue_size": 8}}, True),
-        ({"default_queue_policy": {"default_timeout_microseconds": "1000"}}, True),
-        ({"default_queue_policy": {"allow_timeout_override": True}}, True),
-        ({"priority_levels": "2"}, True),
-    ],
-)
-def test_policies_of_tritons_queue_are_recognized(batching: dict[str, object], has_one: bool) -> None:
-    assert has_queue_policy({"dynamic_batching": batching}) == has_one
-    assert not has_queue_policy({})

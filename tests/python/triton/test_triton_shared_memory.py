@@ -19,7 +19,7 @@ import pytest
 import tricodec
 from media import generated
 from namespaces import UNSHARE, need_namespaces
-from triton_testing import connect, infer, videos
+from triton_testing import connect
 
 pytestmark = pytest.mark.needs_triton
 
@@ -100,26 +100,6 @@ def test_an_answer_that_does_not_fit_is_an_error_that_names_no_memory(
 
     assert "tricodec_" not in str(raised.value)
     assert np.array_equal(way(url, SMALL), tricodec.decode_video(clip(), size=SMALL, count=30).frames)
-
-
-def test_an_answer_that_does_not_fit_beside_the_others_is_an_error(url: str) -> None:
-    assert whole(url, GROWN).shape == (30, *GROWN, 3)
-
-    with pytest.raises(tricodec.OutOfMemoryError, match="--shm-size") as raised:
-        whole(url, LARGE)
-
-    assert "tricodec_" not in str(raised.value)
-    assert whole(url, GROWN).shape == (30, *GROWN, 3)
-
-
-def test_a_client_of_triton_reads_why_the_answer_beside_the_others_does_not_come(url: str) -> None:
-    from tritonclient.utils import InferenceServerException
-
-    assert whole(url, GROWN).shape == (30, *GROWN, 3)
-    tensors = {"VIDEO": videos(clip().read_bytes()), "COUNT": np.array([[30]]), "SIZE": np.array([LARGE])}
-
-    with pytest.raises(InferenceServerException, match=r"OutOfMemoryError: no shared memory .*--shm-size"):
-        infer(url, tensors)
 
 
 def test_the_last_part_of_a_stream_that_does_not_fit_is_an_error(server: SmallServer) -> None:

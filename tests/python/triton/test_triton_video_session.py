@@ -5,22 +5,18 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import re
 import time
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import damaged_clips
 import numpy as np
 import pytest
 import tricodec
-from media import REPOSITORY, generated
+from media import generated
 from tricodec.serve import Server
-from triton_testing import NO_MEDIA, assert_same, connect, joined, metric, settled, variants, wait_until, workers
+from triton_testing import assert_same, connect, joined, metric, settled, variants, wait_until
 
 pytestmark = pytest.mark.needs_triton
 
@@ -60,19 +56,20 @@ def sessions_ended(server: Any, model: str, reason: str) -> float:
     return metric(server.metrics_url, "tricodec_sessions_ended_total", model=model, reason=reason)
 
 
-@pytest.mark.parametrize("model", ["video_session", "inline"])
 @pytest.mark.parametrize(
-    ("name", "chunk", "options"),
+    ("model", "name", "chunk", "options"),
     [
-        (CLIP, 7, {}),
-        ("h264_vfr.mkv", 50, {"stride": 3, "count": 4}),
-        ("hevc10.mkv", 4, {"start": -9, "size": (48, 64), "dtype": "float16", "layout": "CHW"}),
-        ("h264_rot90.mp4", 16, {"dtype": "float32", "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4], "count": 9}),
-        ("av1.mp4", 5, {"color": "bgr", "resize": "nearest", "size": (33, 47), "count": 11}),
-        (CLIP, 9, {"dtype": "bfloat16", "size": (40, 56), "chroma": "nearest"}),
+        ("video_session", CLIP, 7, {}),
+        ("inline", "h264_vfr.mkv", 50, {"stride": 3, "count": 4}),
+        (
+            "video_session",
+            "h264_rot90.mp4",
+            16,
+            {"dtype": "float32", "layout": "CHW", "mean": [0.4, 0.5, 0.6], "std": [0.2, 0.3, 0.4], "count": 9},
+        ),
+        ("video_session", CLIP, 9, {"dtype": "bfloat16", "size": (40, 56), "chroma": "nearest"}),
     ],
 )
-@pytest.mark.sweep(3)
 def test_the_chunks_of_a_session_are_the_frames_of_decode_video(
     client: Any, model: str, name: str, chunk: int, options: dict[str, Any]
 ) -> None:
@@ -93,24 +90,6 @@ def test_chunks_stay_as_they_are_while_the_session_goes_on(
         with client.open(generated(CLIP), 3) as session:
             chunks = list(session)
         assert_same(joined(chunks), whole)
-
-
-def test_a_session_uses_few_regions_of_shared_memory_again_and_leaves_none(
-    server: Any, whole: tricodec.DecodedVideo
-) -> None:
-    import tritonclient.grpc as triton_grpc
-
-    with triton_grpc.InferenceServerClient(server.grpc_url) as observer:
-        before = len(observer.get_system_shared_memory_status().regions)
-        with connect(server.grpc_url, shared_memory=True) as client, client.open(generated(CLIP), 2) as session:
-            for number, chunk in enumerate(session):
-                np.testing.assert_array_equal(chunk.frames, whole.frames[2 * number : 2 * number + 2])
-            most = len(observer.get_system_shared_memory_status().regions)
-        after = len(observer.get_system_shared_memory_status().regions)
-
-    assert before < most <= before + 2
-    assert after == before
-    assert not list(Path("/dev/shm").glob("tricodec_client_*"))
 
 
 def test_seeking_by_number_and_by_time_gives_the_frames_that_the_reader_has_there(client: Any) -> None:
@@ -134,12 +113,8 @@ def test_seeking_by_number_and_by_time_gives_the_frames_that_the_reader_has_ther
 CHOICES: list[dict[str, Any]] = [
     {"indices": [40, 3, 3, -1, 17]},
     {"times": [1.0, 0.2, 0.21, 1.0], "tolerance_s": 0.05, "policy": "on_screen"},
-    {"fps": Fraction(10, 3)},
     {"fps": 3.0, "start_s": 0.3, "end_s": 1.5, "policy": "nearest"},
-    {"fps": 9.0, "min_frames": 2, "max_frames": 5},
-    {"num_frames": 7, "start_s": 0.1},
     {"start_s": 0.5, "end_s": 1.1, "stride": 4},
-    {"sampling": "qwen", "fps": 4.0, "max_frames": 6},
     {"sampling": "around", "times": [0.3, 1.2], "num_frames": 3, "stride": 2},
 ]
 
@@ -162,19 +137,6 @@ def test_the_words_of_decode_video_choose_its_frames_when_a_session_opens_and_la
         session.read()
         session.seek(**words)
         assert_same(joined(list(session)), expected)
-
-
-def test_a_stride_stays_for_another_place_and_ends_with_another_choice(client: Any) -> None:
-    with client.open(generated(CLIP), 3, size=(16, 16), stride=3) as session:
-        for words, numbers in [
-            ({"start_s": 0.4}, [10, 13, 16]),
-            ({"start": 5, "count": 2}, [5, 8]),
-            ({"num_frames": 2}, [0, 49]),
-            ({"start": 7}, [7, 8, 9]),
-        ]:
-            session.seek(**words)
-            session.read()
-            assert session.frame_numbers.tolist() == numbers
 
 
 def test_a_seek_that_the_video_does_not_have_is_an_error_and_another_one_goes_on(
@@ -227,52 +189,6 @@ def test_requests_that_a_client_sends_ahead_are_answered_in_their_order(server: 
     assert found == {number: list(range(5 * number, 5 * number + 5)) for number in range(10)}
 
 
-def test_the_end_of_a_session_frees_its_video_at_once(server: Any, client: Any) -> None:
-    def videos_held() -> int:
-        maps = [Path(f"/proc/{pid}/maps").read_text() for pid in workers(server.pid, "video_session")]
-        return sum(text.count("memfd:tricodec-input") for text in maps)
-
-    wait_until(lambda: videos_held() == 0, "no session is open")
-    with client.open(generated(CLIP)), client.open(generated(CLIP)):
-        assert videos_held() == 2
-    wait_until(lambda: videos_held() == 0, "both videos are freed")
-
-
-def test_sessions_that_have_ended_leave_no_file_open_in_their_worker(server: Any, client: Any) -> None:
-    def open_files() -> int:
-        (worker,) = workers(server.pid, "few")
-        return len(list(Path(f"/proc/{worker}/fd").iterdir()))
-
-    with client.open(generated(CLIP), model="few", size=(16, 16)) as session:
-        session.read()
-    before = open_files()
-    for _ in range(20):
-        with client.open(generated(CLIP), model="few", size=(16, 16)) as session:
-            session.read(2)
-        with pytest.raises(tricodec.CorruptDataError):
-            client.open(b"no video", model="few")
-    wait_until(lambda: open_files() <= before, "the files of ended sessions are closed")
-
-
-def test_a_second_start_with_the_same_id_replaces_the_session(server: Any, client: Any) -> None:
-    import tritonclient.grpc as triton_grpc
-
-    def send(path: Path | None, **flags: Any) -> list[int]:
-        inputs = [triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([2]))]
-        if path is not None:
-            data = np.array([path.read_bytes()], np.object_)
-            inputs.append(triton_grpc.InferInput("VIDEO", [1], "BYTES").set_data_from_numpy(data))
-        result = raw.infer("few", inputs, sequence_id=77, **flags)
-        return [*result.as_numpy("FRAME_NUMBERS"), *result.as_numpy("NUM_FRAMES")]
-
-    with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
-        for _ in range(3):  # more often than the model keeps sessions
-            assert send(generated(CLIP), sequence_start=True) == [0, 1, 50]
-        assert send(None) == [2, 3, 50]
-        assert send(generated("h264_16x16.mp4"), sequence_start=True)[:2] == [0, 1]
-        assert send(None, sequence_end=True)[:2] == [2, 3]
-
-
 def test_more_sessions_or_bytes_than_the_model_keeps_are_refused_until_one_ends(client: Any) -> None:
     with client.open(generated(CLIP), model="few") as first, client.open(generated(CLIP), model="few"):
         with pytest.raises(ConnectionError, match=r"2 sessions are open.*parameter max_sessions"):
@@ -303,27 +219,6 @@ def test_an_idle_session_ends_and_says_why(server: Any, client: Any, whole: tric
     np.testing.assert_array_equal(joined([first, *rest]).frames, whole.frames)
 
 
-def test_limits_of_an_answer_are_errors_that_name_them_and_the_session_goes_on(client: Any) -> None:
-    with client.open(generated(CLIP), 2, model="small", size=(16, 16)) as session:
-        with pytest.raises(ValueError, match="CHUNK is 21; accepted are 0 to 20"):
-            session.read(21)
-        assert len(session.read()) == 2
-    with client.open(generated(CLIP), 2, model="small") as session:
-        with pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
-            session.read(20)
-        session.read(1)
-        np.testing.assert_array_equal(session.frame_numbers, [0])
-
-
-@pytest.mark.parametrize("name", sorted(NO_MEDIA))
-def test_what_is_no_video_is_refused_as_by_decode_video_and_opens_nothing(client: Any, name: str) -> None:
-    data, error = NO_MEDIA[name]
-
-    for _ in range(3):  # more than the model keeps
-        with pytest.raises(error):
-            client.open(data, model="few")
-
-
 @pytest.mark.parametrize(
     ("tensors", "flags", "message"),
     [
@@ -331,11 +226,7 @@ def test_what_is_no_video_is_refused_as_by_decode_video_and_opens_nothing(client
         ({"CHUNK": np.array([1]), "SIZE": np.array([8, 8])}, {}, "SIZE is for the request that opens a session"),
         ({"PACKETS": np.array([b"x"], np.object_)}, {}, "this session has a video, and takes no packets"),
         ({"START": np.array([1]), "START_S": np.array([1.0])}, {}, "start and start_s are both given"),
-        ({"TIMES": np.array([0.1, 77.0])}, {}, "time 1 is 77 s, and the nearest frame is 49"),
         ({"FPS": np.array([2.0, 3.0])}, {}, "FPS: expected one value, got 2"),
-        ({"POLICY": np.array([b"exact"], np.object_)}, {}, "policy and tolerance_s go with times or fps"),
-        ({"SKIP": np.array([51])}, {}, "SKIP is 51; accepted are 0 to 50"),
-        ({"STRIDE": np.array([0])}, {}, "stride is 0"),
         ({"CODEC": np.array([b"mpeg9"], np.object_)}, {"sequence_start": True}, "mpeg9"),
     ],
 )
@@ -373,18 +264,6 @@ def test_a_damaged_video_has_the_frames_and_the_count_of_decode_video(client: An
     assert expected.num_damaged_packets > 0
 
 
-def test_a_plan_gives_the_defaults_and_options_replace_them(client: Any) -> None:
-    planned = tricodec.decode_video(generated(CLIP), device="cpu", start=3, stride=2, size=(56, 80), layout="CHW")
-
-    with client.open(generated(CLIP), 5, model="planned") as session:
-        np.testing.assert_array_equal(joined(list(session)).frames, planned.frames)
-        session.seek(5)
-        np.testing.assert_array_equal(session.read(3).frames, planned.frames[1:4])
-    with client.open(generated(CLIP), 5, model="planned", start=7, layout="CHW2") as session:
-        session.read(2)
-        np.testing.assert_array_equal(session.frame_numbers, [7, 9])
-
-
 def test_metrics_count_sessions_and_their_ends(server: Any, client: Any) -> None:
     def read() -> list[float]:
         opened = metric(server.metrics_url, "tricodec_sessions_opened_total", model="inline")
@@ -397,19 +276,3 @@ def test_metrics_count_sessions_and_their_ends(server: Any, client: Any) -> None
         opened, ended = before
         wait_until(lambda: read() == [opened + 1, ended], "the session counts as opened")
     wait_until(lambda: read() == [opened + 1, ended + 1], "the session counts as closed")
-
-
-def test_the_dashboard_reads_the_metrics_of_sessions(server: Any) -> None:
-    dashboard = (REPOSITORY / "docs" / "reference" / "triton_dashboard.json").read_text()
-    read = set(re.findall(r"\btricodec_sessions_[a-z_]+\b", dashboard))
-
-    def shown() -> set[str]:
-        with urllib.request.urlopen(f"http://{server.metrics_url}/metrics") as response:
-            return set(re.findall(r"^(tricodec_sessions_[a-z_]+)\{", response.read().decode(), re.MULTILINE))
-
-    wait_until(lambda: read == shown(), "the server shows the metrics of sessions")
-
-
-def test_a_model_that_outlives_its_sequences_in_triton_does_not_load() -> None:
-    with pytest.raises(RuntimeError, match=r"max_idle_ms is 90001, and Triton forgets a sequence after 90000 ms"):
-        Server(models=["video_session"], parameters={"video_session": {"max_idle_ms": "90001"}}).start()

@@ -17,7 +17,6 @@ from tricodec.serve import Server
 from triton_testing import (
     again_if_triton_crashes,
     connect,
-    infer,
     metric,
     running,
     stop_worker,
@@ -94,21 +93,6 @@ def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
     np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), whole[1::2])
 
 
-def test_a_session_that_is_opened_again_goes_on_with_the_frames_of_the_last_seek(server: Any) -> None:
-    whole = tricodec.decode_video(generated(CLIP), device="cpu", size=(16, 16)).frames
-    with connect(server.grpc_url, retries=3) as client, client.open(
-        generated(CLIP), 2, model="planned", size=(16, 16)
-    ) as session:  # fmt: skip
-        for words, numbers in [({"start_s": 0.4}, range(10, 50, 5)), ({"times": [1.0, 0.2, 0.6]}, [25, 5, 15])]:
-            session.seek(**words)
-            chunks = [session.read()]
-            (victim,) = workers(server.pid, "planned")
-            os.kill(victim, signal.SIGKILL)
-            wait_until(lambda pid=victim: not running(pid), "the worker is dead")
-            chunks += session
-            np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), whole[list(numbers)])
-
-
 def test_a_client_that_gives_up_costs_other_sessions_of_the_worker_nothing(server: Any, whole: Any) -> None:
     with (
         connect(server.grpc_url) as patient,
@@ -142,18 +126,3 @@ def test_a_chunk_that_takes_too_long_ends_its_worker_and_its_sessions(server: An
     with connect(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
         np.testing.assert_array_equal(session.read().frames, whole[:4])
     assert not running(worker)
-
-
-def test_the_ping_of_a_sidecar_reaches_the_model_and_opens_no_session(server: Any) -> None:
-    import json
-    import urllib.request
-
-    from tricodec.serve.sidecar import ping_request
-
-    with urllib.request.urlopen(f"http://{server.http_url}/v2/models/single/config") as answer:
-        path, body = ping_request("single", json.load(answer))
-    request = urllib.request.Request(f"http://{server.http_url}{path}", json.dumps(body).encode())
-    with urllib.request.urlopen(request) as answer:
-        assert json.load(answer)["outputs"] == []
-    with pytest.raises(Exception, match="must specify"):
-        infer(server.grpc_url, {"CHUNK": np.array([1])}, model="single")

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,16 +15,12 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, generated
-from patience import least_seconds
 from tricodec.serve import Server
 from triton_testing import (
-    NO_MEDIA,
     assert_same,
     joined,
     metric,
-    running,
     settled,
-    stop_worker,
     variants,
     wait_until,
     workers,
@@ -118,19 +112,18 @@ def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("model", ["video_stream", "inline"])
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("model", "name", "options"),
     [
-        ("h264_bframes.mp4", {}),
-        ("h264_bframes.mp4", {"start": 7, "stride": 3, "count": 11, "size": (48, 64), "dtype": "float32"}),
-        ("h264_rot90.mp4", {"start": -9, "layout": "CHW", "dtype": "float16", "mean": [1.0, 2.0, 3.0]}),
-        ("hevc.mp4", {"dtype": "bfloat16", "crop": (4, 8, 32, 40), "count": 9}),
-        ("vp9.webm", {"layout": "CHW2", "dtype": "float32", "count": 5}),
-        ("truncated.mkv", {}),
+        (
+            "video_stream",
+            "h264_bframes.mp4",
+            {"start": 7, "stride": 3, "count": 11, "size": (48, 64), "dtype": "float32"},
+        ),
+        ("video_stream", "hevc.mp4", {"dtype": "bfloat16", "crop": (4, 8, 32, 40), "count": 9}),
+        ("inline", "truncated.mkv", {}),
     ],
 )
-@pytest.mark.sweep(3)
 def test_the_chunks_of_a_request_are_the_frames_of_the_python_door(
     client: Any, model: str, name: str, options: dict[str, Any]
 ) -> None:
@@ -142,24 +135,6 @@ def test_the_chunks_of_a_request_are_the_frames_of_the_python_door(
     num_frames = len(expected.frames)
     assert [len(chunk.frames) for chunk in chunks] == [min(4, num_frames - i) for i in range(0, num_frames, 4)]
     assert_same(joined(chunks), expected)
-
-
-def test_a_chunk_as_long_as_the_video_is_one_answer(client: Any) -> None:
-    path = generated("h264_bframes.mp4")
-    num_frames = len(tricodec.FrameReader(path))
-
-    for chunk in (num_frames, num_frames + 1):
-        assert [len(part.frames) for part in client.stream_video(path, chunk)] == [num_frames]
-    assert [len(part.frames) for part in client.stream_video(path, num_frames - 1)] == [num_frames - 1, 1]
-
-
-@pytest.mark.parametrize("model", ["video_stream", "inline"])
-def test_a_request_of_no_frames_gives_one_chunk_of_none(client: Any, model: str) -> None:
-    [chunk] = client.stream_video(generated("h264_bframes.mp4"), count=0, model=model, size=(20, 30), dtype="float32")
-
-    assert chunk.frames.shape == (0, 20, 30, 3)
-    assert chunk.frames.dtype == np.float32
-    assert chunk.pts_seconds.shape == (0,)
 
 
 def test_first_chunks_come_while_the_rest_is_not_decoded_and_closing_cancels_it(
@@ -176,30 +151,6 @@ def test_first_chunks_come_while_the_rest_is_not_decoded_and_closing_cancels_it(
 
     wait_until(lambda: restarts() == before + 1, "the worker of a stream that no client reads is stopped")
     assert len(list(client.stream_video(generated("h264_16x16.mp4"), 5, model="one_worker"))) > 0
-
-
-def test_streams_leave_no_threads_in_the_client(client: Any) -> None:
-    path = generated("h264_16x16.mp4")
-    list(client.stream_video(path, 5))
-    before = threading.active_count()
-    for _ in range(3):
-        list(client.stream_video(path, 5))
-        chunks = client.stream_video(path, 1, window=1)
-        next(chunks)
-        chunks.close()
-
-    wait_until(lambda: threading.active_count() <= before, "the threads of the streams have ended")
-
-
-def test_a_worker_holds_memory_for_a_few_chunks_only(server: Any, client: Any) -> None:
-    chunks = client.stream_video(generated("h264_bframes.mp4"), 1, model="one_worker")
-    most = 0
-    for _ in chunks:
-        [pid] = workers(server.pid, "one_worker")
-        files = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir() if path.exists()]
-        most = max(most, sum("tricodec-frames" in file for file in files))
-
-    assert 1 <= most <= 4
 
 
 def test_what_is_wrong_in_the_middle_comes_after_the_chunks_before_it(client: Any) -> None:
@@ -232,17 +183,6 @@ def test_a_worker_that_dies_costs_its_stream_and_the_next_one_succeeds(
     assert_same(joined(list(client.stream_video(path, 9, model="one_worker"))), tricodec.decode_video(path))
 
 
-def test_a_chunk_that_takes_too_long_is_stopped(server: Any, client: Any, long_file: Path) -> None:
-    chunks = client.stream_video(long_file, 1, size=(20, 30), model="impatient")
-    next(chunks)
-    stop_worker(server.pid, "impatient")
-
-    with pytest.raises(TimeoutError, match=r"decoding a chunk took longer than 700 ms .* with CHUNK"):
-        list(chunks)
-
-    assert len(list(client.stream_video(generated("h264_16x16.mp4"), 5, model="impatient"))) > 0
-
-
 def test_limits_of_an_answer_are_those_of_a_chunk(client: Any) -> None:
     path = generated("h264_bframes.mp4")  # a frame of 320x180 is 172,800 bytes
 
@@ -261,29 +201,25 @@ def test_limits_of_an_answer_are_those_of_a_chunk(client: Any) -> None:
             next(client.stream_video(path, chunk, model="strict"))
 
 
-@pytest.mark.parametrize("model", ["short", "short_inline"])
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("h264_bframes.mp4", {}),
         ("h264_bframes.mp4", {"start": 7, "stride": 3, "dtype": "float32", "size": (90, 80)}),
         ("h264_bframes.mp4", {"indices": [40, 3, 3, 17, -1, 0, 25, 24, 23, 9, 8]}),
         ("h264_bframes.mp4", {"fps": 7.5, "end_s": 1.7}),
-        ("hevc.mp4", {"dtype": "bfloat16"}),
-        ("truncated.mkv", {}),
         ("h264_raw.h264", {"count": 20}),
     ],
 )
 def test_a_stream_in_several_requests_is_the_stream_in_one(
-    server: Any, client: Any, model: str, name: str, options: dict[str, Any]
+    server: Any, client: Any, name: str, options: dict[str, Any]
 ) -> None:
     expected = tricodec.decode_video(generated(name), device="cpu", **options)
 
     def requests() -> float:
-        return metric(server.metrics_url, "tricodec_requests_total", model=model, outcome="ok")
+        return metric(server.metrics_url, "tricodec_requests_total", model="short", outcome="ok")
 
     before = settled(lambda: [requests()])[0] if name == "truncated.mkv" else 0
-    chunks = list(client.stream_video(generated(name), 3, model=model, **options))
+    chunks = list(client.stream_video(generated(name), 3, model="short", **options))
 
     assert_same(joined(chunks), expected)
     assert len(chunks) == -(-len(expected.frames) // 3)
@@ -291,45 +227,13 @@ def test_a_stream_in_several_requests_is_the_stream_in_one(
         wait_until(lambda: requests() > before + 1, "several requests")
 
 
-def test_the_server_keeps_the_frames_of_one_request_at_most(server: Any, client: Any, long_file: Path) -> None:
-    """Triton 24.10 keeps the answers of a request until it ends: 1,204 MB here, if it were one."""
-
-    def resident() -> int:
-        (line,) = re.findall(r"RssAnon:\s*(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
-        return int(line) * 1024
-
-    before = most = resident()
-    num_bytes = 0
-    for chunk in client.stream_video(long_file, size=(224, 224), count=8000):
-        num_bytes += chunk.frames.nbytes
-        most = max(most, resident())
-
-    assert num_bytes == 8000 * 224 * 224 * 3
-    assert most - before < 500e6
-
-
-@pytest.mark.parametrize("text", [b"x", b"[]", b"[1, [-1]]", b"[true, []]", b"[1e3, []]", 100_000 * b"["])
+@pytest.mark.parametrize("text", [b"x", b"[1, [-1]]", 100_000 * b"["])
 def test_what_no_answer_had_to_continue_with_is_refused(server: Any, text: bytes) -> None:
     with PlainStream(server.grpc_url, "video_stream") as stream:
         stream.send(generated("h264_16x16.mp4").read_bytes(), following=text)
         wait_until(lambda: len(stream.came) == 1, "the answer")
 
     assert "ValueError: CONTINUE is" in str(stream.came[0])
-
-
-@pytest.mark.parametrize(("data", "kind"), NO_MEDIA.values(), ids=NO_MEDIA)
-def test_what_is_no_media_file_is_refused(client: Any, data: bytes, kind: type[Exception]) -> None:
-    with pytest.raises(kind):
-        next(client.stream_video(data))
-
-
-def test_what_is_not_accepted_is_named_before_anything_is_sent(client: Any) -> None:
-    with pytest.raises(ValueError, match="dtype is 'int8'"):
-        client.stream_video(b"x", dtype="int8")
-    with pytest.raises(TypeError, match=r"stream_video has no option 'sise'; accepted: .*chunk"):
-        client.stream_video(b"x", sise=(2, 3))
-    with pytest.raises(IndexError, match="start is 1000"):
-        next(client.stream_video(generated("h264_bframes.mp4"), start=1000))
 
 
 @pytest.mark.parametrize("model", ["video_stream", "one_worker", "inline"])
@@ -421,61 +325,6 @@ def test_a_client_that_grants_nothing_for_too_long_loses_its_stream(server: Any,
     assert_same(whole[0], tricodec.decode_video(path))
 
 
-def test_a_stream_that_is_not_read_leaves_its_worker_within_100_ms_of_its_end(
-    server: Any, client: Any, long_file: Path
-) -> None:
-    def leave() -> float:
-        chunks = client.stream_video(long_file, 2, model="one_worker", size=(20, 30), window=1)
-        next(chunks)
-        [pid] = workers(server.pid, "one_worker")
-        began = time.monotonic()
-        chunks.close()
-        wait_until(lambda: not running(pid), "the worker of the stream is stopped")
-        return time.monotonic() - began
-
-    assert least_seconds(leave, 0.1) < 0.1
-
-
-def test_more_streams_than_may_wait_are_refused(server: Any) -> None:
-    path = generated("h264_bframes.mp4")
-    with PlainStream(server.grpc_url, "narrow") as first, PlainStream(server.grpc_url, "narrow") as second:
-        for stream, name in ((first, "first"), (second, "second")):
-            stream.send(path.read_bytes(), tricodec_stream=name, tricodec_credits=1)
-            wait_until(lambda stream=stream: len(stream.came) == 1, "each has its answer, though there is one worker")
-        wait_until(lambda: _refused(server, path), "the queue is full")
-        for stream, name in ((second, "second"), (first, "first")):
-            stream.send(b"", tricodec_grant=name, tricodec_credits=1000)
-        wait_until(lambda: len(second.came) == len(first.came) == len(tricodec.FrameReader(path)), "both end")
-
-
-def _refused(server: Any, path: Path) -> bool:
-    with PlainStream(server.grpc_url, "narrow") as stream:
-        stream.send(path.read_bytes())
-        time.sleep(0.2)
-        return any("1 requests wait for a worker" in str(answer) for answer in stream.came)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        ({"tricodec_credits": 0, "tricodec_stream": "a"}, "tricodec_credits is 0; expected a whole number"),
-        ({"tricodec_credits": "4", "tricodec_stream": "a"}, "tricodec_credits is '4'"),
-        ({"tricodec_credits": 4}, "needs the parameter tricodec_stream"),
-        ({"tricodec_credits": 4, "tricodec_stream": "a" * 200}, "at most 128 characters"),
-    ],
-)
-def test_credits_that_are_not_accepted_are_an_error(server: Any, parameters: dict[str, Any], text: str) -> None:
-    with PlainStream(server.grpc_url, "video_stream") as stream:
-        stream.send(generated("h264_16x16.mp4").read_bytes(), **parameters)
-        wait_until(lambda: len(stream.came) == 1, "the error")
-        assert text in str(stream.came[0])
-
-
-def test_a_window_of_none_at_all_is_refused(client: Any) -> None:
-    with pytest.raises(ValueError, match="window is 0; expected at least 1 chunk"):
-        client.stream_video(b"x", window=0)
-
-
 def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(server: Any) -> None:
     import queue
 
@@ -503,20 +352,3 @@ def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(
     assert [len(mean) for mean in means] == [16, 16, 16, 2]
     np.testing.assert_allclose(np.concatenate(means), expected.frames.mean(axis=(2, 3), dtype=np.float64))
     np.testing.assert_array_equal(np.concatenate(times), expected.pts_seconds)
-
-
-def test_metrics_count_the_frames_of_all_chunks(server: Any, client: Any) -> None:
-    def numbers() -> list[float]:
-        labels = {"model": "inline"}
-        return [
-            metric(server.metrics_url, "tricodec_frames_total", **labels),
-            metric(server.metrics_url, "tricodec_requests_total", outcome="ok", **labels),
-            metric(server.metrics_url, "tricodec_output_bytes_total", **labels),
-        ]
-
-    list(client.stream_video(generated("h264_bframes.mp4"), 3, count=2, model="inline"))
-    before = settled(numbers)
-    list(client.stream_video(generated("h264_bframes.mp4"), 3, count=10, size=(2, 4), model="inline"))
-
-    after = settled(numbers, than=before)
-    assert [new - old for new, old in zip(after, before, strict=True)] == [10, 1, 10 * 2 * 4 * 3]

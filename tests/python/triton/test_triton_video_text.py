@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from tricodec.serve import Server
-from triton_testing import TEXT_CLIP, infer, shares_in_python, text_clip, variants, videos, wait_until
+from triton_testing import TEXT_CLIP, infer, shares_in_python, text_clip, videos
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_onnx]
 
@@ -82,22 +78,6 @@ def test_errors_of_the_decoder_and_the_network_are_those_of_the_request(server: 
     assert len(infer(server.grpc_url, {"VIDEO": videos(clip)}, model="video_text")["LABELS"][0]) == NUM_FRAMES
 
 
-def test_the_trace_of_a_client_is_in_the_log_with_the_error(server: Any, log: Path) -> None:
-    """By HTTP: Triton 24.10 loses the header of about one gRPC request in eight."""
-    trace = "0af7651916cd43dd8448eb211c80319c"
-    video = {"name": "VIDEO", "shape": [1, 1], "datatype": "BYTES", "data": ["no video"]}
-    request = urllib.request.Request(
-        f"http://{server.http_url}/v2/models/video_decode/infer",
-        json.dumps({"inputs": [video]}).encode(),
-        {"traceparent": f"00-{trace}-b7ad6b7169203331-01"},
-    )
-    with pytest.raises(urllib.error.HTTPError) as raised:
-        urllib.request.urlopen(request)
-    assert "CorruptDataError" in raised.value.read().decode()
-
-    wait_until(lambda: f"video_decode: trace {trace}: CorruptDataError" in log.read_text(), "the line is in the log")
-
-
 def test_without_its_packages_the_models_are_left_out_with_the_remedy(monkeypatch: Any) -> None:
     from tricodec.serve import repository
 
@@ -107,21 +87,3 @@ def test_without_its_packages_the_models_are_left_out_with_the_remedy(monkeypatc
     assert {"text_detector", "video_text"} <= set(lacking)
     assert "video_decode" not in lacking
     assert "pip install 'tricodec[onnx]'" in lacking["video_text"]
-
-
-def test_a_device_that_does_not_run_the_network_keeps_the_model_from_loading(tmp_path: Path) -> None:
-    with pytest.raises(
-        RuntimeError, match=r"wrong_a did not load: parameter device is 'gpu'; accepted: cpu, "
-    ) as raised:
-        Server(variants(tmp_path, "text_detector", wrong_a={"device": "gpu"}, wrong_b={"device": "cuda:77"})).start()
-    remedies = (
-        r"(wrong_.) did not load: parameter device is 'cuda:77'.*?accepted are cpu, .*?pip install onnxruntime-gpu"
-    )
-    assert sorted(re.findall(remedies, str(raised.value))) == ["wrong_b"]
-
-
-def test_gpus_of_a_server_decode_and_the_network_stays_where_its_parameter_says() -> None:
-    from tricodec.serve import repository
-
-    configs = repository.describe_models(repository.installed_repository(), ["video_text"], None, {}, [0])
-    assert ["KIND_GPU" in configs[name] for name in ("video_decode", "text_detector")] == [True, False]

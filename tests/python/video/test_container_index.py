@@ -93,34 +93,3 @@ def test_a_small_file_has_the_index_of_its_packets() -> None:
     with tricodec.FrameReader(clip, device="cpu") as reader:
         assert len(reader) == 50
         assert reader.stats.bytes_read >= clip.stat().st_size
-
-
-def test_an_index_word_that_names_a_file_is_given_with_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    clip = generated("h264_bframes.mp4")
-    with tricodec.FrameReader(clip, device="cpu", index="packets") as reader:
-        len(reader)
-    assert not Path("packets").exists()
-    with tricodec.FrameReader(clip, device="cpu", index="./packets") as reader:
-        len(reader)
-    assert Path("packets").exists()
-
-
-def test_damage_that_a_read_meets_gives_the_answer_of_the_packets(long_clip: Path, tmp_path: Path) -> None:
-    packets = ffprobe(long_clip, "-select_streams v:0 -show_entries packet=pos,size")["packets"]
-    damaged = tmp_path / "damaged.mp4"
-    data = bytearray(long_clip.read_bytes())
-    position, size = int(packets[200]["pos"]), int(packets[200]["size"])
-    data[position : position + size] = bytes(size)
-    damaged.write_bytes(data)
-
-    with (
-        tricodec.FrameReader(damaged, device="cpu", index="container") as table,
-        tricodec.FrameReader(damaged, device="cpu", index="packets") as whole,
-    ):
-        wanted = [185, 205, 230]
-        assert [frame.md5() for frame in table.frames(wanted)] == [frame.md5() for frame in whole.frames(wanted)]
-        assert len(table) == len(whole)
-        assert table.num_damaged_packets == whole.num_damaged_packets > 0

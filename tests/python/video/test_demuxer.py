@@ -6,11 +6,8 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
-import mmap
 import sys
 import threading
-from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -91,18 +88,6 @@ def test_every_kind_of_source_gives_the_same_packets(make: Any) -> None:
     assert found == expected
 
 
-def test_an_open_file_and_a_mapped_file_are_sources() -> None:
-    path = generated("h264_open_gop.mkv")
-    expected = packet_facts(tricodec.Demuxer(path))
-
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-        assert packet_facts(tricodec.Demuxer(file)) == expected
-        demuxer = tricodec.Demuxer(mapped)
-        assert packet_facts(demuxer) == expected
-        demuxer.close()
-        del demuxer
-
-
 def test_a_stream_that_cannot_seek_is_read_onwards() -> None:
     path = generated("h264.ts")
     expected = packet_facts(tricodec.Demuxer(path))
@@ -111,21 +96,6 @@ def test_a_stream_that_cannot_seek_is_read_onwards() -> None:
 
     assert not demuxer.seekable
     assert packet_facts(demuxer) == expected
-
-
-def test_seeking_a_stream_that_cannot_seek_is_unsupported() -> None:
-    demuxer = tricodec.Demuxer(Pipe(generated("h264.ts").read_bytes()))
-
-    with pytest.raises(tricodec.UnsupportedError, match="seek"):
-        demuxer.seek(0)
-
-
-def test_a_file_like_source_starts_at_its_beginning_wherever_it_stands() -> None:
-    data = generated("h264_bframes.mp4").read_bytes()
-    source = io.BytesIO(data)
-    source.seek(1234)
-
-    assert packet_facts(tricodec.Demuxer(source)) == packet_facts(tricodec.Demuxer(data))
 
 
 def test_bytes_are_borrowed_and_stay_exported_while_the_demuxer_is_open() -> None:
@@ -138,15 +108,6 @@ def test_bytes_are_borrowed_and_stay_exported_while_the_demuxer_is_open() -> Non
     gc.collect()
 
     data.append(0)
-
-
-def test_read_returns_none_at_the_end_and_again() -> None:
-    demuxer = tricodec.Demuxer(generated("h264_bframes.mp4"))
-    num_packets = sum(1 for _ in demuxer)
-
-    assert num_packets == 50
-    assert demuxer.read() is None
-    assert demuxer.read() is None
 
 
 def test_seek_continues_at_the_key_frame_at_or_before() -> None:
@@ -171,14 +132,6 @@ def test_seek_seconds_finds_the_key_frame_whose_time_it_is_given() -> None:
         assert packet.pts == pts
 
 
-@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 1e300])
-def test_seek_seconds_refuses_what_is_no_time(seconds: float) -> None:
-    demuxer = tricodec.Demuxer(generated("h264_bframes.mp4"))
-
-    with pytest.raises(ValueError, match="seconds"):
-        demuxer.seek_seconds(seconds)
-
-
 def test_seek_bytes_continues_at_a_packet_of_a_transport_stream() -> None:
     demuxer = tricodec.Demuxer(generated("h264.ts"))
     packets = list(demuxer)
@@ -189,37 +142,6 @@ def test_seek_bytes_continues_at_a_packet_of_a_transport_stream() -> None:
 
     assert packet is not None
     assert packet.pts == key.pts
-
-
-def test_all_streams_gives_packets_of_audio_too() -> None:
-    path = generated("h264_audio.mp4")
-
-    kinds = {p.stream_index for p in tricodec.Demuxer(path, all_streams=True)}
-
-    assert kinds == {0, 1}
-    assert {p.stream_index for p in tricodec.Demuxer(path)} == {0}
-
-
-def test_stream_index_chooses_the_stream() -> None:
-    path = generated("h264_two_videos.mkv")
-
-    first, second = tricodec.Demuxer(path, stream_index=0), tricodec.Demuxer(path, stream_index=1)
-
-    assert (first.stream.width, second.stream.width) == (160, 320)
-    assert {p.stream_index for p in second} == {1}
-
-
-def test_a_stream_index_that_is_not_there_is_a_value_error() -> None:
-    with pytest.raises(ValueError, match="7"):
-        tricodec.Demuxer(generated("h264_bframes.mp4"), stream_index=7)
-
-
-def test_annexb_packets_alone_decode(tmp_path: Path) -> None:
-    path = generated("h264_bframes.mp4")
-    elementary = tmp_path / "out.h264"
-    elementary.write_bytes(b"".join(bytes(p.data) for p in tricodec.Demuxer(path, annexb=True)))
-
-    assert ffmpeg_framemd5(elementary) == ffmpeg_framemd5(path)
 
 
 def test_packet_data_is_a_view_of_the_packet_that_outlives_everything() -> None:
@@ -234,51 +156,6 @@ def test_packet_data_is_a_view_of_the_packet_that_outlives_everything() -> None:
     assert view.readonly
     assert np.frombuffer(view, np.uint8).__array_interface__["data"][0] == address
     assert bytes(view) == copied
-
-
-def test_packet_describes_itself() -> None:
-    packet = next(tricodec.Demuxer(generated("h264_bframes.mp4")))
-
-    assert packet.key
-    assert not packet.discard
-    assert not packet.corrupt
-    assert packet.time_base == Fraction(1, 12800)
-    assert packet.duration == 512
-    assert packet.pos > 0
-    assert repr(packet) == f"<tricodec.Packet {len(packet)} bytes, pts 0, dts -1024, key>"
-
-
-def test_a_packet_made_from_bytes_keeps_its_facts() -> None:
-    data = bytearray(b"abc")
-    packet = tricodec.Packet(data, pts=7, dts=5, duration=2, pos=99, key=True, time_base=(1, 25))
-    data[0] = 0
-
-    assert bytes(packet) == b"abc"
-    assert len(packet) == 3
-    assert (packet.pts, packet.dts, packet.duration, packet.pos, packet.key) == (7, 5, 2, 99, True)
-    assert packet.time_base == Fraction(1, 25)
-
-
-def test_an_empty_packet_is_true_so_that_reading_loops_go_on() -> None:
-    packet = tricodec.Packet(b"")
-
-    assert packet
-    assert len(packet) == 0
-    assert (packet.pts, packet.dts, packet.time_base) == (None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("time_base", "error"),
-    [((1, 0), ValueError), ("1/25", TypeError), (0.04, TypeError), ((1,), ValueError), ((1.0, 25), TypeError)],
-)
-def test_a_packet_refuses_what_is_no_fraction(time_base: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="time_base"):
-        tricodec.Packet(b"", time_base=time_base)
-
-
-def test_a_source_that_is_none_of_the_kinds_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="source must be a path"):
-        tricodec.Demuxer(5)  # type: ignore[arg-type]
 
 
 def test_an_exception_raised_by_read_comes_out_as_it_is() -> None:
@@ -301,24 +178,6 @@ def test_an_exception_raised_by_read_comes_out_as_it_is() -> None:
 
     assert caught.value is raised
     assert any(entry.name == "read" for entry in caught.traceback)
-
-
-def test_an_exception_raised_by_read_while_decoding_comes_out_of_the_frame_reader() -> None:
-    class Failing(FileLike):
-        broken = False
-
-        def read(self, size: int) -> bytes:
-            if self.broken:
-                raise KeyboardInterrupt
-            return super().read(size)
-
-    source = Failing(generated("h264_1080p.mp4").read_bytes())
-    reader = tricodec.FrameReader(source)
-    assert len(reader) == 120
-    source.broken = True
-
-    with pytest.raises(KeyboardInterrupt):
-        reader[100]
 
 
 @pytest.mark.parametrize(
@@ -414,16 +273,6 @@ def test_decoder_gives_the_frames_that_ffmpeg_writes(name: str) -> None:
     assert demuxer.stream.codec_name.removesuffix("video") in repr(decoder)
 
 
-def test_a_decoder_by_name_takes_bytes() -> None:
-    path = generated("h264_bframes.mp4")
-    decoder = tricodec.Decoder("h264", num_threads=1)
-    packets = [bytes(p) for p in tricodec.Demuxer(path, annexb=True)]
-
-    frames = [frame for packet in packets for frame in decoder.decode(packet)] + decoder.flush()
-
-    assert [frame.md5() for frame in frames] == ffmpeg_framemd5(path)
-
-
 def test_a_decoder_decodes_again_after_flush_and_reset() -> None:
     path = generated("h264_bframes.mp4")
     expected = ffmpeg_framemd5(path)
@@ -451,19 +300,6 @@ def test_a_packet_of_nonsense_is_an_issue_and_not_an_exception() -> None:
     assert (issue.packet_number, issue.pts, issue.pos) == (1, 123, 456)
     assert issue.message
     assert "packet 1" in repr(issue)
-
-
-def test_a_decoder_of_an_unknown_name_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="h264"):
-        tricodec.Decoder("no_such_codec")
-
-
-@pytest.mark.parametrize("what", [5, None, b"h264"])
-def test_a_decoder_of_something_else_is_a_type_error(what: Any) -> None:
-    with pytest.raises(TypeError, match="StreamInfo"):
-        tricodec.Decoder(what)
-    with pytest.raises(TypeError, match="Packet or bytes-like"):
-        tricodec.Decoder("h264").decode(None)  # type: ignore[arg-type]
 
 
 def test_a_file_like_source_may_be_dropped_on_another_thread() -> None:

@@ -33,7 +33,7 @@ def md5s(frames: Any) -> list[str]:
     return [frame.md5() for frame in frames]
 
 
-@pytest.mark.parametrize("index", [0, 7, 49, -1, -50, np.int64(12), np.uint8(3), np.int32(-2)], ids=repr)
+@pytest.mark.parametrize("index", [7, -1, np.uint8(3)], ids=repr)
 def test_an_integer_gives_one_frame(reader: tricodec.FrameReader, expected: list[str], index: int) -> None:
     frame = reader[index]
 
@@ -43,16 +43,7 @@ def test_an_integer_gives_one_frame(reader: tricodec.FrameReader, expected: list
 
 @pytest.mark.parametrize(
     "where",
-    [
-        slice(None),
-        slice(10, 20),
-        slice(40, None, 3),
-        slice(None, None, -7),
-        slice(-5, None),
-        slice(20, 10),
-        slice(45, 1000),
-        slice(30, 5, -4),
-    ],
+    [slice(10, 20), slice(40, None, 3), slice(None, None, -7), slice(20, 10), slice(45, 1000)],
     ids=str,
 )
 def test_a_slice_gives_what_a_list_would(reader: tricodec.FrameReader, expected: list[str], where: slice) -> None:
@@ -64,17 +55,7 @@ def test_a_slice_gives_what_a_list_would(reader: tricodec.FrameReader, expected:
 
 @pytest.mark.parametrize(
     "indices",
-    [
-        [3, 3, 1],
-        (5, -1, 5),
-        range(4, 40, 9),
-        [],
-        np.array([7, 2, -3]),
-        np.array([49, 0], np.uint64),
-        np.array([], dtype=np.float64),
-        np.arange(20, dtype=np.int16)[::-6],
-        [np.int64(4), 5],
-    ],
+    [[3, 3, 1], range(4, 40, 9), [], np.array([7, 2, -3]), np.arange(20, dtype=np.int16)[::-6]],
     ids=repr,
 )
 def test_integers_in_a_sequence_or_array_give_a_list(
@@ -88,25 +69,7 @@ def test_integers_in_a_sequence_or_array_give_a_list(
 
 @pytest.mark.parametrize(
     "index",
-    [
-        True,
-        np.True_,
-        1.0,
-        np.float64(2),
-        "3",
-        b"3",
-        None,
-        {1: 2},
-        {1, 2},
-        [True, False],
-        [0.5],
-        [[1, 2]],
-        np.array([0.5]),
-        np.array([True, False]),
-        np.array([[1, 2]]),
-        np.array(3),
-        ["1"],
-    ],
+    [True, 1.0, "3", [True, False], [0.5], np.array([0.5]), np.array([True, False]), np.array([[1, 2]])],
     ids=repr,
 )
 def test_what_is_no_frame_number_is_a_type_error(reader: tricodec.FrameReader, index: Any) -> None:
@@ -114,23 +77,10 @@ def test_what_is_no_frame_number_is_a_type_error(reader: tricodec.FrameReader, i
         reader[index]
 
 
-@pytest.mark.parametrize(
-    "index", [50, -51, 2**40, 10**30, [0, 50], [-51], np.array([50]), np.array([2**64 - 1], np.uint64)], ids=repr
-)
+@pytest.mark.parametrize("index", [50, -51, [0, 50], np.array([2**64 - 1], np.uint64)], ids=repr)
 def test_a_number_past_the_end_is_an_index_error(reader: tricodec.FrameReader, index: Any) -> None:
     with pytest.raises(IndexError):
         reader[index]
-
-
-def test_an_index_error_names_the_number_and_the_length(reader: tricodec.FrameReader) -> None:
-    with pytest.raises(IndexError, match=r"50.*50|50 frames"):
-        reader[50]
-
-
-def test_the_reader_is_a_sequence_of_known_length(reader: tricodec.FrameReader, expected: list[str]) -> None:
-    assert len(reader) == len(expected) == 50
-    assert md5s(reader) == expected
-    assert md5s(reversed(list(reader))) == expected[::-1]
 
 
 @pytest.mark.parametrize(
@@ -168,12 +118,6 @@ def test_a_selection_that_cannot_be_is_an_error(
         next(reader.iterate(**options))
 
 
-def test_a_count_past_the_end_is_an_error_for_select_and_the_end_for_iterate(reader: tricodec.FrameReader) -> None:
-    with pytest.raises(IndexError, match="51"):
-        reader.select(count=51)
-    assert len(list(reader.iterate(count=51))) == 50
-
-
 def test_two_iterators_and_random_access_do_not_disturb_each_other(
     reader: tricodec.FrameReader, expected: list[str]
 ) -> None:
@@ -187,29 +131,6 @@ def test_two_iterators_and_random_access_do_not_disturb_each_other(
 
     assert seen_first == expected[:10]
     assert seen_second == expected[20:30]
-
-
-def test_an_iterator_keeps_its_reader_alive(expected: list[str]) -> None:
-    iterator = iter(tricodec.FrameReader(generated(PATH_NAME)))
-    gc.collect()
-
-    assert md5s(iterator) == expected
-    with pytest.raises(StopIteration):
-        next(iterator)
-
-
-def test_a_half_used_iterator_may_be_dropped_in_any_order() -> None:
-    for order in ("iterator", "reader"):
-        reader = tricodec.FrameReader(generated(PATH_NAME))
-        iterator = iter(reader)
-        next(iterator)
-        if order == "iterator":
-            del iterator
-            assert reader[3].index == 3
-        else:
-            reader.close()
-            with pytest.raises(ValueError, match="closed"):
-                next(iterator)
 
 
 def test_at_gives_the_frame_on_screen(reader: tricodec.FrameReader) -> None:
@@ -247,26 +168,6 @@ def test_batch_is_the_transform_of_each_frame(reader: tricodec.FrameReader) -> N
     assert batch.flags.c_contiguous
     assert batch.tobytes() == single.tobytes()
     assert reader.batch(indices, **transform.options).tobytes() == single.tobytes()
-
-
-def test_batch_without_options_is_rgb_of_the_pictures_size(reader: tricodec.FrameReader) -> None:
-    batch = reader.batch(slice(0, 4, 2))
-
-    assert batch.shape == (2, 180, 320, 3)
-    assert batch.dtype == np.uint8
-
-
-def test_batch_of_nothing_has_no_frames_but_a_shape(reader: tricodec.FrameReader) -> None:
-    assert reader.batch([], size=(8, 9)).shape == (0, 8, 9, 3)
-
-
-def test_batch_takes_a_transform_or_options_but_not_both(reader: tricodec.FrameReader) -> None:
-    with pytest.raises(TypeError, match="not both"):
-        reader.batch([0], tricodec.Transform(), size=(8, 8))
-    with pytest.raises(TypeError, match=r"tricodec\.Transform"):
-        reader.batch([0], "rgb")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="no_such_option"):
-        reader.batch([0], no_such_option=1)
 
 
 def test_threads_on_one_reader_take_turns(reader: tricodec.FrameReader, expected: list[str]) -> None:
@@ -325,18 +226,6 @@ def test_a_closed_reader_says_so_and_its_frames_stay() -> None:
     for use in (lambda: reader[0], lambda: len(reader), lambda: next(iter(reader)), lambda: reader.pts_seconds):
         with pytest.raises(ValueError, match="this FrameReader is closed"):
             use()
-
-
-def test_a_reader_describes_itself(reader: tricodec.FrameReader) -> None:
-    text = repr(reader)
-
-    assert "50 frames" in text
-    assert "h264 yuv420p 320x180" in text
-    assert reader.device == "cpu"
-    assert "h264" in reader.engine
-    assert reader.info.video is not None
-    assert reader.info.video.width == reader.stream.width == 320
-    assert reader.issues == []
 
 
 def test_damage_is_reported_and_costs_what_it_hits_only() -> None:

@@ -47,7 +47,6 @@ def as_float_batches(reader: tricodec.FrameReader) -> None:
 
 @pytest.mark.parametrize("num_workers", [1, 2])
 @pytest.mark.parametrize("read", [as_they_are, as_nv12, as_rgb_batches, as_float_batches])
-@pytest.mark.sweep(2)
 def test_readers_after_the_first_touch_hardly_a_fresh_page(
     clip: Path, read: Callable[[tricodec.FrameReader], None], num_workers: int
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,6 @@ import media
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
-from tricodec.cli.command import main
-from tricodec.io import StreamReader
-from tricodec.serve import Server
 
 CONTAINERS = {b"moov", b"trak", b"mdia", b"minf", b"dinf"}
 
@@ -111,21 +108,15 @@ def data_of(name: str) -> bytes:
 
 READS: dict[str, Callable[[tricodec.FrameReader], Any]] = {
     "for": list,
-    "iterate": lambda reader: list(reader.iterate(stride=2)),
-    "iterate some": lambda reader: list(reader.iterate(count=3)),
-    "iterate on": lambda reader: list(reader.iterate(start=2)),
     "batches": lambda reader: list(reader.batches(4, size=(8, 8))),
     "batch": lambda reader: reader.batch(slice(None), size=(8, 8)),
-    "all": lambda reader: reader[:],
     "some": lambda reader: reader[::3],
-    "select": lambda reader: reader.frames(reader.select()),
 }
 
 
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("name", [*NO_PACKETS, *NO_FRAMES])
-@pytest.mark.sweep(3)
 def test_a_read_of_frames_raises_and_leaves_an_issue(name: str, kind: str, read: str) -> None:
     reason = NO_PACKETS[name][1] if name in NO_PACKETS else "can(not)? be decoded"
 
@@ -137,20 +128,6 @@ def test_a_read_of_frames_raises_and_leaves_an_issue(name: str, kind: str, read:
         assert reader.num_damaged_packets > 0
         with pytest.raises(IndexError, match="has no frames"):
             reader[0]
-
-
-@pytest.mark.parametrize("options", [{}, {"stride": 2}, {"start": 0, "count": 4}])
-@pytest.mark.parametrize("name", [*NO_PACKETS, *NO_FRAMES])
-def test_decode_video_raises(name: str, options: dict[str, int]) -> None:
-    with pytest.raises(tricodec.CorruptDataError, match=r"no frame of '.*' can be decoded: |cannot be decoded"):
-        tricodec.decode_video(data_of(name), **options)
-
-
-@pytest.mark.parametrize("name", NO_PACKETS)
-def test_a_video_without_packets_has_an_issue_that_says_why(name: str) -> None:
-    with tricodec.FrameReader(data_of(name)) as reader:
-        assert len(reader) == 0
-        assert NO_PACKETS[name][1] in reader.issues[0].message
 
 
 @pytest.mark.parametrize("name", [*NO_PACKETS, *NO_FRAMES])
@@ -180,56 +157,11 @@ def test_a_demuxer_raises_where_a_video_has_no_packets(name: str, kind: str) -> 
         list(nvc.CreateDemuxer(fill))
 
 
-@pytest.mark.parametrize("kind", SOURCES)
-@pytest.mark.parametrize("name", [*NO_PACKETS, "no key frames"])
-def test_a_stream_reader_raises_where_a_video_has_no_frames(name: str, kind: str) -> None:
-    data = data_of(name)
-
-    def read() -> None:
-        reader = StreamReader(SOURCES[kind](data))
-        reader.add_basic_video_stream(4)
-        reader.process_all_packets()
-
-    with pytest.raises(tricodec.CorruptDataError, match=r"stream 0 \(h264\) of .* has no packet that"):
-        read()
-
-
-@pytest.mark.parametrize("name", [*NO_PACKETS, *NO_FRAMES])
-def test_transcode_a_simple_decoder_and_the_command_raise(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data = data_of(name)
-    clip = tmp_path / "clip.bin"
-    clip.write_bytes(data)
-
-    with pytest.raises(tricodec.Error, match=r"no packets|no frame of .* can be decoded"):
-        tricodec.transcode(clip, tmp_path / "out.mp4")
-    with pytest.raises(nvc.PyNvVCException, match=r"no frame of .* can be decoded"):
-        nvc.SimpleDecoder(str(clip), use_device_memory=False)
-    assert main(["frames", str(clip), "--md5"]) == 1
-    assert "can be decoded" in capsys.readouterr().err
-
-
 def test_the_file_that_another_one_names_is_never_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "other.mp4")  # a reader that opens it waits for a writer
 
     with pytest.raises(tricodec.UnsupportedError, match="another file"):
         list(tricodec.Demuxer(external(tmp_path / "other.mp4")))
-
-
-def test_streams_of_sound_and_a_place_past_the_end_may_be_empty() -> None:
-    data = media.generated("h264_audio.mp4").read_bytes()
-
-    with tricodec.Demuxer(data) as demuxer:
-        demuxer.seek_seconds(1000)
-        list(demuxer)
-        assert demuxer.read() is None
-    is_video = iter([True, False])
-    silent = rewritten(
-        data, lambda kind, old: old if kind == b"stbl" and next(is_video) else without_samples(kind, old)
-    )
-    assert len(list(tricodec.Demuxer(silent))) == 50
-    assert list(tricodec.Demuxer(silent, stream_index=1)) == []
 
 
 @pytest.mark.needs_dali
@@ -246,16 +178,3 @@ def test_dali_names_the_sample_and_the_file(name: str, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"clip\.bin.* be decoded"):
         read_batches(1, batch_size=1, filenames=[str(clip)], sequence_length=2)
     assert [len(each.frames) for each in decode([good, clip], on_error="empty", count=2)] == [2, 0]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with Server(models=["video_decode"], parameters={"video_decode": {"workers": "1"}}) as started:
-        yield started
-
-
-@pytest.mark.needs_triton
-@pytest.mark.parametrize("name", [*NO_PACKETS, *NO_FRAMES])
-def test_triton_raises_what_decode_video_raises(name: str, plain_client: Any) -> None:
-    with pytest.raises(tricodec.CorruptDataError, match="be decoded"):
-        plain_client.decode_video(data_of(name))

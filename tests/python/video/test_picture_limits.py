@@ -93,21 +93,6 @@ def test_a_picture_past_the_limits_is_refused_before_memory_is_taken(
     assert int(printed_by(READ, "all", start, path, "3200x32000")) < MOST_MIB
 
 
-def test_a_picture_larger_than_usual_is_opened_within_the_limits() -> None:
-    info = tricodec.probe(h264(9216, 4608))
-
-    assert (info.video.width, info.video.height) == (9216, 4608)
-
-
-def test_limits_that_were_lowered_bound_the_pictures_that_opening_decodes(tmp_path: Path) -> None:
-    start = tmp_path / "start.264"
-    start.write_bytes(h264_writer.small(2))
-    path = tmp_path / "large.264"
-    path.write_bytes(h264_writer.small(2) + h264(8192, 4096))
-
-    assert int(printed_by(READ, "decode_video", start, path, "8192x4096", 640)) < 40  # less than a picture's 48 MiB
-
-
 def test_iteration_gives_the_frames_before_a_picture_past_the_limits(tmp_path: Path) -> None:
     # A number of a picture is damaged: several workers decode the stream first to number its frames.
     stream = H264Stream(64, 64)

@@ -40,14 +40,3 @@ def test_their_frames_are_numbered_without_decoding(name: str) -> None:
     assert result.returncode == 0, result.stderr
     assert "decoding vp9 by" in result.stderr
     assert "numbering the frames" not in result.stderr
-
-
-def test_a_decoder_of_packets_gives_each_frame_the_tag_time_and_key_of_its_own_packet() -> None:
-    with tricodec.Demuxer(media.generated("vp9_shown_again.ivf")) as demuxer:
-        decoder = tricodec.Decoder(demuxer.stream, device="cpu")
-        packets = list(demuxer)
-        frames = [frame for packet in packets for frame in decoder.decode(packet)] + decoder.flush()
-
-    shown = [packet for packet in packets if packet.data[0] & 0x0A or packet.data[-1] & 0xE0 == 0xC0]
-    assert [frame.pts for frame in frames] == [packet.pts for packet in shown]
-    assert [frame.key for frame in frames] == [packet.data[0] & 0x0C == 0 for packet in shown]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace tricodec {
@@ -68,6 +69,14 @@ struct ColorDescription {
 
     friend bool operator==(const ColorDescription&, const ColorDescription&) = default;
 };
+
+/// The weights of red and blue in luma, Kr and Kb of H.273 table 4.
+struct LumaWeights {
+    double red = 0;
+    double blue = 0;
+};
+/// Nothing for a matrix that has none (ycgco among them).
+[[nodiscard]] std::optional<LumaWeights> luma_weights(ColorMatrix matrix) noexcept;
 
 [[nodiscard]] std::string_view to_string(ColorMatrix value) noexcept;
 [[nodiscard]] std::string_view to_string(ColorPrimaries value) noexcept;

@@ -68,7 +68,6 @@ def _heaviest_of(code: str) -> str:
 
 
 @pytest.mark.parametrize("code", [pytest.param(code, id=name, marks=_needs(code)) for name, code in _blocks()])
-@pytest.mark.sweep(3)
 def test_code_block_runs_as_it_stands(code: str, tmp_path: Path, with_packages: Callable[[str], Preloaded]) -> None:
     """In a folder with the files that the examples name: the demo clip under the names they use."""
     for name in set(re.findall(r"[\"']([\w-]+\.mp4)[\"']", code)):
