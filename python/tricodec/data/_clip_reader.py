@@ -59,8 +59,11 @@ class _Video:
 
     def is_damaged(self, numbers: npt.NDArray[np.int64]) -> bool:
         """Whether one of some frames follows a damaged packet in its group of pictures."""
+        issues = self.reader.issues
+        if not issues:
+            return False
         firsts, ends = self._gops[:, 0], np.cumsum(self._gops[:, 1])  # ends: packets up to the end of each group
-        for issue in self.reader.issues:
+        for issue in issues:
             if issue.packet_number >= ends[-1]:  # the end of a file that is cut: there is no frame after it
                 continue
             if self.reader.stream.interlaced:  # a packet may be a field, so its frame is not known
