@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
-# make docs · make notebooks · make newcomer · make fuzz · make bench · make bench-encode · make bench-compress
+# make docs · make notebooks · make newcomer · make fuzz · make bench
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 # LIBRARIES=own takes current codec libraries, compiled here, in place of the system's (docs/howto/packaging.md).
 SHELL := /bin/bash
@@ -12,9 +12,9 @@ BUILT := $(STAMPS)/build-$(LIBRARIES)
 BUILT_TESTS := $(STAMPS)/tests-$(LIBRARIES)
 SOURCES := $(shell find core python plugin triton_backend model_repository cmake -type f -not -name '*.pyc' 2>/dev/null) \
            CMakeLists.txt VERSION pyproject.toml tools/build.sh tools/make_pynv_wheel.py
-TEST_SOURCES := $(shell find tests/cpp benchmarks/cpp -type f 2>/dev/null)
+TEST_SOURCES := $(shell find tests/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench bench-encode bench-compress bench-site build wheel pynv-wheel clean
+.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench build wheel pynv-wheel clean
 help:
 	@sed -n 's/^# \(make\|LIBRARIES\)/\1/p' Makefile
 
@@ -121,25 +121,13 @@ lint: $(STAMPS)/lint
 format: $(STAMPS)/lint
 	@$(PYTHON) tools/lint.py --format
 
-# BENCH=--quick for the short run; tricodec and its peers run in an environment that the tests do not use.
-bench: bench-site
-	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.decode.run $(BENCH)
-	@.venv-bench/bin/python -m benchmarks.table
-
-bench-site: build $(STAMPS)/bench
+# A suite of the benchmarks: SUITE=programs, encode or compress for another one, BENCH=--quick for the short run.
+# tricodec and its peers run in an environment that the tests do not use.
+SUITE := decode
+bench: build $(STAMPS)/bench
 	@rm -rf build/bench-site
 	@.venv/bin/cmake --install $(BUILD) --prefix build/bench-site >build/bench-install.log
-
-# ENCODE=--quick for the short run: encoding and transcoding against the ffmpeg command line and PyAV.
-bench-encode: $(BUILT_TESTS)
-	@$(PYTHON) -m benchmarks.encode.run $(ENCODE)
-	@$(PYTHON) -m benchmarks.table
-
-# Lossless compression, in the same environment.
-bench-compress: bench-site
-	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks.compress.run \
-	  $(if $(filter own,$(LIBRARIES)),--libraries build/libraries) $(BENCH)
-	@.venv-bench/bin/python -m benchmarks.table
+	@PYTHONPATH=$(CURDIR)/build/bench-site .venv-bench/bin/python -m benchmarks $(SUITE) $(BENCH)
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache

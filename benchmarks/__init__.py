@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements of tricodec and of what a user could pick instead (docs/reference/benchmarks.md)."""
+"""Suites that compare tricodec with its peers: cases over tricodec.bench, which measures (docs/benchmarks.md)."""

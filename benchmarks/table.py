@@ -1,99 +1,74 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Renders what README.md and the documents show of the results files: tables between two markers, and the plot.
+"""Writes what README.md and docs/benchmarks.md show of the results files: tables between two markers, and the plot.
 
 python -m benchmarks.table           rewrites them
-python -m benchmarks.table --check   1 if one is not what its results file says
+python -m benchmarks.table --check   1 if one of them is not what its results file says
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import readme_table, results
-from benchmarks.compress import goals as compress_goals
-from benchmarks.decode import plot
-from benchmarks.decode import table as decode_table
-from benchmarks.encode import table as encode_table
-from benchmarks.environment import ROOT
-from benchmarks.gpu import table as gpu_table
-from benchmarks.results import Row
-from benchmarks.serve import table as serve_table
+from benchmarks import page, plot, readme
+from benchmarks.results import FOLDER, ROOT
 
-Render = Callable[[Mapping[str, str], Sequence[Row]], str]
-
-
-def marked(name: str) -> re.Pattern[str]:
-    """What lies between a document's markers of that name."""
-    return re.compile(rf"(<!-- {name}: written by benchmarks/table.py -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+_PAGE = "docs/benchmarks.md"
+# Document, marker, and what belongs there.
+BLOCKS: list[tuple[str, str, Callable[[], str]]] = [
+    ("README.md", "performance", lambda: readme.performance(0)),
+    ("README.zh-CN.md", "performance", lambda: readme.performance(1)),
+    (_PAGE, "decoding", page.decoding),
+    (_PAGE, "programs", page.programs),
+    (_PAGE, "decoding on a GPU", page.decoding_on_a_gpu),
+    (_PAGE, "encoding", page.encoding),
+    (_PAGE, "compression", page.compression),
+    (_PAGE, "compression on a GPU", page.compression_on_a_gpu),
+    (_PAGE, "serving", page.serving),
+]
 
 
 def replaced(document: str, name: str, block: str) -> str:
     """The document with another block between its markers.
 
     Raises:
-        ValueError: if it does not have them once.
+        ValueError: the document does not have the markers once.
     """
-    text, count = marked(name).subn(lambda found: found[1] + block + found[2], document)
+    marked = re.compile(rf"(<!-- {name}: written by benchmarks/table.py -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+    text, count = marked.subn(lambda found: found[1] + block + found[2], document)
     if count != 1:
         message = f"{count} blocks are marked as {name}; there must be one"
         raise ValueError(message)
     return text
 
 
-def _compression(facts: Mapping[str, str], rows: Sequence[Row]) -> str:
-    where = facts.get("gpu") if any(row.contender == compress_goals.OFFICIAL for row in rows) else None
-    machine = where or f"{facts['cores']} cores of an {facts['cpu']}"
-    return f"{machine}, {facts['date'][:10]}:\n\n{compress_goals.summary(rows)}"
-
-
-# Document, marker, what belongs there, and of which results.
-BLOCKS: list[tuple[str, str, Render, str]] = [
-    ("docs/reference/benchmarks_cpu.md", "performance", decode_table.summary, "cpu.csv"),
-    ("docs/reference/benchmarks_cpu.md", "figures", decode_table.everything, "cpu.csv"),
-    ("docs/reference/encoding.md", "speeds", encode_table.speeds, "encode.csv"),
-    ("docs/reference/benchmarks_compress.md", "compression", _compression, "compress.csv"),
-    ("docs/reference/benchmarks_compress.md", "compression on a GPU", _compression, "compress_gpu.csv"),
-    ("docs/howto/check_gpu.md", "speeds", gpu_table.speeds, "gpu.csv"),
-    ("docs/howto/check_gpu.md", "peers", gpu_table.peers, "gpu.csv"),
-    ("docs/howto/check_gpu.md", "goals", gpu_table.goals, "gpu.csv"),
-    ("docs/howto/check_gpu.md", "transforms", gpu_table.transforms, "gpu.csv"),
-    ("docs/reference/triton_operation.md", "speeds", serve_table.speeds, "serve.csv"),
-    ("docs/reference/triton_operation.md", "speeds on a GPU", serve_table.speeds, "serve_gpu.csv"),
-]
-_PLOT = "benchmarks/results/cpu.svg"
-
-
 def rendered() -> Iterator[tuple[Path, str]]:
     """Each generated file with the text that it should have."""
     texts: dict[Path, str] = {}
-    for document, name, render, source in BLOCKS:
+    for document, name, render in BLOCKS:
         path = ROOT / document
-        text = texts.get(path) or path.read_text()
-        texts[path] = replaced(text, name, render(*results.read(results.FOLDER / source)))
-    for language, name in enumerate(("README.md", "README.zh-CN.md")):
-        texts[ROOT / name] = replaced((ROOT / name).read_text(), "performance", readme_table.summary(language))
+        texts[path] = replaced(texts.get(path) or path.read_text(), name, render())
     yield from texts.items()
-    yield ROOT / _PLOT, plot.draw(results.read(results.FOLDER / "cpu.csv")[1])
-
-
-def outdated() -> list[str]:
-    """Names of the generated files that are not what the results say."""
-    return [str(path.relative_to(ROOT)) for path, text in rendered() if not path.is_file() or path.read_text() != text]
+    yield FOLDER / "decode.svg", plot.draw()
 
 
 def rewrite() -> None:
-    """Writes them."""
+    """Writes the generated files."""
     for path, text in rendered():
         path.write_text(text)
 
 
+def main() -> int:
+    if sys.argv[1:] != ["--check"]:
+        rewrite()
+        return 0
+    stale = [path.name for path, text in rendered() if not path.is_file() or path.read_text() != text]
+    if stale:
+        print(f"not what the results say: {', '.join(stale)}; run python -m benchmarks.table", file=sys.stderr)
+    return int(bool(stale))
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--check"]:
-        stale = outdated()
-        if stale:
-            print(f"not what the results say: {', '.join(stale)}; run python -m benchmarks.table", file=sys.stderr)
-        sys.exit(1 if stale else 0)
-    rewrite()
+    sys.exit(main())

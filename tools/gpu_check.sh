@@ -1,20 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks the GPU engine on a machine with an NVIDIA GPU: builds it, runs the tests that need a GPU (a GPU or a package
-# that is missing fails them), memcheck, and the measurements, which go to benchmarks/results/gpu.csv, and beside it exactness_gpu.csv. A part that fails
-# does not keep the others from running; the exit status is 0 if all parts passed. Missed goals of the measurements do
-# not fail it: docs/howto/check_gpu.md shows them.
+# that is missing fails them), memcheck, and the suite `gpu` of the benchmarks, which writes benchmarks/results/gpu.csv.
+# A part that fails does not keep the others from running; the exit status is 0 if all parts passed.
 #
-#   tools/gpu_check.sh [--quick] [--seconds N] [--without NAME,...] [--build DIR] [--clips DIR] [--bench-clips DIR]
-#                      [--output FILE] [--logs DIR] [--official DIR] [--no-build] [--no-tests] [--no-memcheck]
-#                      [--no-benchmarks]
+#   tools/gpu_check.sh [--quick] [--without NAME,...] [--build DIR] [--clips DIR] [--output FILE] [--logs DIR]
+#                      [--official DIR] [--no-build] [--no-tests] [--no-memcheck] [--no-benchmarks]
 #
-#   --quick        one round of each measurement and fewer frames of the largest, but every one of them: the whole
-#                  check then takes ten minutes
-#   --seconds N    no measurement begins later than so long after the start of this script; what is left out is named
+#   --quick        one round of each measurement: the whole check then takes ten minutes
 #   --without      of dali, triton, torch, cupy, numba, onnx, nvcomp (NVIDIA's): what need not be here; its tests are left out
 #   --clips DIR    more videos to compare frame by frame with the CPU's; zeroed*, flipped* and truncated* are taken for damaged
-#   --bench-clips DIR  where the clips of the measurements are, or are made; default BUILD/clips
 #   --build DIR    default build/gpu
 #   --output FILE  default benchmarks/results/gpu.csv
 #   --logs DIR     what each part printed; default BUILD/logs
@@ -25,17 +20,15 @@
 # pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba, a Triton server and NVIDIA's nvcomp.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/gpu clips='' bench_clips='' output=$root/benchmarks/results/gpu.csv logs='' official='' quick='' seconds=''
+build=$root/build/gpu clips='' output=$root/benchmarks/results/gpu.csv logs='' official='' quick=''
 build_it=1 tests=1 memcheck=1 benchmarks=1 without=,
-usage() { sed -n 's/^# \{0,1\}//; 3,28p' "$0" >&2; exit 2; }
+usage() { sed -n 's/^# \{0,1\}//; 3,21p' "$0" >&2; exit 2; }
 while (($#)); do
   case $1 in
     --quick) quick=--quick; shift ;;
-    --seconds) seconds=$2; shift 2 ;;
     --without) without=,$2,; shift 2 ;;
     --build) build=$2; shift 2 ;;
     --clips) clips=$(cd "$2" && pwd) || exit 2; shift 2 ;;
-    --bench-clips) bench_clips=$(cd "$2" && pwd) || exit 2; shift 2 ;;
     --output) output=$2; shift 2 ;;
     --logs) logs=$2; shift 2 ;;
     --official) official=$(cd "$2" && pwd) || exit 2; shift 2 ;;
@@ -52,7 +45,6 @@ build=$(cd "$build" && pwd) logs=$(cd "$logs" && pwd) output=$(cd "$(dirname "$o
 jobs=$(nproc)
 
 summary=() failed=0
-((tests)) && : > "$logs/checks.txt"  # otherwise what an earlier run found stays
 # report NAME STATUS SECONDS: what became of a part; its log's end if it failed.
 report() {
   local word=passed
@@ -61,7 +53,6 @@ report() {
     echo "-- the end of $logs/$1.log"
     tail -n "${TRICODEC_LOG_LINES:-40}" "$logs/$1.log"
   fi
-  echo "$1 $2" >> "$logs/checks.txt"
   summary+=("$(printf '%-14s %-12s %5s s' "$1" "$word" "$3")")
   echo "== $1: $word, $3 s"
 }
@@ -105,7 +96,7 @@ configure() {
     -DTRICODEC_NVDEC=ON -DPython_EXECUTABLE="$(command -v python3)" "${launcher[@]}" ${CMAKE_ARGS:-}
 }
 build_all() {
-  local targets=(tricodec _tricodec tricodec_gpu_tests tricodec_decode_throughput tricodec_transform_gpu)
+  local targets=(tricodec _tricodec tricodec_gpu_tests)
   grep -q "DALI plugin: for DALI" "$logs/configure.log" && targets+=(tricodec_dali tricodec_dali_preload)
   cmake --build "$build" -j "$jobs" --target "${targets[@]}" && cmake --install "$build" --prefix "$build/site"
 }
@@ -149,7 +140,6 @@ unset TRICODEC_GPU_CLIPS
 if ((tests)); then
   # The clips of all tests are made once, not by every process that wants them.
   part media python3 tests/python/helpers/media.py || :
-  part exactness python3 -m benchmarks.exactness --device auto --output "${output%/*}/exactness_gpu.csv" || :
   # Those that fill memory, or look at the time, run alone; servers start while few others do.
   apart='alone or slow or needs_triton'
   for shard in 0 1; do begin "cpp$shard" cpp_tests $shard 2; done
@@ -173,10 +163,7 @@ if ((benchmarks)); then
   echo "== measurements"
   start=$SECONDS status=0
   # shellcheck disable=SC2086
-  python3 -m benchmarks.gpu.run --build "$build" --clips "${bench_clips:-$build/clips}" --output "$output" $quick --checks "$logs/checks.txt" \
-    --check-options "without=$(echo ${without//,/ })" "clips=${clips:+yes}" "official=${official:+yes}" \
-    ${seconds:+--seconds $((seconds > SECONDS ? seconds - SECONDS : 1))} \
-    ${official:+--official "$official"} 2>&1 | tee "$logs/benchmarks.log" || status=$?
+  TRICODEC_OFFICIAL_PYNV=$official python3 -m benchmarks gpu $quick --output "$output" 2>&1 | tee "$logs/benchmarks.log" || status=$?
   report benchmarks "$status" $((SECONDS - start))
 fi
 finish

@@ -199,7 +199,8 @@ public:
         : SourceDecoder(format, stream, options.hw_accel), info_(describe_stream(format, stream)) {
         (void)device_of(options.hw_accel);  // refuses anything but a device
         expect_decoder(stream, options);
-        decoder_ = Decoder::create(info_, {.device = options.hw_accel});
+        // Threads would hold frames back until the end, and then give more at once than the chunks of an output hold.
+        decoder_ = Decoder::create(info_, {.device = options.hw_accel, .num_threads = 1});
     }
 
     GraphInput frames() const noexcept override {

@@ -25,7 +25,7 @@ print(f"{model.name}: {len(data) / 1e6:.2f} MB")
 # ## All algorithms
 #
 # Each compresses on the CPU and must give the same bytes back. The speeds are of one run on the machine that made this
-# notebook; [the benchmarks](../reference/benchmarks_compress.md) measure with care.
+# notebook; [the benchmarks](../benchmarks.md#lossless-compression) measure with care.
 # %%
 rows = []
 for name, reason in compression_algorithms().items():

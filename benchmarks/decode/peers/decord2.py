@@ -3,18 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from collections.abc import Iterator
 
 import decord
 import numpy as np
 
-from benchmarks.decode.peers import SIZE, Job, batches, contender
-
-
-def versions() -> dict[str, str]:
-    """Of what does the work."""
-    return {"decord2": importlib.metadata.version("decord2")}
+from benchmarks.decode.peers import SIZE, Job, Work, batches
 
 
 def _open(job: Job, size: int = -1) -> decord.VideoReader:
@@ -27,26 +21,18 @@ def _frames(job: Job, size: int = -1) -> Iterator[np.ndarray]:
         yield reader.next().asnumpy()
 
 
-@contender("rgb", "decord2")
-def rgb(job: Job) -> Iterator[np.ndarray]:
-    """Each frame as a new array."""
-    yield from _frames(job)
-
-
-@contender("tensor_antialiased", "decord2")
-def tensors(job: Job) -> Iterator[np.ndarray]:
-    """Frames of 224x224 from its reader, then numpy."""
+def _tensors(job: Job) -> Iterator[np.ndarray]:
     yield from batches(_frames(job, SIZE))
 
 
-@contender("random", "decord2")
-@contender("every8th", "decord2")
-def some_frames(job: Job) -> Iterator[np.ndarray]:
-    """One call for all."""
+def _chosen(job: Job) -> Iterator[np.ndarray]:
     yield _open(job).get_batch(list(job.indices)).asnumpy()
 
 
-@contender("first", "decord2")
-def first_frame(job: Job) -> Iterator[np.ndarray]:
-    """One RGB frame."""
+def _first(job: Job) -> Iterator[np.ndarray]:
     yield _open(job).next().asnumpy()
+
+
+WAYS: dict[str, dict[str, Work]] = {
+    "decord2": {"rgb": _frames, "tensor_antialiased": _tensors, "random": _chosen, "every8th": _chosen, "first": _first}
+}

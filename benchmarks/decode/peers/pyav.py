@@ -3,40 +3,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import av
 import numpy as np
 
-from benchmarks.decode.peers import BATCH, SIZE, Job, batches, contender, normalized
+from benchmarks.decode.peers import SIZE, Job, Work, batches
 
-_PREROLL = 1  # seconds; how far a walk may skip ahead before a seek pays is the container's own business
-
-
-def versions() -> dict[str, str]:
-    """Of what does the work."""
-    return {"av": av.__version__, "libavcodec": ".".join(map(str, av.library_versions["libavcodec"]))}
+_PREROLL = 1  # seconds between wanted frames from which a seek pays
 
 
 def decoded(job: Job) -> Iterator[av.VideoFrame]:
     """Every frame."""
     with av.open(str(job.path)) as container:
-        stream = container.streams.video[0]
-        stream.thread_type = "AUTO"
-        stream.codec_context.thread_count = job.threads
-        yield from container.decode(stream)
+        yield from container.decode(_stream(container, job))
 
 
-@contender("yuv420p", "pyav")
-def packed_planes(job: Job) -> Iterator[np.ndarray]:
+def _stream(container: Any, job: Job) -> Any:
+    stream = container.streams.video[0]
+    stream.thread_type = "AUTO"
+    stream.codec_context.thread_count = job.threads
+    return stream
+
+
+def _converted(pixel_format: str) -> Work:
     """Each frame as one new array."""
-    for frame in decoded(job):
-        yield frame.to_ndarray(format="yuv420p")
+    return lambda job: (frame.to_ndarray(format=pixel_format) for frame in decoded(job))
 
 
-@contender("yuv420p", "pyav-views")
-def planes(job: Job) -> Iterator[Any]:
+def _views(job: Job) -> Iterator[Any]:
     """The three planes of each frame as arrays over the decoder's memory."""
     for frame in decoded(job):
         yield tuple(
@@ -45,40 +41,18 @@ def planes(job: Job) -> Iterator[Any]:
         )
 
 
-@contender("nv12", "pyav")
-def nv12(job: Job) -> Iterator[np.ndarray]:
-    """Each frame as one array [H * 3 / 2, W]."""
-    for frame in decoded(job):
-        yield frame.to_ndarray(format="nv12")
-
-
-@contender("rgb", "pyav")
-def rgb(job: Job) -> Iterator[np.ndarray]:
-    """Each frame as a new array."""
-    for frame in decoded(job):
-        yield frame.to_ndarray(format="rgb24")
-
-
-@contender("tensor_antialiased", "pyav")
-def tensors(job: Job) -> Iterator[np.ndarray]:
+def _tensors(job: Job) -> Iterator[np.ndarray]:
     """Converted and resized in one pass by libswscale, which averages over the area when it shrinks."""
-    yield from batches(small(frame) for frame in decoded(job))
+    yield from batches(
+        frame.to_ndarray(width=SIZE, height=SIZE, format="rgb24", interpolation="BILINEAR") for frame in decoded(job)
+    )
 
 
-def small(frame: av.VideoFrame) -> np.ndarray:
-    """224x224 RGB."""
-    return frame.to_ndarray(width=SIZE, height=SIZE, format="rgb24", interpolation="BILINEAR")
-
-
-@contender("random", "pyav")
-def random_frames(job: Job) -> Iterator[np.ndarray]:
-    """Seeks to the key frame before each wanted frame unless the walk is already past it."""
+def _random(job: Job) -> Iterator[np.ndarray]:
+    """Seeks to the key frame before each wanted frame unless the walk is just before it."""
     with av.open(str(job.path)) as container:
-        stream = container.streams.video[0]
-        stream.thread_type = "AUTO"
-        stream.codec_context.thread_count = job.threads
-        rate, base = stream.average_rate, stream.time_base
-        start = stream.start_time or 0
+        stream = _stream(container, job)
+        rate, base, start = stream.average_rate, stream.time_base, stream.start_time or 0
         frames = container.decode(stream)
         at = -1  # the frame that the walk gave last
         for wanted in job.indices:
@@ -92,50 +66,28 @@ def random_frames(job: Job) -> Iterator[np.ndarray]:
                     break
 
 
-@contender("every8th", "pyav")
-def every_eighth(job: Job) -> Iterator[np.ndarray]:
+def _every_eighth(job: Job) -> Iterator[np.ndarray]:
     """Decodes all, converts what is wanted."""
     for number, frame in enumerate(decoded(job)):
         if number % 8 == 0:
             yield frame.to_ndarray(format="rgb24")
 
 
-@contender("first", "pyav")
-def first_frame(job: Job) -> Iterator[np.ndarray]:
-    """One RGB frame."""
+def _first(job: Job) -> Iterator[np.ndarray]:
     frames = decoded(job)
     yield next(frames).to_ndarray(format="rgb24")
     frames.close()
 
 
-def first_frames(job: Job) -> list[av.VideoFrame]:
-    """As many as a batch has."""
-    return [frame for frame, _ in zip(decoded(job), range(BATCH), strict=False)]
-
-
-@contender("transform_rgb", "pyav")
-def transform_rgb(job: Job) -> Callable[[], int]:
-    """libswscale's bilinear conversion, without the copy to an array."""
-    frames = first_frames(job)
-    reformatter = av.video.reformatter.VideoReformatter()
-
-    def once() -> int:
-        for frame in frames:
-            reformatter.reformat(frame, format="rgb24", interpolation="BILINEAR")
-        return len(frames)
-
-    return once
-
-
-@contender("transform_tensor", "pyav")
-def transform_tensor(job: Job) -> Callable[[], int]:
-    """libswscale and numpy."""
-    frames = first_frames(job)
-    batch = np.empty((len(frames), 3, SIZE, SIZE), np.float32)
-
-    def once() -> int:
-        for frame, slot in zip(frames, batch, strict=True):
-            normalized(small(frame), slot)
-        return len(frames)
-
-    return once
+WAYS: dict[str, dict[str, Work]] = {
+    "pyav": {
+        "yuv420p": _converted("yuv420p"),
+        "nv12": _converted("nv12"),
+        "rgb": _converted("rgb24"),
+        "tensor_antialiased": _tensors,
+        "random": _random,
+        "every8th": _every_eighth,
+        "first": _first,
+    },
+    "pyav-views": {"yuv420p": _views},
+}

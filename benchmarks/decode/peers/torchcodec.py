@@ -1,26 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torchcodec's VideoDecoder on the FFmpeg libraries that peer_libraries.py gives it, else on the system's."""
+"""torchcodec's VideoDecoder, on the FFmpeg libraries that the linker finds (LD_LIBRARY_PATH)."""
 
 from __future__ import annotations
 
-import importlib.metadata
+import functools
 from collections.abc import Iterator
 
 import torch
-from torchcodec._core.ops import get_ffmpeg_library_versions  # the public name tells the major version alone
 from torchcodec.decoders import VideoDecoder
 from torchcodec.transforms import Resize
 
-from benchmarks.decode.peers import BATCH, BIAS, SCALE, SIZE, Job, contender
-
-
-def versions() -> dict[str, str]:
-    """Of what does the work."""
-    return {
-        "torchcodec": importlib.metadata.version("torchcodec"),
-        "torch": torch.__version__,
-        "ffmpeg": str(get_ffmpeg_library_versions()["ffmpeg_version"]),
-    }
+from benchmarks.decode.peers import BATCH, BIAS, SCALE, SIZE, Job, Work
 
 
 def _open(job: Job, order: str = "NHWC", mode: str = "exact", **options: object) -> VideoDecoder:
@@ -28,43 +18,34 @@ def _open(job: Job, order: str = "NHWC", mode: str = "exact", **options: object)
     return VideoDecoder(str(job.path), dimension_order=order, seek_mode=mode, num_ffmpeg_threads=job.threads, **options)
 
 
-@contender("rgb", "torchcodec")
-def rgb(job: Job) -> Iterator[torch.Tensor]:
+def _ranges(decoder: VideoDecoder, num_frames: int) -> Iterator[torch.Tensor]:
     """16 frames a call."""
-    decoder = _open(job, mode="approximate")
-    for start in range(0, job.num_frames, BATCH):
-        yield decoder.get_frames_in_range(start, min(start + BATCH, job.num_frames)).data
+    for start in range(0, num_frames, BATCH):
+        yield decoder.get_frames_in_range(start, min(start + BATCH, num_frames)).data
 
 
-@contender("tensor_antialiased", "torchcodec")
-def tensors(job: Job) -> Iterator[torch.Tensor]:
+def _rgb(job: Job) -> Iterator[torch.Tensor]:
+    yield from _ranges(_open(job, mode="approximate"), job.num_frames)
+
+
+def _tensors(job: Job) -> Iterator[torch.Tensor]:
     """Its own Resize while it decodes, then torch."""
-    decoder = _open(job, "NCHW", "approximate", transforms=[Resize((SIZE, SIZE))])
     scale, bias = torch.from_numpy(SCALE), torch.from_numpy(BIAS)
-    for start in range(0, job.num_frames, BATCH):
-        frames = decoder.get_frames_in_range(start, min(start + BATCH, job.num_frames)).data
+    for frames in _ranges(_open(job, "NCHW", "approximate", transforms=[Resize((SIZE, SIZE))]), job.num_frames):
         yield torch.addcmul(bias, frames.to(torch.float32), scale)
 
 
-def _some_frames(job: Job, mode: str) -> Iterator[torch.Tensor]:
+def _chosen(job: Job, mode: str) -> Iterator[torch.Tensor]:
+    """One call for all. The mode "exact" scans the file first, "approximate" calculates from the frame rate."""
     yield _open(job, mode=mode).get_frames_at(list(job.indices)).data
 
 
-@contender("random", "torchcodec")
-@contender("every8th", "torchcodec")
-def some_frames(job: Job) -> Iterator[torch.Tensor]:
-    """One call for all; the file is scanned first."""
-    yield from _some_frames(job, "exact")
-
-
-@contender("random", "torchcodec-approximate")
-@contender("every8th", "torchcodec-approximate")
-def some_frames_unscanned(job: Job) -> Iterator[torch.Tensor]:
-    """One call for all; frame numbers are taken from the frame rate."""
-    yield from _some_frames(job, "approximate")
-
-
-@contender("first", "torchcodec")
-def first_frame(job: Job) -> Iterator[torch.Tensor]:
-    """One RGB frame, without a scan of the file."""
+def _first(job: Job) -> Iterator[torch.Tensor]:
     yield _open(job, mode="approximate")[0]
+
+
+_exact, _approximate = (functools.partial(_chosen, mode=mode) for mode in ("exact", "approximate"))
+WAYS: dict[str, dict[str, Work]] = {
+    "torchcodec": {"rgb": _rgb, "tensor_antialiased": _tensors, "random": _exact, "every8th": _exact, "first": _first},
+    "torchcodec-approximate": {"random": _approximate, "every8th": _approximate},
+}

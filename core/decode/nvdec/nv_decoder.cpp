@@ -295,8 +295,10 @@ private:
         if (auto refused = session_->decode(picture)) {
             pictures_[at].failed = true;
             const auto packet = num_sent_ - 1;
-            note({packet, sent_.find(packet).pts, -1,
-                  *refused + "; the picture has " + std::to_string(picture.nNumSlices) + " slices", -1, true});
+            note({.packet_number = packet,
+                  .pts = sent_.find(packet).pts,
+                  .message = *refused + "; the picture has " + std::to_string(picture.nNumSlices) + " slices",
+                  .refused = true});
         }
         return 1;
     }
@@ -388,7 +390,7 @@ private:
             frame = session_->output(display, picture.area);
         } catch (const Error& error) {
             if (error.code() != ErrorCode::unsupported) throw;
-            return note({sent.number, pts, -1, error.what(), -1, true});
+            return note({.packet_number = sent.number, .pts = pts, .message = error.what(), .refused = true});
         }
         const auto status = session_->status(display.picture_index);
         frame.pts = pts;

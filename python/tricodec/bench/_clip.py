@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec.bench._encode import FRAME_RATE, generate
+from tricodec.io import StreamReader
 
+FRAME_RATE = 30000 / 1001
 _WIDTH, _HEIGHT, _SECONDS, _GOP = 1280, 720, 2.0, 30
 TEST_PICTURES = f"{_WIDTH}x{_HEIGHT}, {_SECONDS:g} s of FFmpeg's testsrc2"
 """The test pictures in words."""
@@ -25,7 +26,12 @@ def make_pictures(width: int = _WIDTH, height: int = _HEIGHT, seconds: float = _
         height: in pixels.
         seconds: duration, at 30000/1001 frames a second.
     """
-    return generate(width, height, seconds, "rgb24")
+    source = f"testsrc2=rate={FRAME_RATE}:size={width}x{height}:duration={seconds}"
+    reader = StreamReader(src=source, format="lavfi", arrays="numpy")
+    reader.add_basic_video_stream(-1, format="rgb24")
+    reader.process_all_packets()
+    (pictures,) = reader.pop_chunks()
+    return pictures
 
 
 @contextlib.contextmanager

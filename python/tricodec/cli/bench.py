@@ -13,9 +13,9 @@ import tricodec
 from tricodec import bench
 from tricodec._display.progress import Progress
 from tricodec._output_files import refuse_existing
-from tricodec.cli import bench_quality
+from tricodec._tricodec import OutputFile
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
-from tricodec.cli.bench_report import print_report, print_settings, write_files
+from tricodec.cli.bench_report import print_report, print_settings
 from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size, print_facts, say
 
 EXIT_UNSTABLE = 2
@@ -43,7 +43,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse
     compress = _add(kinds, as_json, "compress", "arrays to compressed arrays, or back", open_compress)
     pipeline = _add(kinds, as_json, "pipeline", "a file to a tensor: decode, transform, batch", open_pipeline)
     serve = _add(kinds, as_json, "serve", "requests to a Triton server", open_serve, threads=False, device=False)
-    bench_quality.add_parser(kinds, as_json)
 
     for each in (decode, transform, compress, pipeline):
         each.add_argument("--no-data-transfers", action="store_true", help="leave results on the GPU (trtexec's word)")
@@ -192,8 +191,8 @@ def _encoder_options(options: argparse.Namespace) -> dict[str, str]:
 def run(options: argparse.Namespace) -> int:
     """Measures, prints the report and writes the files; 2 if the figures are not stable."""
     rules, sweep = rules_of(options), sweep_of(options)
-    for name in filter(None, (options.csv, options.html)):
-        refuse_existing(name, options.force)
+    if options.csv:
+        refuse_existing(options.csv, options.force)
     with contextlib.ExitStack() as stack:
         engine = options.open_engine(options, stack)
         environment = bench.environment()
@@ -208,7 +207,9 @@ def run(options: argparse.Namespace) -> int:
                 session.sweep(sweep)
     if not options.json:
         print_report(engine, session)
-    for path in write_files(options, engine, session, environment):
-        say(options, str(path))
+    if options.csv:
+        with OutputFile(options.csv) as file:
+            file.write(bench.session_csv(session).encode())
+        say(options, str(options.csv))
     print_facts(options, bench.session_json(engine, session, environment))
     return 0 if session.stable else EXIT_UNSTABLE

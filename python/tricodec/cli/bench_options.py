@@ -99,10 +99,9 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Adds the files of the report."""
+    """Adds the file of the report."""
     group = parser.add_argument_group("report")
     group.add_argument("--csv", type=Path, metavar="FILE", help="a line for each case")
-    group.add_argument("--html", type=Path, metavar="FILE", help="one page with plots; needs matplotlib")
     add_force(group)
 
 

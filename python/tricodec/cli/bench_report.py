@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from tricodec import bench
 from tricodec._display.tables import format_table
-from tricodec._tricodec import OutputFile
 
 _WIDTH = 118
 
@@ -49,26 +46,6 @@ def print_report(engine: bench.Engine, session: bench.Session) -> None:
         for label, text in warnings:
             print(f"{label}: {text}")
     print(f"\nresult: {json.dumps(_headline(engine, session))}")
-
-
-def write_files(
-    options: argparse.Namespace, engine: bench.Engine, session: bench.Session, environment: Mapping[str, str]
-) -> Iterator[Path]:
-    """Writes the files that the options name, and yields their paths.
-
-    Raises:
-        ImportError: matplotlib, which the page needs, is not installed.
-    """
-    if options.csv:
-        yield _write(options.csv, bench.session_csv(session))
-    if options.html:
-        yield _write(options.html, bench.session_page(engine, session, environment))
-
-
-def _write(path: Path, text: str) -> Path:
-    with OutputFile(path) as file:
-        file.write(text.encode())
-    return path
 
 
 def _print_facts(title: str, facts: Mapping[str, str]) -> None:

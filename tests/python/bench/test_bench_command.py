@@ -171,20 +171,6 @@ def test_a_threshold_that_no_load_meets_is_told_from_one_that_is_not_known(
     assert text in capsys.readouterr().out
 
 
-def test_the_page_has_its_plots_inside(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    page = tmp_path / "a.html"
-    sweep = ["--batch", "1,2", "--device", "cpu"]
-
-    assert main(["bench", "transform", str(generated(CLIP)), *sweep, *ANY, "--html", str(page)]) == 0
-
-    text = page.read_text()
-    assert text.count('src="data:image/png;base64,iVBORw0KGgo') == 2
-    assert not re.search(r"(src|href)=[\"'](?!data:)", text)
-    assert "Throughput and latency by batch" in text
-    assert "knee" in text
-
-
 @pytest.mark.needs_triton
 def test_a_server_is_started_and_measured_with_its_own_times(capsys: pytest.CaptureFixture[str]) -> None:
     request = ["--size", "32x32", "--batch", "2", "--request-rate", "20,40", "--shared-memory", "none"]

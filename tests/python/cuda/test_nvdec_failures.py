@@ -115,6 +115,16 @@ assert len(frames) == {NUM_FRAMES} and frames[0].device == "cpu"
     )
 
 
+@pytest.mark.parametrize("fail", ["cuvidDecodePicture:1", "cuvidDecodePicture:1:20", "cuvidMapVideoFrame64:1:20"])
+def test_the_cpu_takes_over_at_a_picture_that_the_gpu_refuses(driver: Path, fail: str) -> None:
+    code = f"""
+decoder, frames = decoded("auto")
+assert (str(decoder.device), len(frames), decoder.issues) == ("cpu", {NUM_FRAMES}, []), (len(frames), decoder.issues)
+assert len({{frame.pts for frame in frames}}) == {NUM_FRAMES}
+"""
+    run(driver, code, FAKE_CUDA_FAIL=fail)
+
+
 def test_memory_that_runs_out_names_its_users_the_largest_first(driver: Path) -> None:
     code = """
 demuxer = tricodec.Demuxer(CLIP)

@@ -164,7 +164,9 @@ def test_transcode_keeps_every_frame_time_and_all_audio(tmp_path: Path) -> None:
 
     out = tricodec.FrameReader(tmp_path / "out.mp4")
     assert (result.num_frames, len(out), result.cancelled) == (60, 60, False)
-    assert out.pts_seconds == pytest.approx(tricodec.FrameReader(source).pts_seconds, abs=1e-3)
+    # The sound of newer encoders starts some 20 ms before the video, and the earlier of the two is moved to 0.
+    sound = tricodec.probe(source).start_seconds
+    assert out.pts_seconds == pytest.approx(tricodec.FrameReader(source).pts_seconds - sound, abs=1e-3)
     assert result.num_audio_packets > 50
     assert [stream.codec_name for stream in tricodec.probe(tmp_path / "out.mp4").streams] == ["h264", "aac"]
 

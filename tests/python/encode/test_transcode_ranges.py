@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import io
 import random
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 import media
+import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
@@ -26,12 +29,20 @@ class Source(NamedTuple):
 
 
 SOURCES = {
+    "mpeg2 in ts": Source("a.ts", "-c:v mpeg2video -g 15 -bf 2"),
     "mpeg2 in ps": Source("a.mpg", "-c:v mpeg2video -g 15 -bf 2"),
+    "mpeg2 bare": Source("a.m2v", "-c:v mpeg2video -g 15 -bf 2", False),
     "h264 in ts": Source("a.ts", "-c:v libx264 -g 25"),
     "h264 in mp4": Source("a.mp4", "-c:v libx264 -g 25"),
+    "h264 in mkv": Source("a.mkv", "-c:v libx264 -g 25"),
+    "h264 bare": Source("a.h264", "-c:v libx264 -g 25", False),
     "h264, open groups": Source("a.mp4", "-c:v libx264 -g 12 -x264-params open-gop=1:bframes=3"),
+    "hevc, open groups": Source("a.mp4", "-c:v libx265 -x265-params log-level=error -g 25"),
     "hevc in ts": Source("a.ts", "-c:v libx265 -x265-params log-level=error -g 25"),
+    "hevc bare": Source("a.hevc", "-c:v libx265 -x265-params log-level=error -g 25", False),
+    "mpeg4 in avi": Source("a.avi", "-c:v mpeg4 -g 25 -bf 2"),
     "vp9 in webm": Source("a.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 25"),
+    "fragments": Source("a.mp4", "-c:v libx264 -g 25 -movflags frag_keyframe+empty_moov"),
     "before the clock wraps": Source("a.ts", "-c:v libx264 -g 25 -output_ts_offset 95441.717 -muxdelay 0"),
 }
 
@@ -61,7 +72,7 @@ def test_every_span_has_ffmpegs_frames(kind: str, tmp_path: Path) -> None:
         times = [float(time) for time in reader.pts_seconds]
     assert len(times) == len(frames) == 100
 
-    for number in range(6):
+    for number in range(20):
         first = chosen.randrange(len(frames) - 1)
         end = chosen.randrange(first + 1, len(frames))
         out = tmp_path / "out.mkv"
@@ -115,6 +126,21 @@ def test_joined_recordings_go_on_without_a_gap(num_workers: int, tmp_path: Path)
     assert media.ffmpeg_framemd5(out) == frames[125:225]
 
 
+def test_frames_of_a_wild_clock_keep_their_places(tmp_path: Path) -> None:
+    plain, path, out = tmp_path / "plain.mkv", tmp_path / "wild.mkv", tmp_path / "out.mkv"
+    media.ffmpeg(PICTURES, "-c:v libx264 -g 25 -bf 0", plain)
+    media.ffmpeg("-i", plain, "-c copy -bsf:v", r"setts=pts=if(eq(N\,20)+eq(N\,51)\,PTS+500000\,PTS)", path)
+    frames = media.ffmpeg_framemd5(path)
+    assert len(frames) == 100
+
+    result = tricodec.transcode(path, out, device="cpu", codec="ffv1")
+
+    assert media.ffmpeg_framemd5(out) == frames
+    assert result.seconds == pytest.approx(4)
+    with tricodec.FrameReader(out, device="cpu") as reader:
+        assert [round(float(time) * 1000) for time in reader.pts_seconds] == [i * 40 for i in range(100)]
+
+
 def test_negative_times_are_accepted_where_the_video_begins_before_zero(tmp_path: Path) -> None:
     path = made(SOURCES["before the clock wraps"], tmp_path)
     with tricodec.FrameReader(path, device="cpu") as reader:
@@ -128,6 +154,22 @@ def test_negative_times_are_accepted_where_the_video_begins_before_zero(tmp_path
         tricodec.transcode(made(SOURCES["h264 in mp4"], tmp_path), None, format="mp4", start=-1.5)
 
 
+@pytest.mark.parametrize("container", ["mp4", "mov"])
+def test_muxer_and_encoder_show_frames_from_before_zero(container: str, tmp_path: Path) -> None:
+    path = tmp_path / f"out.{container}"
+    encoder = tricodec.Encoder(64, 48, frame_rate=25, global_header=True, device="cpu")
+    picture = np.zeros((48, 64, 3), np.uint8)
+    with tricodec.Muxer(path) as muxer:
+        muxer.add_stream(encoder.stream)
+        for number in range(-30, 20):
+            for packet in encoder.encode(picture, pts=number):
+                muxer.write(packet)
+        for packet in encoder.flush():
+            muxer.write(packet)
+
+    assert len(media.ffmpeg_framemd5(path)) == 50
+
+
 def test_the_last_frame_of_a_variable_rate_keeps_its_length(tmp_path: Path) -> None:
     path, out = tmp_path / "vfr.mp4", tmp_path / "out.mp4"
     chosen = "select='not(mod(n,7))+not(mod(n,5))'"
@@ -138,6 +180,17 @@ def test_the_last_frame_of_a_variable_rate_keeps_its_length(tmp_path: Path) -> N
     assert entries(out, "stream=duration") == entries(path, "stream=duration")
     assert result.seconds == pytest.approx(entries(path, "stream=duration")[0], abs=1e-3)
     assert entries(out, "frame=pts_time") == entries(path, "frame=pts_time")
+
+
+def test_the_source_is_never_replaced(tmp_path: Path) -> None:
+    path, link = tmp_path / "a.mp4", tmp_path / "link.mp4"
+    path.write_bytes(media.generated("h264_nob.mp4").read_bytes())
+    link.symlink_to(path)
+    before = path.read_bytes()
+    for target in (path, str(path), link):
+        with pytest.raises(ValueError, match="is the source itself"):
+            tricodec.transcode(path, target)
+    assert path.read_bytes() == before
 
 
 def test_metadata_chapters_languages_and_flags_are_kept_and_other_streams_named(tmp_path: Path) -> None:
@@ -178,3 +231,11 @@ def test_copy_begins_at_a_key_frame_and_decodes_to_the_sources_frames(
     assert media.ffmpeg_framemd5(out) == frames[key:]
     assert result.num_frames == 100 - key
     assert "is copied from its key frame" in caplog.text
+
+
+def test_an_object_that_can_seek_is_read_at_several_places(tmp_path: Path) -> None:
+    path, out = made(SOURCES["h264 in mp4"], tmp_path), tmp_path / "out.mkv"
+    source = io.BytesIO(path.read_bytes())
+    tricodec.transcode(source, out, codec="ffv1", device="cpu", audio_codec="flac", start=1.0, num_workers=2)
+    assert media.ffmpeg_framemd5(out) == media.ffmpeg_framemd5(path)[25:]
+    assert Fraction(entries(out, "format=duration")[0]).limit_denominator(100) == pytest.approx(3, abs=0.1)

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import media
+import numpy as np
 import pytest
 from preloaded import with_modules
 
@@ -57,3 +58,15 @@ def test_dali_clips_makes_a_batch() -> None:
 @pytest.mark.needs_triton
 def test_triton_client_gets_frames() -> None:
     assert run("triton_client.py", media.generated("h264_bframes.mp4")).startswith("uint8 [5, 224, 224, 3]")
+
+
+def test_the_nvenc_tutorial_measures_encoders(tmp_path: Path) -> None:
+    text = run("nvenc_tutorial.py", tmp_path / "out", "--duration", "0.25", "--repeats", "1", "--resolutions", "360p")
+
+    assert f"numpy {np.__version__}" in text
+    assert "FFmpeg Library versions:" in text
+    assert re.search(r"^ - (no CUDA device|cuda:0)", text, re.MULTILINE)
+    assert "Testing resolution: 640x360" in text
+    assert len(re.findall(r" - Processed 8 frames in [\d.]+ seconds\. \([\d.]+ fps\)", text)) >= 3
+    assert all(float(value) > 30 for value in re.findall(r"PSNR of luma ([\d.]+) dB", text))
+    assert next((tmp_path / "out").glob("*.mp4")).stat().st_size > 1000

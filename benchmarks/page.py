@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator
+
+from benchmarks.figures import Contest, Results, header, line, results
+from benchmarks.results import Row, best
+
+TASKS = {
+    "yuv420p": "every frame, YUV 4:2:0",
+    "nv12": "every frame, NV12",
+    "rgb": "every frame, RGB uint8 HWC",
+    "tensor_antialiased": "every frame to 224x224 float32 CHW, antialiased",
+    "tensor_plain": "the same, not antialiased",
+    "random": "32 random frames, RGB",
+    "every8th": "every 8th frame, RGB",
+    "first": "open to first RGB frame",
+}
+_PROGRAMS = {
+    "sequential": "every frame, one after another",
+    "ranges": "every frame, 50 in a call",
+    "random": "32 frames at random places, in one call",
+    "first": "opening the file and its first frame",
+    "clips": "clips of 16 frames from 64 files in torch's DataLoader, batches of 4",
+    "clips, 2 workers": "the same with 2 worker processes",
+    "clips, 8 workers": "the same with 8 worker processes",
+}
+_GPU = {
+    "one_file": "one file of 3,000 frames",
+    "21_files_of_3000": "21 files of 3,000 frames, a thread each",
+    "28_files_of_300": "28 files of 300 frames, 14 threads",
+    "first_frame": "first frame of a short clip, clips/s",
+}
+_CODECS = {"h264": "H.264", "hevc": "HEVC", "av1": "AV1", "vp9": "VP9"}
+
+
+def _clip(name: str) -> str:
+    codec, _, size = name.partition("_")
+    return f"{_CODECS[codec]} {size}"
+
+
+def _beside(contest: Contest | None) -> str:
+    return f"{contest.printed()[0]}, {contest.ratio:.2f}x {contest.peer.contender}" if contest else "-"
+
+
+def decoding() -> str:
+    """For one core and for two a line for each task, with a column for each clip."""
+    decode = results("decode")
+    clips = decode.names("input")
+    text = f"{decode.where}:\n"
+    for cores in (1, 2):
+        rows = (
+            [words, *(_beside(decode.contest(task=task, input=clip, cores=cores)) for clip in clips)]
+            for task, words in TASKS.items()
+        )
+        title = f"{cores} core{'s' * (cores > 1)}"
+        text += "\n" + header([title, *map(_clip, clips)]) + "".join(map(line, rows))
+    return text
+
+
+def programs() -> str:
+    """A line for each task of a user's program."""
+    found = results("programs")
+    rows: list[list[str]] = []
+    for task, words in _PROGRAMS.items():
+        cells = [words]
+        for package in ("torchcodec", "decord"):
+            contest = found.contest(task=task, setting=package)
+            cells += [*contest.printed()[::-1], f"{contest.ratio:.2f}x"] if contest else ["-"] * 3
+        rows.append(cells)
+    head = header(["", "torchcodec", "tricodec", "ratio", "decord", "tricodec", "ratio"])
+    return f"{found.where}, {found.names('input')[0]}:\n\n{head}{''.join(map(line, rows))}"
+
+
+def decoding_on_a_gpu() -> str:
+    """A line for each task, with both codecs."""
+    gpu = results("gpu")
+    names = {"tricodec": "tricodec", "tricodec-dali": "tricodec in DALI", "pynvvideocodec": "PyNvVideoCodec"}
+    rows = []
+    for task, words in _GPU.items():
+        cells = [words]
+        for name in (*names, "dali"):
+            of = [row for row in gpu.rows if (row.task, row.contender) == (task, name)]
+            speeds = (_speed(best(row for row in of if row.input == codec)) for codec in ("h264", "hevc"))
+            cells.append(" / ".join(speeds) if of else "-")
+        rows.append(cells)
+    head = header(["", *names.values(), "DALI"])
+    return f"{gpu.where}, frames/s of H.264 / HEVC:\n\n{head}{''.join(map(line, rows))}"
+
+
+def _speed(row: Row | None) -> str:
+    return f"{row.value:,.0f}" if row and row.value is not None else ""
+
+
+def encoding() -> str:
+    """A line for each encoder, with a column for each preset."""
+    encode = results("encode")
+    rows = []
+    for task in encode.names("task"):
+        for source in [name for name in encode.names("input") if encode.contest(task=task, input=name)]:
+            of = Results(encode.facts, [row for row in encode.rows if (row.task, row.input) == (task, source)])
+            presets = (f"{preset}: {_beside(of.contest(setting=preset))}" for preset in of.names("setting"))
+            rows.append([f"{task} {source}", *presets])
+    return f"{encode.where}:\n\n{header(['', 'slow', 'faster', 'fastest'])}{''.join(map(line, rows))}"
+
+
+def _compressed(found: Results, setting: str) -> Iterator[tuple[str, list[str]]]:
+    """A format's name, and for both directions the median speed and the ratios to the best peer over the data."""
+    for name in dict.fromkeys(task.partition(" ")[2] for task in found.names("task")):
+        cells = []
+        for way in ("compress", "decompress"):
+            of = (found.contest(task=f"{way} {name}", input=data, setting=setting) for data in found.names("input"))
+            contests = [contest for contest in of if contest]
+            speed = statistics.median(contest.ours.value or 0.0 for contest in contests)
+            cells.append(f"{speed:.2f} GB/s, {_spread(contest.exact_ratio for contest in contests)}")
+        yield name, cells
+
+
+def _spread(ratios: Iterable[float]) -> str:
+    low, *_, high = ordered = sorted(ratios)
+    return f"{statistics.median(ordered):.2f}x ({low:.2f} to {high:.2f})"
+
+
+def compression() -> str:
+    """A line for each format."""
+    found = results("compress")
+    rows = ([name, *cells] for name, cells in _compressed(found, "64 KiB"))
+    return f"{found.where}:\n\n{header(['', 'compress', 'decompress'])}{''.join(map(line, rows))}"
+
+
+def compression_on_a_gpu() -> str:
+    """A line for each format, as one array and as many."""
+    found = results("compress_gpu")
+    one, many = (dict(_compressed(found, setting)) for setting in found.names("setting"))
+    rows = ([name, *one[name], *many[name]] for name in one)
+    ways = [f"{way}, {setting}" for setting in found.names("setting") for way in ("compress", "decompress")]
+    return f"{found.where}:\n\n{header(['', *ways])}{''.join(map(line, rows))}"
+
+
+def serving() -> str:
+    """A line for each request, with three ways on each machine."""
+    machines = [results("serve"), results("serve_gpu")]
+    rows = []
+    for task in machines[0].names("task"):
+        cells = [task]
+        for found in machines:
+            of = {row.contender: row for row in found.rows if row.task == task}
+            ways = (of.get(f"tricodec, {way}") for way in ("in process", "shared memory", "gRPC"))
+            cells.append(" / ".join(_speed(row) or "-" for row in ways))
+        rows.append(cells)
+    columns = [f"{found.where}, {found.rows[0].streams} at a time" for found in machines]
+    return header(["request", *columns]) + "".join(map(line, rows))
