@@ -145,7 +145,8 @@ class DatasetIndex:
 
     def source(self, i: SupportsIndex) -> Any:
         """The video of a row as ``FrameReader`` takes it: an absolute path, a RemoteSource, or a part of an archive."""
-        return located_row(self[i], self._root).source(self._remote_options)
+        facts = self._values(self._checked(i), "path", "file", "file_offset", "size_bytes")
+        return located_row(facts, self._root).source(self._remote_options)
 
     def sample(self, i: SupportsIndex) -> dict[str, bytes]:
         """The other files of a row's sample in its tar archive, by their extensions: captions, labels, ..."""
@@ -186,7 +187,8 @@ class DatasetIndex:
             Error: the other errors of `FrameReader`.
         """
         row = self._checked(i)
-        facts = self[row]
+        names = ("path", "status", "error", "size_bytes", "etag", "stream_index", "tricodec_version")
+        facts = self._values(row, *names)
         if facts["status"] not in READABLE:
             raise CorruptDataError(f"'{facts['path']}' is {facts['status']} in the index: {facts['error']}")
         source = self.source(row)
@@ -216,6 +218,10 @@ class DatasetIndex:
         if not 0 <= row < len(self):
             raise IndexError(f"row {number} was asked for; the index has {len(self)} videos")
         return row
+
+    def _values(self, row: int, *names: str) -> dict[str, Any]:
+        """Some columns of a row: its lists of groups of pictures may be long."""
+        return {name: self._table[name][row].as_py() for name in names}
 
     def _lock_here(self) -> threading.Lock:
         """The lock. A child made by fork() gets a new one and opens the file again: the parent may be using its own."""

@@ -17,7 +17,7 @@ import itertools
 import os
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,6 @@ def read_video(
     device: str = "cpu",
     num_cpus: float = 1,
     num_gpus: float = 0,
-    remote_options: Mapping[str, Any] | None = None,
     **transform_options: Unpack[TransformOptions],
 ) -> Any:
     """All frames of videos, as a data set of Ray.
@@ -61,11 +60,10 @@ def read_video(
 
     Args:
         sources: an index of `tricodec index` (``.parquet``, or a DatasetIndex), or files, folders and URLs, which are
-            indexed here first.
+            indexed here first. URLs that need options of `tricodec.remote` have them in a DatasetIndex.
         frames_per_block: frames of a task, at least; a group of pictures is never divided.
         device: as `FrameReader` takes it. With `num_gpus` "cuda" is the GPU that Ray gives to the task.
         num_cpus, num_gpus: what a task needs, as Ray counts it.
-        remote_options: options of `tricodec.remote` for URLs.
         **transform_options: options of `Transform`: crop, size, color, dtype, layout, ...
 
     Returns:
@@ -85,7 +83,7 @@ def read_video(
         raise ValueError(f"frames_per_block is {frames_per_block}; expected 1 or more")
     items: list[dict[str, Any]] = []
     shared = {}  # the indexes of videos with several tasks
-    with _index_of(sources, remote_options) as index:
+    with _index_of(sources) as index:
         facts = index.table.select(["path", "status", "num_frames", "gop_first_frame"]).to_pylist()
         for row, video in enumerate(facts):
             if video["status"] not in READABLE or not video["num_frames"]:
@@ -115,7 +113,6 @@ def transcode(
     resume: bool = False,
     num_cpus: float = 1,
     num_gpus: float = 0,
-    remote_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> list[dict[str, Any]]:
     """Transcode many files: ``videos/a/b.mov`` gives ``small/a/b.mp4``.
@@ -129,7 +126,6 @@ def transcode(
         suffix: of the outputs.
         resume: keep outputs that are there. Otherwise one that is there is an error.
         num_cpus, num_gpus: what a file needs, as Ray counts it.
-        remote_options: options of `tricodec.remote` for URLs.
         **options: options of `tricodec.transcode`. device is "cpu" and num_threads is 1 unless they are given, since
             the bytes of an encoder depend on both.
 
@@ -148,7 +144,7 @@ def transcode(
     options = {"device": "cpu", "num_threads": 1, **options}
     inspect.signature(transcode_file).bind("source", "target", **options)  # refuses wrong options here
     items: dict[str, dict[str, Any]] = {}
-    with _index_of(sources, remote_options) as index:
+    with _index_of(sources) as index:
         for row, path in enumerate(index.table["path"].to_pylist()):
             parts = [part for part in PurePosixPath(path.partition("://")[2] or path).parts if part not in ("/", "..")]
             target = str(Path(output).absolute().joinpath(*parts).with_suffix(suffix))
@@ -176,7 +172,7 @@ def _ray_data() -> Any:
 
 
 @contextlib.contextmanager
-def _index_of(sources: Sources, remote_options: Mapping[str, Any] | None) -> Iterator[DatasetIndex]:
+def _index_of(sources: Sources) -> Iterator[DatasetIndex]:
     """The index of some sources. One that is made here is removed at the end."""
     if isinstance(sources, DatasetIndex):
         yield sources
@@ -186,8 +182,8 @@ def _index_of(sources: Sources, remote_options: Mapping[str, Any] | None) -> Ite
         path = os.fspath(names[0]) if len(names) == 1 else ""
         if not path.endswith(".parquet"):
             path = str(Path(folder, "index.parquet"))
-            DatasetIndex.build(names, path, remote_options=remote_options)
-        yield DatasetIndex(path, remote_options=remote_options)
+            DatasetIndex.build(names, path)
+        yield DatasetIndex(path)
 
 
 def _cut(bounds: list[int], least: int) -> list[int]:

@@ -36,7 +36,6 @@ __dir__ = public_names(globals())
 
 Clip: TypeAlias = "tuple[torch.Tensor, torch.Tensor, int]"
 _POSITIONS = ("random", "middle", "start")
-_READER_OPTIONS = ("stream_index", "ignore_edit_list")
 
 
 class ClipLoader(ClipBatches):
@@ -183,7 +182,7 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
         device: str = "cpu",
         num_workers: int = 1,
         layout: Layout = "CHW",
-        **options: Any,
+        **transform_options: Any,
     ) -> None:
         """Lists the videos; none is opened.
 
@@ -196,7 +195,7 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
                 "middle" or "start".
             device, num_workers: as `FrameReader` takes them; the workers of the DataLoader share the cores.
             layout: as `Transform` takes it.
-            **options: ``stream_index`` and ``ignore_edit_list`` of `FrameReader`, and options of `Transform`.
+            **transform_options: other options of `Transform`: size, dtype, mean, std, ...
 
         Raises:
             ValueError, TypeError: an option is not accepted.
@@ -212,9 +211,8 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
         self._stride = stride
         self._fps = fps
         self._position = position
-        self._reader_options = {name: options.pop(name) for name in _READER_OPTIONS if name in options}
-        self._reader_options |= {"device": device, "num_workers": num_workers}
-        self._transform = Transform(layout=layout, **options)
+        self._reader_options: dict[str, Any] = {"device": device, "num_workers": num_workers}
+        self._transform = Transform(layout=layout, **transform_options)
 
     def __len__(self) -> int:
         """Number of videos."""
