@@ -10,8 +10,8 @@ STAMPS := build/stamps
 BUILD := build/$(if $(filter own,$(LIBRARIES)),own,dev)
 BUILT := $(STAMPS)/build-$(LIBRARIES)
 BUILT_TESTS := $(STAMPS)/tests-$(LIBRARIES)
-SOURCES := $(shell find core python plugin triton_backend model_repository cmake -type f -not -name '*.pyc' 2>/dev/null) \
-           CMakeLists.txt VERSION pyproject.toml tools/build.sh tools/make_pynv_wheel.py
+SOURCES := $(shell find core python compat/tricodec_compat plugin triton_backend model_repository cmake -type f -not -name '*.pyc' 2>/dev/null) \
+           CMakeLists.txt VERSION pyproject.toml compat/pyproject.toml tools/build.sh tools/make_pynv_wheel.py
 TEST_SOURCES := $(shell find tests/cpp -type f 2>/dev/null)
 
 .PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench build wheel pynv-wheel clean
@@ -74,10 +74,11 @@ wheel: $(STAMPS)/libraries
 	@$(PYTHON) tools/make_wheel.py $(if $(ARCH),--arch $(ARCH))
 	@$(PYTHON) tools/try_wheel.py build/wheel/tricodec-*.whl
 
-# Wheels for the names PyNvVideoCodec (metadata) and nvidia.nvcomp that require tricodec, in build/wheel.
+# Wheels for the names PyNvVideoCodec (metadata) and nvidia.nvcomp, and tricodec-compat, which require tricodec, in build/wheel.
 pynv-wheel: $(STAMPS)/venv
 	@$(PYTHON) tools/make_pynv_wheel.py PyNvVideoCodec
 	@$(PYTHON) tools/make_pynv_wheel.py tricodec-nvcomp
+	@$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel ./compat
 
 demo: build
 	@$(PYTHON) -m tricodec.cli demo --output demo_output
@@ -131,4 +132,4 @@ bench: build $(STAMPS)/bench
 
 clean:
 	rm -rf build demo_output .pytest_cache .mypy_cache .ruff_cache
-	find core python plugin tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find core python compat plugin tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suites that compare tricodec with its peers: cases over tricodec.bench, which measures (docs/benchmarks.md)."""
+"""Suites that compare tricodec with its peers; tricodec.measure.bench measures them (docs/benchmarks.md)."""

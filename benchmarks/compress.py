@@ -21,7 +21,7 @@ from benchmarks.results import Case
 from benchmarks.suite import Options
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SECONDS = 1.0
 _CHUNK = 65536
@@ -111,7 +111,7 @@ def open_work(case: Case) -> Iterator[Work]:
 
 
 def _query(way: str, pack: Callable[[], Any], unpack: Callable[[], Any], size: int, compressed: int) -> Work:
-    from tricodec.bench import Done
+    from tricodec.measure.bench import Done
 
     work = pack if way == "compress" else unpack
 

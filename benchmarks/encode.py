@@ -21,7 +21,7 @@ from benchmarks.results import Case
 from benchmarks.suite import Options
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SECONDS = 1.0
 _THREADS = 2
@@ -72,7 +72,7 @@ def _source(case: Case) -> tuple[Path, int, int, int]:
 @contextlib.contextmanager
 def open_work(case: Case) -> Iterator[Work]:
     """A query encodes raw pictures that are mapped into memory, or transcodes a file; both end in memory."""
-    from tricodec.bench import Done
+    from tricodec.measure.bench import Done
 
     path, width, height, frames = _source(case)
     encode = _WAYS[case.task, case.contender](case, path, width, height)

@@ -22,7 +22,7 @@ from benchmarks.results import Case
 from benchmarks.suite import Options
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SECONDS = 1.0
 _THREADS = 14  # two decoders for each engine of the largest GPUs
@@ -80,7 +80,7 @@ def _clip(codec: str, frames: int) -> str:
 @contextlib.contextmanager
 def open_work(case: Case) -> Iterator[Work]:
     """A query reads all files of the task. The first one, which does not count, starts the device and the decoders."""
-    from tricodec.bench import Done
+    from tricodec.measure.bench import Done
 
     frames, files, _ = TASKS[case.task]
     run = _CONTENDERS[case.contender](case, [_clip(case.input, frames)] * files)

@@ -18,7 +18,7 @@ from benchmarks.results import Case
 from benchmarks.suite import Options
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SECONDS = 1.0
 _CLIP = "h264_720p"
@@ -108,10 +108,10 @@ class Clips:
 def open_work(case: Case) -> Iterator[Work]:
     """A query is one run of the program's loop, the opening of its files included."""
     if case.contender == "tricodec":
-        import tricodec.compat
+        import tricodec_compat
 
-        tricodec.compat.install(case.setting)
-    from tricodec.bench import Done
+        tricodec_compat.install(case.setting)
+    from tricodec.measure.bench import Done
 
     path = str(clip(case.input))
     with tempfile.TemporaryDirectory() as folder:

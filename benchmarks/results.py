@@ -98,7 +98,7 @@ def better(row: Row, than: float) -> float:
 
 def facts(seconds: float) -> dict[str, str]:
     """The facts that every results file has; `seconds` is how long the run took."""
-    from tricodec import bench
+    from tricodec.measure import bench
 
     commit = _git("rev-parse", "HEAD") or "unknown"
     changes = "+changes" if _git("status", "--porcelain", "--", ".", ":!benchmarks/results") else ""

@@ -20,7 +20,7 @@ from benchmarks.results import Case
 from benchmarks.suite import Options
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SECONDS = 5.0
 """The first requests take longer: workers map the memory of clients, and lock its pages for a GPU."""
@@ -68,7 +68,7 @@ def _server(device: str) -> str:
 @contextlib.contextmanager
 def open_work(case: Case) -> Iterator[Work]:
     """A query is one request for frames."""
-    from tricodec.bench import Done
+    from tricodec.measure.bench import Done
 
     options = {**_REQUESTS, **_SMALL}[case.task]
     path = clip(case.input)

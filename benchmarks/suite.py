@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a suite is, and how its cases are measured: each in a process of its own, by tricodec.bench."""
+"""What a suite is, and how its cases are measured: each in a process of its own, by tricodec.measure.bench."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from benchmarks.results import ROOT, Case, Row
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SUITES = ("decode", "programs", "encode", "compress", "serve", "gpu")
 _LIMIT_SECONDS = 600
@@ -93,7 +93,7 @@ def main() -> None:
     case = Case(**json.loads(text))
     if case.cores:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-case.cores :])
-    from tricodec import bench
+    from tricodec.measure import bench
 
     suite = load(name)
     rules = bench.Rules(warm_up=1e-3, duration=suite.SECONDS, iterations=3, max_trials=3)

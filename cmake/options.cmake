@@ -34,22 +34,13 @@ endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig QUIET)
 
-# A library that is missing is an error, unless the build is to be minimal.
-option(TRICODEC_MINIMAL "Build without libraries that are missing: slower, and with fewer functions" OFF)
 file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/packages.txt _packages REGEX "^[a-z]")
 list(TRANSFORM _packages REPLACE " .*" "")
 list(JOIN _packages " " TRICODEC_PACKAGES)
-function(tricodec_missing library loss)
-  if(TRICODEC_MINIMAL AND loss)
-    message(STATUS "${library} not found: ${loss}")
-    return()
-  endif()
-  if(loss)
-    string(CONCAT _without "Or build without it (${loss}): cmake -DTRICODEC_MINIMAL=ON, or pip install . -C "
-           "cmake.define.TRICODEC_MINIMAL=ON")
-  endif()
+# Ends with the packages of all libraries. `remedy`: how to build without this one, or "".
+function(tricodec_missing library remedy)
   message(FATAL_ERROR "${library} not found. Debian and Ubuntu have all that the build needs by\n"
-                      "  apt-get install ${TRICODEC_PACKAGES}\n${_without}")
+                      "  apt-get install ${TRICODEC_PACKAGES}\n${remedy}")
 endfunction()
 
 # FFmpeg 5.1 (libavcodec 59.37) to 9.
@@ -64,18 +55,14 @@ if(NOT FFMPEG_FOUND)
   tricodec_missing("FFmpeg 5.1 or newer (libavformat, libavcodec, libavutil, libswresample)" "")
 endif()
 
-# libavfilter, for the streams of tricodec.io.
+# libavfilter, for the streams of tricodec.io; libswscale, for FFmpeg's RGB (SwscaleRgb).
 pkg_check_modules(AVFILTER QUIET IMPORTED_TARGET libavfilter${_suffix}>=8.44)
-set(TRICODEC_HAVE_AVFILTER ${AVFILTER_FOUND})
 if(NOT AVFILTER_FOUND)
-  tricodec_missing("libavfilter" "no StreamReader and no StreamWriter")
+  tricodec_missing("libavfilter" "")
 endif()
-
-# libswscale, for FFmpeg's RGB (SwscaleRgb).
 pkg_check_modules(SWSCALE QUIET IMPORTED_TARGET libswscale${_suffix}>=6.7)
-set(TRICODEC_HAVE_SWSCALE ${SWSCALE_FOUND})
 if(NOT SWSCALE_FOUND)
-  tricodec_missing("libswscale" "torchcodec's and decord's names cannot give FFmpeg's RGB")
+  tricodec_missing("libswscale" "")
 endif()
 
 # Highway 1.0.3 or newer, for the SIMD kernels of Transform; some distributions have only its pkg-config file.
@@ -94,7 +81,7 @@ if(TRICODEC_HIGHWAY)
     endif()
   endif()
   if(NOT TRICODEC_HAVE_HIGHWAY)
-    tricodec_missing("Highway (libhwy)" "Transform is scalar and many times slower")
+    tricodec_missing("Highway (libhwy)" "Or build without it, where Transform is many times slower: -DTRICODEC_HIGHWAY=OFF")
   endif()
 endif()
 
@@ -121,6 +108,6 @@ if(TRICODEC_NVDEC AND NOT TRICODEC_CUDA STREQUAL "OFF")
   if(FFNVCODEC_FOUND)
     set(TRICODEC_HAVE_NVDEC ON)
   else()
-    tricodec_missing("ffnvcodec (headers of NVDEC)" "no GPU engine")
+    tricodec_missing("ffnvcodec (headers of NVDEC)" "Or build without the GPU engine: -DTRICODEC_NVDEC=OFF")
   endif()
 endif()

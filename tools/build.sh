@@ -33,5 +33,6 @@ if command -v ccache >/dev/null 2>&1; then
   options+=(--config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall "${options[@]}" .
+python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall ./compat
 python tools/make_pynv_wheel.py tricodec-nvcomp --install  # `from nvidia import nvcomp` beside DALI
 python -m tricodec.cli info

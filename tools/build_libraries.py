@@ -178,21 +178,6 @@ class Builder:
         self._run(log, tree, "cmake", "-S", source.folder, "-B", "b", "-G", "Ninja", *defines, *self.options(source))
         self._run(log, tree, "cmake", "--build", "b", f"-j{self.jobs}", "--target", "install")
 
-    def _isal(self, source: Source, tree: Path, log: Path) -> None:
-        """ISA-L's own makefile, which needs no autotools; of it the archive and the headers."""
-        del source
-        cross = []
-        if self.target.sysroot is not None:
-            compiler = f"{self.target.triple}-gcc --sysroot={self.target.sysroot}"
-            cross = [f"host_cpu={self.target.machine}", f"CC={compiler}", f"AR={self.target.triple}-ar"]
-        self._run(log, tree, "make", "-f", "Makefile.unx", f"-j{self.jobs}", "CFLAGS_=-fPIC", *cross, "lib", "isa-l.h")
-        for folder in ("include/isa-l", "lib"):
-            (self.prefix / folder).mkdir(parents=True, exist_ok=True)
-        shutil.copy(tree / "isa-l.h", self.prefix / "include")
-        shutil.copy(tree / "bin/isa-l.a", self.prefix / "lib/libisal.a")
-        for header in (tree / "include").glob("*.h"):
-            shutil.copy(header, self.prefix / "include/isa-l")
-
     def _describe(self, source: Source) -> None:
         """Writes the pkg-config file of a library that brings none."""
         assert source.pkg_config is not None

@@ -50,11 +50,11 @@ PYTHON_ALLOWED = {
     "python/tricodec/serve": {"tricodec", "tricodec._output_files", "tricodec._tricodec.OutputFile", "tricodec.serve"},
     "python/tricodec/client": {"tricodec", "tricodec.client"},
     # The measurements use every front end, and the command uses the measurements.
-    "python/tricodec/bench": {
+    "python/tricodec/measure/bench": {
         "tricodec",
         "tricodec._tricodec",
         "tricodec._display",
-        "tricodec.bench",
+        "tricodec.measure.bench",
         "tricodec.dali",
         "tricodec.serve",
         "tricodec.client",
@@ -72,6 +72,7 @@ PYTHON_ALLOWED = {
         "tricodec.serve",
         "tricodec.client",
     },
+    "compat": {"tricodec"},
     "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
     "triton_backend": {"tricodec", "tricodec._tricodec.lock_pages", "triton_backend"},
     "model_repository": {"tricodec", "triton_backend"},
@@ -83,7 +84,7 @@ _MODELS = "tricodec.triton_backend.models"
 
 # Packages that a module may import only where it uses them, and the folder of names that are torch's own.
 _OPTIONAL = ("torch", "av", "PIL", "cv2", "rich", "argcomplete", "matplotlib")
-_OF_TORCH = ("python/tricodec/compat/torchcodec/", "python/tricodec/data/torch")
+_OF_TORCH = ("compat/tricodec_compat/torchcodec/", "python/tricodec/data/torch")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 
@@ -183,7 +184,7 @@ def _allowed(name: str, allowed: set[str]) -> bool:
 
 def check_python() -> Iterator[str]:
     folders = sorted(PYTHON_ALLOWED, key=len, reverse=True)
-    for folder in ("python", "triton_backend", "model_repository"):
+    for folder in ("python", "compat/tricodec_compat", "triton_backend", "model_repository"):
         for path in sources(folder, ".py", ".pyi"):
             relative = path.relative_to(ROOT)
             name = relative.with_suffix("").as_posix()

@@ -112,7 +112,7 @@ if ((build_it)); then
   fi
   part build build_all || finish
 fi
-export PYTHONPATH=$build/site${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONPATH=$build/site:$root/compat${PYTHONPATH:+:$PYTHONPATH}
 cd "$root" || exit 2
 
 export TRICODEC_REQUIRE_GPU=1
@@ -120,7 +120,7 @@ export TRICODEC_REQUIRE_GPU=1
 # memory").
 export CUDA_DEVICE_MAX_CONNECTIONS=32
 # Nothing may be skipped but what needs a part that need not be here, as the tests' reasons name it.
-export TRICODEC_NO_SKIPS=1 TRICODEC_MAY_SKIP="${without//,/ } vllm sglang imagecodecs"  # they are for machines of their own
+export TRICODEC_NO_SKIPS=1 TRICODEC_MAY_SKIP="${without//,/ }"
 for name in dali triton torch cupy numba; do
   [[ $without == *,$name,* ]] || export "TRICODEC_REQUIRE_${name^^}=1"
 done
@@ -148,13 +148,13 @@ if ((tests)); then
   # Documents, commands, examples and data sets, as users run them: "auto" is the GPU. What they lack here is named.
   TRICODEC_NO_SKIPS=0 part programs "${pytest[@]}" tests/python -m "programs and not slow" --dist loadfile \
     -n $((jobs < 6 ? jobs : 6)) || :
+  begin compat "${pytest[@]}" compat/tests --deselect compat/tests/test_vlm_servers.py -n $((jobs < 4 ? jobs : 4))
   begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
-  begin compress "${pytest[@]}" tests/python/compress/test_compress_gpu.py -m "not ($apart)" -n $((jobs < 4 ? jobs : 4))
   [[ -z $official ]] || TRICODEC_PYNV=$official begin samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) -k 'not notebook' \
-    tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_official.py
+    tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_module.py
   ((memcheck)) && begin memcheck run_memcheck
   join
-  part alone "${pytest[@]}" tests/python/gpu tests/python/compress/test_compress_gpu.py -m "alone and not slow" -n 0
+  part alone "${pytest[@]}" tests/python/gpu -m "alone and not slow" -n 0
 elif ((memcheck)); then
   part memcheck run_memcheck
 fi

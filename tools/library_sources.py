@@ -140,16 +140,6 @@ SOURCES = (
         "MIT",
         ("-DLIBDEFLATE_BUILD_SHARED_LIB=OFF", "-DLIBDEFLATE_BUILD_GZIP=OFF"),
     ),
-    Source(
-        "isa-l",
-        "2.31.1",
-        "libi/libisal/libisal_2.31.1.orig.tar.gz",
-        "e1d5573a4019738243b568ab1e1422e6ab7557c5cae33cc8686944d327ad6bb4",
-        "isal",
-        ("LICENSE",),
-        "BSD-3-Clause",
-        pkg_config=("libisal", "-lisal"),
-    ),
     # GCC makes the loop that decompresses half as fast as Clang does (docs/howto/packaging.md).
     Source(
         "snappy",

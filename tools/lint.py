@@ -15,7 +15,9 @@ from pathlib import Path
 from check_sources import ROOT, files
 
 BIN = Path(sys.executable).parent
-PYTHON_FOLDERS = ["python", "plugin", "triton_backend", "model_repository", "tests", "tools", "benchmarks", "examples"]
+PYTHON_FOLDERS = [
+    "python", "compat", "plugin", "triton_backend", "model_repository", "tests", "tools", "benchmarks", "examples",
+]  # fmt: skip
 
 
 def inputs() -> tuple[list[str], list[str]]:

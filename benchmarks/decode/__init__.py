@@ -19,7 +19,7 @@ from benchmarks.results import Case
 from benchmarks.suite import Options
 
 if TYPE_CHECKING:
-    from tricodec.bench import Work
+    from tricodec.measure.bench import Work
 
 SECONDS = 1.0
 CHIEF = "h264_1080p"
@@ -99,7 +99,7 @@ def open_work(case: Case) -> Iterator[Work]:
     Raises:
         RuntimeError: the contender gives another number of frames.
     """
-    from tricodec.bench import Done
+    from tricodec.measure.bench import Done
 
     recipe = RECIPES[case.input]
     indices = _indices(case.task, recipe.num_frames)

@@ -19,8 +19,8 @@ DemuxerOptions of_audio(DemuxerOptions options) {
     return options;
 }
 
-}  // namespace
-
+/// libavcodec's decoder of an audio stream. `name` is the file's, for errors. Throws Error(invalid_argument) for a
+/// stream of another kind, Error(unsupported) for a codec without a decoder.
 DecoderSetup audio_decoder_setup(const StreamInfo& stream, const std::string& name) {
     TRICODEC_EXPECT(stream.kind == StreamKind::audio, invalid_argument,
                     "stream " + std::to_string(stream.index) + " of '" + name + "' is " +
@@ -43,6 +43,8 @@ DecoderSetup audio_decoder_setup(const StreamInfo& stream, const std::string& na
     };
     return setup;
 }
+
+}  // namespace
 
 bool PacketIssues::add(DecodeIssue issue) {
     if (!known_.empty() && known_.contains({issue.pos, issue.pts})) return false;

@@ -11,15 +11,11 @@
 
 #include "media/decoder_context.h"
 #include "media/ffmpeg.h"
-#include "tricodec/media/decode_issue.h"
 #include "tricodec/media/demuxer.h"
 #include "tricodec/media/media_source.h"
+#include "tricodec/media/packet.h"
 
 namespace tricodec {
-
-/// libavcodec's decoder of an audio stream. `name` is the file's, for errors. Throws Error(invalid_argument) for a
-/// stream of another kind, Error(unsupported) for a codec without a decoder.
-[[nodiscard]] DecoderSetup audio_decoder_setup(const StreamInfo& stream, const std::string& name);
 
 /// The damage of a stream that may be decoded several times: one report a packet, whichever reading met it.
 class PacketIssues {

@@ -67,16 +67,12 @@ void Resampler::push(const AVFrame& frame, int skip, SampleWindow& to) {
     for (std::size_t i = 0; i < planes.size(); ++i) {
         planes[i] = frame.extended_data[i] + static_cast<std::ptrdiff_t>(skip) * step;
     }
-    push(std::move(form), planes.data(), frame.nb_samples - skip, to);
-}
-
-void Resampler::push(SampleForm form, const std::uint8_t** planes, int count, SampleWindow& to) {
     if (conversion_ == nullptr || !(form == input_)) {
         end(to);
         conversion_ = make_conversion(form, output_);
         input_ = std::move(form);
     }
-    static_cast<void>(convert(planes, count, to));
+    static_cast<void>(convert(planes.data(), frame.nb_samples - skip, to));
 }
 
 void Resampler::end(SampleWindow& to) {

@@ -66,8 +66,6 @@ public:
     /// Appends what samples [skip, ...) of a frame give. A frame of another form than the one before gets a new
     /// conversion, after the old one has given what it kept. Throws Error(unsupported) as make_conversion().
     void push(const AVFrame& frame, int skip, SampleWindow& to);
-    /// The same of `count` samples of a form, with an address for each plane.
-    void push(SampleForm form, const std::uint8_t** planes, int count, SampleWindow& to);
     /// Appends what the filter kept, at the end of the stream.
     void end(SampleWindow& to);
     /// Forgets what the filter keeps.

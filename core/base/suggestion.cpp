@@ -45,7 +45,7 @@ std::string nearest_word(std::string_view word, std::span<const std::string> acc
     const std::string wanted = lower(word);
     constexpr std::size_t kShortest = 4;
     const std::string* nearest = nullptr;
-    for (const auto& name : accepted) {  // "qwen3" is "qwen3_vl", and not "qwen"
+    for (const auto& name : accepted) {  // "uniform_f" is "uniform_floor", and not "uniform"
         if (wanted.size() >= kShortest && name.size() > wanted.size() && lower(name).starts_with(wanted) &&
             (nearest == nullptr || name.size() < nearest->size())) {
             nearest = &name;

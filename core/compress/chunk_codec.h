@@ -70,7 +70,7 @@ public:
     }
 };
 
-// The first four are in builds with their libraries; the others give null where theirs is missing.
+// Bitcomp's gives null where libnvcomp is missing.
 [[nodiscard]] std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions& options);
 [[nodiscard]] std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions& options);
 [[nodiscard]] std::unique_ptr<ChunkCodec> make_zstd(const ChunkOptions& options);

@@ -98,25 +98,17 @@ std::unique_ptr<ChunkCodec> make_chunk_codec(const ChunkOptions& options) {
     std::unique_ptr<ChunkCodec> codec;
     switch (options.algorithm) {
         case Compression::lz4:
-#ifdef TRICODEC_HAVE_LZ4
             codec = make_lz4(options);
-#endif
             break;
         case Compression::snappy:
-#ifdef TRICODEC_HAVE_SNAPPY
             codec = make_snappy(options);
-#endif
             break;
         case Compression::zstd:
-#ifdef TRICODEC_HAVE_ZSTD
             codec = make_zstd(options);
-#endif
             break;
         case Compression::deflate:
         case Compression::gzip:
-#ifdef TRICODEC_HAVE_DEFLATE
             codec = make_deflate(options);
-#endif
             break;
         case Compression::gdeflate:
             codec = make_gdeflate(options);

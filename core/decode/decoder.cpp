@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/decode/decoder.h"
 
-#include "decode/avcodec/av_decoder.h"
-#include "decode/fallback_decoder.h"
+#include "decode/engines.h"
 #include "tricodec/base/gpu.h"
 #include "tricodec/base/log.h"
-#include "tricodec/decode/hardware_caps.h"
 
 #ifdef TRICODEC_HAVE_NVDEC
 #include "decode/nvdec/caps.h"
-#include "decode/nvdec/nv_decoder.h"
 #endif
 
 namespace tricodec {

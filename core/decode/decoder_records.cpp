@@ -9,8 +9,7 @@
 namespace tricodec {
 namespace {
 
-/// True if all of a report is what libavcodec's H.264 and HEVC say of references that are missing. What is not known
-/// here makes the stream be decoded from the start, which tells whether it is damaged.
+/// True if all of a report is what libavcodec's H.264 and HEVC say of references that are missing.
 bool is_about_references(std::string_view message) {
     constexpr std::string_view kLines[] = {
         "mmco: unref short failure",      "Missing reference picture",  "reference picture missing during reorder",
@@ -34,20 +33,16 @@ void RecentIssues::add(DecodeIssue issue) {
     kept_.push_back(std::move(issue));
 }
 
-std::vector<DecodeIssue> new_issues(const Decoder& decoder, std::int64_t& num_known) {
+std::vector<DecodeIssue> new_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_known) {
     const auto total = decoder.num_issues();
+    if (total == num_known) return {};
     const auto& kept = decoder.issues();
     const auto num_new = std::min(std::max<std::int64_t>(0, total - num_known), static_cast<std::int64_t>(kept.size()));
     num_known = total;
-    return {std::prev(kept.end(), static_cast<std::ptrdiff_t>(num_new)), kept.end()};
-}
-
-bool has_new_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_heard) {
-    if (!begins_open) return decoder.num_issues() > 0;
-    if (decoder.device().kind == Device::Kind::cuda) return false;  // which has no words for it
-    if (decoder.num_issues() == num_heard) return false;
-    return std::ranges::any_of(new_issues(decoder, num_heard),
-                               [](const auto& issue) { return !is_about_references(issue.message); });
+    if (begins_open && decoder.device().kind == Device::Kind::cuda) return {};  // NVDEC does not say what is missing
+    std::vector<DecodeIssue> damage(std::prev(kept.end(), static_cast<std::ptrdiff_t>(num_new)), kept.end());
+    if (begins_open) std::erase_if(damage, [](const auto& issue) { return is_about_references(issue.message); });
+    return damage;
 }
 
 bool StreamIssues::add(DecodeIssue issue) {

@@ -64,13 +64,10 @@ private:
     std::int64_t num_met_ = 0;
 };
 
-/// What `decoder` has reported after the first `num_known`, as far as it still has it; `num_known` becomes their
-/// number.
-[[nodiscard]] std::vector<DecodeIssue> new_issues(const Decoder& decoder, std::int64_t& num_known);
-
-/// True if `decoder` has reported damage after its first `num_heard` reports, which then are all. With
-/// `begins_open`, where decoding began at an open group of pictures, references that are missing are none.
-[[nodiscard]] bool has_new_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_heard);
+/// The damage that `decoder` has reported after its first `num_known` reports, as far as it still has them; `num_known`
+/// becomes the number of all. With `begins_open`, where decoding began at an open group of pictures, references that
+/// are missing are no damage.
+[[nodiscard]] std::vector<DecodeIssue> new_damage(const Decoder& decoder, bool begins_open, std::int64_t& num_known);
 
 /// What is damaged in a stream: one report a packet, whichever decoder met it how often. The reports of the first
 /// kMostIssues packets are kept, the others are counted. Packets are told apart by DecodeIssue::tag, their number in

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/fallback_decoder.h"
-
 #include <deque>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "decode/decoder_records.h"
+#include "decode/engines.h"
 #include "media/key_inspector.h"
 #include "tricodec/base/log.h"
 
@@ -151,7 +150,7 @@ private:
     [[nodiscard]] std::string refusal() const {
         if (!make_second_ || decoder_->num_issues() == num_collected_ || !kept_.suffice()) return {};
         auto num_known = num_collected_;
-        for (const auto& issue : new_issues(*decoder_, num_known)) {
+        for (const auto& issue : new_damage(*decoder_, false, num_known)) {
             if (issue.refused) return issue.message;
         }
         return {};
@@ -177,7 +176,7 @@ private:
     }
 
     void collect_issues() {
-        for (auto& issue : new_issues(*decoder_, num_collected_)) {
+        for (auto& issue : new_damage(*decoder_, false, num_collected_)) {
             issue.tag = sent_.find(issue.tag).tag;
             if (issue.packet_number >= 0) issue.packet_number += num_before_second_;
             issues_.add(std::move(issue));

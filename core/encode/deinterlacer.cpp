@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "encode/deinterlacer.h"
 
-#include <utility>
-
-#include "tricodec/base/error.h"
-
-#ifdef TRICODEC_HAVE_AVFILTER
 #include <optional>
+#include <utility>
 
 #include "media/av_frame.h"
 #include "media/filter_graph.h"
+#include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
-#endif
 
 namespace tricodec {
-
-#ifdef TRICODEC_HAVE_AVFILTER
-
 namespace {
 
 /// The same samples in planes, which bwdif takes.
@@ -83,23 +76,6 @@ std::vector<Frame> Deinterlacer::flush() {
     filter_->end();
     return std::exchange(filter_->ready, {});
 }
-
-#else
-
-struct Deinterlacer::Filter {};
-
-Deinterlacer::Deinterlacer() {
-    fail(ErrorCode::unsupported,
-         "this build has no libavfilter, which deinterlacing needs; install libavfilter-dev and build tricodec again");
-}
-std::vector<Frame> Deinterlacer::push(const Frame&) {
-    return {};
-}
-std::vector<Frame> Deinterlacer::flush() {
-    return {};
-}
-
-#endif
 
 Deinterlacer::~Deinterlacer() = default;
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/image/resize_size.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "tricodec/base/error.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {

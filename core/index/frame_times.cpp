@@ -76,12 +76,11 @@ FrameTimes::FrameTimes(const StreamInfo& stream, std::shared_ptr<const StreamInd
     if (!frames.empty() && frames.back().pts != kNoTimestamp) tick_seconds_ = stream.time_base.to_double();
 }
 
-VideoTimes FrameTimes::video_times(bool damaged) const {
+VideoTimes FrameTimes::video_times() const {
     auto times = clock_.video_times();
     times.tick_seconds = tick_seconds_;
     times.frame_rate = frame_rate_;
     times.key_frames = key_frames_;
-    times.damaged = damaged;
     return times;
 }
 

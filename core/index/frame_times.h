@@ -27,7 +27,7 @@ public:
     /// One a frame, as pts_of_frame().
     [[nodiscard]] const std::vector<double>& pts_seconds() const noexcept { return clock_.pts_seconds(); }
     /// What selections need to know. Valid as long as this object is.
-    [[nodiscard]] VideoTimes video_times(bool damaged) const;
+    [[nodiscard]] VideoTimes video_times() const;
 
 private:
     std::shared_ptr<const StreamIndex> index_;

@@ -110,7 +110,7 @@ std::optional<StreamIndex> placed_index(Demuxer& demuxer, const StreamIndex& ind
 }
 
 ListedPacketReader::ListedPacketReader(const StreamInfo& stream)
-    : inspector_(stream), fresh_(stream), top_layer_(top_layer_of(stream)) {}
+    : inspector_(stream), top_layer_(top_layer_of(stream)) {}
 
 std::optional<IndexedPacket> ListedPacketReader::complete(const StreamIndex& index, std::int64_t k,
                                                           const Packet& packet) {
@@ -119,9 +119,7 @@ std::optional<IndexedPacket> ListedPacketReader::complete(const StreamIndex& ind
     const bool same_times = packet.pts == listed.pts && (packet.dts == listed.dts || listed.dts == kNoTimestamp);
     const bool is_same = index.is_packet(k, packet) && same_times;
     const bool starts = !listed.entry || facts.entry;
-    const bool fits = fits_order(k, packet, listed.entry);
-    if (!is_same || !starts || !fits || facts.uncertain || facts.shows_frame != listed.shows_frame ||
-        facts.changes_parameters) {
+    if (!is_same || !starts || facts.uncertain || facts.shows_frame != listed.shows_frame || facts.changes_parameters) {
         return std::nullopt;
     }
     auto completed = listed;
@@ -131,13 +129,6 @@ std::optional<IndexedPacket> ListedPacketReader::complete(const StreamIndex& ind
     completed.referenced_bytes = static_cast<std::int64_t>(facts.referenced_bytes);
     completed.slots = facts.slots;
     return completed;
-}
-
-bool ListedPacketReader::fits_order(std::int64_t k, const Packet& packet, bool is_entry) {
-    const bool continues = k == std::exchange(next_, k + 1);
-    if (!continues) order_.reset();
-    if (!continues && is_entry) order_ = fresh_;
-    return !order_ || (order_->add(packet));
 }
 
 }  // namespace tricodec

@@ -7,7 +7,6 @@
 
 #include "index/stream_index.h"
 #include "media/packet_inspector.h"
-#include "media/picture_order.h"
 #include "tricodec/media/demuxer.h"
 
 namespace tricodec {
@@ -37,13 +36,8 @@ public:
     [[nodiscard]] std::optional<IndexedPacket> complete(const StreamIndex& index, std::int64_t k, const Packet& packet);
 
 private:
-    [[nodiscard]] bool fits_order(std::int64_t k, const Packet& packet, bool is_entry);
-
     PacketInspector inspector_;
-    const PictureOrder fresh_;
-    std::optional<PictureOrder> order_;  // since a key frame
-    std::int64_t next_ = -1;             // the packet that continues it
-    int top_layer_ = 0;                  // of HEVC; -1 unknown
+    int top_layer_ = 0;  // of HEVC; -1 unknown
 };
 
 }  // namespace tricodec

@@ -61,9 +61,8 @@ void StreamIndex::predict() {
     if (numbered_) link();
 }
 
-void StreamIndex::set_scanned(std::vector<IndexedFrame> frames, bool damaged, std::optional<Error> refusal) {
+void StreamIndex::set_scanned(std::vector<IndexedFrame> frames, bool counted) {
     frames_ = std::move(frames);
-    refusal_ = std::move(refusal);
     numbered_ = scanned_ = true;
     numbering_ = std::make_shared<const char>();
     std::vector<std::int64_t> tags;
@@ -71,7 +70,7 @@ void StreamIndex::set_scanned(std::vector<IndexedFrame> frames, bool damaged, st
     std::sort(tags.begin(), tags.end());
     const bool distinct = std::adjacent_find(tags.begin(), tags.end()) == tags.end();
     const bool known = tags.empty() || (tags.front() >= 0 && tags.back() < num_packets());
-    counted_ = damaged || !distinct || !known;
+    counted_ = counted || !distinct || !known;
     link();
 }
 
@@ -91,12 +90,8 @@ void StreamIndex::link() {
     std::sort(frame_starts_.begin(), frame_starts_.end());
     entries_.push_back({0, 0});
     if (counted_) return;
-    std::int64_t latest = packets_.empty() ? -1 : packet(0).frame;  // of the packets before k
     for (std::int64_t k = 1; k < num_packets(); ++k) {
-        const bool is_last = packet(k).frame >= latest;
-        latest = std::max(latest, packet(k).frame);
         if (!packet(k).entry) continue;
-        if (scanned_ && packet(k).frame >= 0 && (!is_last || shows_leading_late(k))) continue;
         if (packet(k).frame >= 0) {
             entries_.push_back({k, packet(k).frame});
         } else if (!scanned_ && packet(k).pts != kNoTimestamp) {
@@ -114,16 +109,6 @@ void StreamIndex::link() {
         here.duration =
             static_cast<std::int64_t>(static_cast<std::uint64_t>(next) - static_cast<std::uint64_t>(here.pts));
     }
-}
-
-bool StreamIndex::shows_leading_late(std::int64_t entry_packet) const {
-    const auto& entry = packet(entry_packet);
-    if (entry.pts == kNoTimestamp) return false;
-    for (auto k = entry_packet + 1; k < num_packets() && !packet(k).entry; ++k) {
-        const bool leads = packet(k).pts != kNoTimestamp && packet(k).pts < entry.pts;
-        if (leads && packet(k).frame > entry.frame) return true;
-    }
-    return false;
 }
 
 std::int64_t StreamIndex::entry_for(std::int64_t i) const {
@@ -220,7 +205,6 @@ std::int64_t StreamIndex::find_packet(const Packet& wanted) const {
 
 StreamIndexBuilder::StreamIndexBuilder(const StreamInfo& stream)
     : inspector_(stream),
-      order_(stream),
       reorders_(stream.codec != CodecId::av1 && stream.codec != CodecId::vp9 && stream.codec != CodecId::vp8 &&
                 stream.codec != CodecId::mjpeg) {}
 
@@ -236,8 +220,7 @@ void StreamIndexBuilder::add(const Packet& packet) {
     is_packed_ = is_packed_ || facts.is_packed;
     layers_.push_back(facts.temporal_layer);
     has_parameter_sets_.push_back(facts.has_parameter_sets);
-    const bool in_order = order_.add(packet);
-    index_.uncertain_ = index_.uncertain_ || facts.uncertain || !in_order;
+    index_.uncertain_ = index_.uncertain_ || facts.uncertain;
     if (facts.shows_frame && packet.pts != kNoTimestamp) {
         const bool follows_all = !reorders_ || (facts.entry && !facts.open_entry);
         const bool goes_back = latest_pts_ != kNoTimestamp && packet.pts <= latest_pts_;

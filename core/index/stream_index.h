@@ -10,7 +10,6 @@
 
 #include "media/av1_units.h"
 #include "media/packet_inspector.h"
-#include "media/picture_order.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/rational.h"
 #include "tricodec/index/frame_index.h"
@@ -53,8 +52,7 @@ struct IndexedFrame {
 /// frame's time, then that order is the order of the time stamps. Otherwise the stream is decoded once (scan). It is
 /// also decoded where time stamps contradict the codec: AV1 and VP9 give frames in the order of their packets, B
 /// pictures of MPEG come before the picture that they follow, and no codec shows a frame from before a key frame after
-/// it. A scan that gives a frame after such a key frame has met a damaged number of order, which no codec reports: that
-/// frame may need the GOP before, so decoding does not start at the key frame.
+/// it.
 class StreamIndex {
 public:
     [[nodiscard]] const std::vector<IndexedPacket>& packets() const noexcept { return packets_; }
@@ -73,9 +71,6 @@ public:
     [[nodiscard]] bool counted() const noexcept { return counted_; }
     /// True if headers change in mid-stream, so that a used decoder may hold the wrong ones.
     [[nodiscard]] bool parameters_change() const noexcept { return parameters_change_; }
-    /// Why decoding refused a picture in the middle of the stream, if it did. The last frame is the refused one, so
-    /// that every read gives the frames before it, and then the error.
-    [[nodiscard]] const std::optional<Error>& refusal() const noexcept { return refusal_; }
     /// Demuxer::ends_early() of the packets' source.
     [[nodiscard]] const std::string& ends_early() const noexcept { return ends_early_; }
     void set_ends_early(std::string why) { ends_early_ = std::move(why); }
@@ -88,9 +83,9 @@ public:
     /// True if both number the frames in the same way: one is the other, with more of its packets inspected.
     [[nodiscard]] bool numbers_as(const StreamIndex& other) const noexcept { return numbering_ == other.numbering_; }
 
-    /// Replaces the numbering by the frames of a whole decode, in output order. `damaged`: pictures were concealed, and
-    /// may look different when decoding starts elsewhere.
-    void set_scanned(std::vector<IndexedFrame> frames, bool damaged, std::optional<Error> refusal = {});
+    /// Replaces the numbering by the frames of a whole decode, in output order. `counted`: see counted(), which is also
+    /// true if two frames come from one packet.
+    void set_scanned(std::vector<IndexedFrame> frames, bool counted);
 
     /// What a saved index must hold for the rest to be found again.
     struct Contents {
@@ -126,8 +121,6 @@ private:
     void sort_positions();
     void predict();
     void link();
-    /// True if a frame from before the entry, by its time, came after it.
-    [[nodiscard]] bool shows_leading_late(std::int64_t entry_packet) const;
     struct Entry {
         std::int64_t packet;
         std::int64_t rank;  // first frame that this entry serves
@@ -144,7 +137,6 @@ private:
     bool parameters_change_ = false;
     bool listed_ = false;
     std::shared_ptr<const char> numbering_ = std::make_shared<const char>();  // what copies have in common
-    std::optional<Error> refusal_;
     std::string ends_early_;
 };
 
@@ -160,7 +152,6 @@ public:
 
 private:
     PacketInspector inspector_;
-    PictureOrder order_;
     const bool reorders_;                     // the codec may show pictures in another order than that of their packets
     StreamIndex index_;                       // its packets, and what is known of the whole
     std::int64_t latest_pts_ = kNoTimestamp;  // of the frames so far

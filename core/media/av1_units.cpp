@@ -118,7 +118,6 @@ Av1Units::Unit Av1Units::inspect(Bytes unit) {
     const bool shows_one = sequence_.has_layers || (split && !incomplete && num_shown == 1);
     const auto known_slots = slots_known ? std::optional(slots) : std::nullopt;
     Unit result{unit.size(), known_slots, key, shows_one};
-    if (has_sequence && sequence_.known) result.size = {sequence_.max_width, sequence_.max_height};
     if (!split || all || !found || num_shown != 1 || sequence_.has_layers) return result;
     // Without a picture before it, what comes first are delimiters and metadata.
     bool has_other = false;
@@ -171,8 +170,7 @@ Av1Units::Sequence Av1Units::parse_sequence(Bytes payload) {
     }
     const int width_bits = static_cast<int>(bits.bits(4)) + 1;
     const int height_bits = static_cast<int>(bits.bits(4)) + 1;
-    sequence.max_width = static_cast<int>(bits.bits(width_bits)) + 1;
-    sequence.max_height = static_cast<int>(bits.bits(height_bits)) + 1;
+    bits.skip(width_bits + height_bits);
     if (!sequence.reduced_still_picture && bits.flag()) {
         const int delta_bits = static_cast<int>(bits.bits(4)) + 2;
         sequence.frame_id_bits = static_cast<int>(bits.bits(3)) + 1 + delta_bits;

@@ -19,13 +19,6 @@ struct SlotUse {
     friend bool operator==(const SlotUse&, const SlotUse&) = default;
 };
 
-/// In pixels, as a key frame's headers state it.
-struct PictureSize {
-    int width = 0;
-    int height = 0;
-    friend bool operator==(const PictureSize&, const PictureSize&) = default;
-};
-
 /// Finds the pictures in AV1's temporal units that nothing refers to: their frame headers refresh no slot
 /// (refresh_frame_flags 0). Slots also keep probabilities, motion vectors and segments, so that decoding without such
 /// a picture gives the same frames.
@@ -43,7 +36,6 @@ public:
         std::optional<SlotUse> slots{};  ///< nothing if the headers do not say
         bool key = false;                ///< its first picture is a key frame, and is shown
         bool shows_one = true;           ///< false: its headers do not say that it shows one picture
-        PictureSize size{};              ///< that its sequence header states; 0x0 without one
     };
     [[nodiscard]] Unit inspect(Bytes unit);
 
@@ -59,8 +51,6 @@ private:
         bool has_decoder_model = false;
         bool equal_picture_interval = false;
         bool has_layers = false;
-        int max_width = 0;   ///< in pixels
-        int max_height = 0;  ///< in pixels
         ChromaLocation chroma_location = ChromaLocation::unspecified;
         int presentation_time_bits = 0;
         int frame_id_bits = 0;  ///< 0: frames carry no ids

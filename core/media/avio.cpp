@@ -53,7 +53,7 @@ bool index_goes_back(const AVFormatContext& context) {
 }
 
 AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
-    : source_(source), reader_(std::make_unique<CountingReader>(source.open())), spool_(source.forward_spool()) {
+    : reader_(std::make_unique<CountingReader>(source.open())), spool_(source.forward_spool()) {
     const int size = buffer_bytes > 0 ? buffer_bytes : kReadBytes;
     auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
     TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a read buffer");
@@ -67,15 +67,6 @@ AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
 
 std::optional<std::int64_t> AvioReader::size_bytes() const {
     return spool_ ? spool_->known_size_bytes() : reader_->size_bytes();
-}
-
-std::function<std::shared_ptr<ByteReader>()> AvioReader::opener() const {
-    if (source_.path().empty()) return {};
-    return [source = source_, count = reader_->count()] {
-        const auto reader = std::make_shared<CountingReader>(source.open());
-        const auto counted = [reader, count](const ByteReader*) { *count += reader->num_bytes_read(); };
-        return std::shared_ptr<ByteReader>(reader.get(), counted);
-    };
 }
 
 void AvioReader::opened(bool goes_back) {

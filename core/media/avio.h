@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,11 +29,10 @@ int refuse_to_open(AVFormatContext* context, AVIOContext** io, const char* url, 
 /// A reader that counts the bytes it gives.
 class CountingReader final : public ByteReader {
 public:
-    using Count = std::shared_ptr<std::atomic<std::int64_t>>;
     explicit CountingReader(std::shared_ptr<ByteReader> reader) : reader_(std::move(reader)) {}
     std::size_t read(std::span<std::byte> out) override {
         const auto count = reader_->read(out);
-        *num_bytes_read_ += static_cast<std::int64_t>(count);
+        num_bytes_read_ += static_cast<std::int64_t>(count);
         return count;
     }
     void seek(std::int64_t position) override { reader_->seek(position); }
@@ -44,12 +41,11 @@ public:
     [[nodiscard]] bool fetches_ahead() const override { return reader_->fetches_ahead(); }
     void will_read(std::span<const ByteRange> ranges) override { reader_->will_read(ranges); }
     void will_read_on() override { reader_->will_read_on(); }
-    [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return *num_bytes_read_; }
-    [[nodiscard]] const Count& count() const noexcept { return num_bytes_read_; }
+    [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return num_bytes_read_; }
 
 private:
     std::shared_ptr<ByteReader> reader_;
-    Count num_bytes_read_ = std::make_shared<std::atomic<std::int64_t>>(0);
+    std::int64_t num_bytes_read_ = 0;
 };
 
 /// A source as libavformat reads it. It keeps exceptions of the reader, because they cannot cross C code.
@@ -82,8 +78,6 @@ public:
     }
     [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return reader_->num_bytes_read(); }
     [[nodiscard]] ByteReader& reader() const noexcept { return *reader_; }
-    /// Opens a file once more, for another thread; what it has read counts here when it ends. Empty if it is no file.
-    [[nodiscard]] std::function<std::shared_ptr<ByteReader>()> opener() const;
     /// Throws the exception that the reader threw during the last calls of libavformat, if any.
     void rethrow();
 
@@ -92,7 +86,6 @@ private:
     static std::int64_t seek(void* self, std::int64_t offset, int whence);
     void move_to(std::int64_t position);
 
-    MediaSource source_;
     std::unique_ptr<CountingReader> reader_;
     std::shared_ptr<Spool> spool_;  // for a source that is read in order
     AVIOContext* context_ = nullptr;

@@ -168,7 +168,6 @@ void DecoderContext::open() {
     }
     auto state = std::make_unique<State>();
     state->limits = limits_;
-    state->memory.set_blank(setup_.blank_pictures);
     context->opaque = static_cast<ff::LogCapture*>(state.get());
     if (codec.type == AVMEDIA_TYPE_VIDEO) {
         context->get_buffer2 = get_buffer;

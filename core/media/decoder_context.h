@@ -48,7 +48,6 @@ struct DecoderSetup {
     std::map<std::string, std::string> settings;          ///< of the codec, by FFmpeg's names
     /// The caller chose the codec and its settings, so that a failure to open them is no damage.
     bool by_caller = false;
-    bool blank_pictures = false;                     ///< DecoderOptions::blank_pictures
     bool reuses_codec = false;                       ///< DecoderOptions::reuses_codec
     std::function<void(AVCodecContext&)> configure;  ///< other fields, before it is opened
 };

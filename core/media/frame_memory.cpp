@@ -95,7 +95,6 @@ int FrameMemory::get(AVCodecContext& context, AVFrame& frame, int flags) {
     frame.buf[0] = take(total);
     if (frame.buf[0] == nullptr) return AVERROR(ENOMEM);
     std::uint8_t* at = frame.buf[0]->data;
-    if (blank_) std::memset(at, 0, total);
     for (std::size_t i = 0; i < sizes.size() && sizes[i] > 0; ++i) {
         frame.data[i] = at;
         frame.linesize[i] = strides[i];

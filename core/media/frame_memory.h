@@ -13,7 +13,7 @@ namespace tricodec {
 /// of the last one without new pages. A picture is one block with its planes one after another.
 ///
 /// Blocks are cleared when the context first takes them. So a damaged picture that is not decoded completely never
-/// shows another video. Blank pictures are cleared every time, so that they show no other picture, either.
+/// shows another video.
 ///
 /// Thread safety: safe, as get_buffer2 with threads needs it.
 class FrameMemory {
@@ -27,8 +27,6 @@ public:
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);
     /// Gives up the memory of pictures that are not in use.
     void free_idle();
-    /// For all pictures. To be called before decoding begins.
-    void set_blank(bool blank) noexcept { blank_ = blank; }
 
 private:
     [[nodiscard]] AVBufferRef* take(std::size_t size_bytes);
@@ -37,7 +35,6 @@ private:
     std::mutex mutex_;
     AVBufferPool* pool_ = nullptr;  // frames keep it alive after this object
     std::size_t pool_bytes_ = 0;
-    bool blank_ = false;
 };
 
 }  // namespace tricodec

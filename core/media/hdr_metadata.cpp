@@ -11,7 +11,7 @@ extern "C" {
 #include <utility>
 #include <vector>
 
-#include "tricodec/media/sei.h"
+#include "tricodec/media/packet.h"
 
 namespace tricodec {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,9 +63,6 @@ public:
     auto look(Look look) const {
         return io_->lend(look);
     }
-
-    /// As the AvioReader's.
-    [[nodiscard]] std::function<std::shared_ptr<ByteReader>()> opener() const { return io_->opener(); }
 
     /// av_read_frame(). Throws what the source throws, and Error(refused) for a packet past limits.max_packet_bytes.
     [[nodiscard]] int read(AVPacket& packet);

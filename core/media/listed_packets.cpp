@@ -207,8 +207,7 @@ std::vector<ListedPacket> list_blocks(AVStream& stream, const std::optional<Matr
 
 std::vector<ListedPacket> list_matroska(InputContext& input, AVStream& stream) {
     const auto number = video_number(input, stream);
-    return list_blocks(
-        stream, input.look([&](ByteReader& reader) { return read_matroska_blocks(reader, number, input.opener()); }));
+    return list_blocks(stream, input.look([&](ByteReader& reader) { return read_matroska_blocks(reader, number); }));
 }
 
 /// Note [Predicted packets]

@@ -13,7 +13,6 @@
 #include "media/byte_window.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/limits.h"
-#include "tricodec/base/thread_pool.h"
 
 // Note [Walking blocks]: Matroska has no table of its frames: Cues lists key frames, without how many frames lie
 // between them. But each block begins with its track, time and key flag, and its length leads to the next one. So the
@@ -28,8 +27,6 @@ constexpr std::int64_t kLargestHeaders = std::int64_t{16} << 20;
 constexpr std::int64_t kUnknown = -1;
 constexpr std::uint64_t kFarthest = std::uint64_t{1} << 62;
 constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
-constexpr std::int64_t kPartBytes = std::int64_t{16} << 20;  // at least, of what a thread takes at a time
-constexpr int kMostThreads = 16;
 
 // RFC 9559, 5.1
 enum Id : std::uint32_t {
@@ -417,42 +414,9 @@ private:
     MatroskaBlocks found_;
 };
 
-/// The blocks of a large file by several threads: each walks the clusters of some GOPs that Cues lists, and must reach
-/// those of the next thread exactly. So the blocks are those of one walk. Nothing if something leaves doubt.
-std::optional<MatroskaBlocks> walk_in_parts(ByteReader& reader, std::size_t video_stream,
-                                            const std::function<std::shared_ptr<ByteReader>()>& open) {
-    const auto size = reader.size_bytes().value_or(0);
-    const auto num_threads = std::min(available_cores(), kMostThreads);
-    const auto num_parts = std::min<std::int64_t>(size / kPartBytes, 4 * num_threads);  // threads are not equally fast
-    if (num_threads < 2 || num_parts < 2 || !open) return std::nullopt;
-    const auto cues = Walk(reader, video_stream).cues();
-    if (!cues || std::ssize(cues->gops) < num_parts) return std::nullopt;
-    std::vector<std::optional<MatroskaBlocks>> parts(static_cast<std::size_t>(num_parts));
-    std::vector<std::function<void()>> tasks;
-    for (std::int64_t p = 0; p < num_parts; ++p) {
-        const auto begin_of = [&](std::int64_t part) {
-            const auto gop = static_cast<std::size_t>(part * std::ssize(cues->gops) / num_parts);
-            return part == num_parts ? size : cues->gops[gop].clusters.offset;
-        };
-        const ByteRange range{begin_of(p), begin_of(p + 1) - begin_of(p)};
-        tasks.emplace_back([&part = parts[static_cast<std::size_t>(p)], range, video_stream, &open] {
-            part = Walk(*open(), video_stream).run({&range, 1});
-        });
-    }
-    run_parallel(tasks, num_threads);
-    MatroskaBlocks all{cues->tick, {}};
-    for (const auto& part : parts) {
-        if (!part || part->tick.num != all.tick.num) return std::nullopt;
-        all.blocks.insert(all.blocks.end(), part->blocks.begin(), part->blocks.end());
-    }
-    return all;
-}
-
 }  // namespace
 
-std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream,
-                                                   const std::function<std::shared_ptr<ByteReader>()>& open) {
-    if (auto blocks = walk_in_parts(reader, video_stream, open)) return blocks;
+std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream) {
     return Walk(reader, video_stream).run();
 }
 

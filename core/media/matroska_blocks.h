@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,10 +30,8 @@ struct MatroskaBlocks {
 
 /// The frames of a video stream (0 is the first one), as the headers of clusters and blocks list them. Reads some bytes
 /// a block, of all tracks, and no frames. Nothing if something leaves doubt: frames that are laced or compressed,
-/// elements that are damaged or reach past the end, a track with times of another kind. `open` gives more readers of
-/// the source: of a large one, several threads read parts that begin at key frames of Cues.
-[[nodiscard]] std::optional<MatroskaBlocks> read_matroska_blocks(
-    ByteReader& reader, std::size_t video_stream, const std::function<std::shared_ptr<ByteReader>()>& open = {});
+/// elements that are damaged or reach past the end, a track with times of another kind.
+[[nodiscard]] std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream);
 /// The same of some clusters alone; each range is that of a MatroskaGop.
 [[nodiscard]] std::optional<MatroskaBlocks> read_matroska_blocks(ByteReader& reader, std::size_t video_stream,
                                                                  std::span<const ByteRange> clusters);

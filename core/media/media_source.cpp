@@ -18,7 +18,6 @@
 #include "media/container_policy.h"
 #include "media/spool.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/file_part.h"
 
 namespace tricodec {
 namespace {

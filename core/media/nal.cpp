@@ -3,7 +3,7 @@
 
 #include "media/bit_reader.h"
 #include "media/stream_info.h"
-#include "tricodec/media/sei.h"
+#include "tricodec/media/packet.h"
 
 namespace tricodec {
 namespace {

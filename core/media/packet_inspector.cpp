@@ -52,23 +52,11 @@ MpegPictures mpeg_pictures(CodecId codec, Bytes packet) {
     return pictures;
 }
 
-/// Of a key frame (RFC 6386, 9.1); 0x0 of another picture.
-PictureSize vp8_key_size(Bytes picture) {
-    constexpr std::size_t kSizeAt = 6;
-    if (picture.size() < kSizeAt + 4 || (byte_at(picture, 0) & 1) != 0) return {};
-    const auto side = [&](std::size_t at) {
-        return static_cast<int>((byte_at(picture, at) | byte_at(picture, at + 1) << 8) & 0x3fff);
-    };
-    return {side(kSizeAt), side(kSizeAt + 2)};
-}
-
 }  // namespace
 
-PacketInspector::PacketInspector(const StreamInfo& stream)
-    : codec_(stream.codec), keys_(stream), stated_size_({stream.width, stream.height}) {
+PacketInspector::PacketInspector(const StreamInfo& stream) : codec_(stream.codec), keys_(stream) {
     const Bytes extradata = extradata_of(stream.parameters.get());
     if (codec_ == CodecId::av1) av1_units_.emplace(extradata);
-    if (codec_ == CodecId::mpeg4) mpeg4_times_.emplace(extradata);
     length_size_ = nal_length_size(codec_, extradata);
     if (codec_ == CodecId::h264) {
         context_.reset(avcodec_alloc_context3(nullptr), [](AVCodecContext* mine) { avcodec_free_context(&mine); });
@@ -97,7 +85,7 @@ void PacketInspector::learn_extradata(Bytes extradata) {
 
 PacketFacts PacketInspector::inspect(const Packet& packet) {
     PacketFacts facts;
-    // Containers without a list of key frames, as damage leaves them, say that all packets are some.
+    // Containers without a list of key frames say that all packets are some.
     facts.entry = packet.key && (codec_ == CodecId::av1 || keys_.is_key(packet));
     facts.shows_frame = !packet.discard;
     if (packet.data.empty() || packet.corrupt) facts.uncertain = true;
@@ -117,7 +105,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             break;
         case CodecId::vp8:
             facts.shows_frame = facts.shows_frame && (byte_at(packet.data, 0) >> 4 & 1) != 0;
-            note_size(vp8_key_size(packet.data), facts);
+            facts.has_parameter_sets = facts.entry;
             break;
         case CodecId::vp9: {
             const int shown = vp9_shown_in_packet(packet.data);
@@ -126,8 +114,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             break;
         }
         case CodecId::mpeg4:
-            facts.uncertain =
-                !mpeg4_times_->fit(packet.data) || facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
+            facts.uncertain = facts.uncertain || packet.data.size() < kSmallestMpeg4Picture;
             inspect_mpeg(packet, facts);
             break;
         case CodecId::mpeg1:
@@ -141,7 +128,7 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
             if (unit.referenced_bytes < packet.data.size()) facts.referenced_bytes = unit.referenced_bytes;
             facts.slots = unit.slots;
             facts.uncertain = facts.uncertain || !unit.shows_one;  // as where a wrong size joins packets
-            note_size(unit.size, facts);
+            facts.has_parameter_sets = facts.entry;
             break;
         }
         case CodecId::mjpeg:
@@ -252,14 +239,6 @@ void PacketInspector::note_parameter_set(int type, Bytes nal, PacketFacts& facts
         it->second.assign(nal.begin(), nal.end());
         facts.changes_parameters = true;
     }
-}
-
-void PacketInspector::note_size(PictureSize size, PacketFacts& facts) {
-    if (size == PictureSize{}) return;
-    facts.has_parameter_sets = true;
-    // Later changes come with key frames, which say all that decoders need.
-    const auto stated = std::exchange(stated_size_, std::nullopt);
-    if (stated && *stated != size) facts.changes_parameters = true;
 }
 
 bool PacketInspector::is_field(const Packet& packet) {

@@ -8,7 +8,6 @@
 
 #include "media/av1_units.h"
 #include "media/key_inspector.h"
-#include "media/mpeg4_times.h"
 #include "media/nal.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/media/stream_info.h"
@@ -49,16 +48,12 @@ private:
     void inspect_h264(const Packet& packet, PacketFacts& facts);
     void inspect_hevc(const Packet& packet, PacketFacts& facts);
     void note_parameter_set(int type, Bytes nal, PacketFacts& facts);
-    /// AV1, VP8: libavformat believes the container's size, which may be damaged.
-    void note_size(PictureSize size, PacketFacts& facts);
     void learn_extradata(Bytes extradata);
     [[nodiscard]] bool is_field(const Packet& packet);
 
     CodecId codec_;
     KeyInspector keys_;
-    std::optional<PictureSize> stated_size_;  // by the container; nothing once it is compared
     std::optional<Av1Units> av1_units_;
-    std::optional<Mpeg4Times> mpeg4_times_;
     std::int64_t mpeg_anchor_pts_ = kNoTimestamp;  // of the latest picture that is no B picture
     int length_size_ = 0;
     std::map<std::pair<int, unsigned>, std::vector<std::byte>> parameter_sets_;  // by type and first payload byte

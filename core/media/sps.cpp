@@ -123,15 +123,9 @@ void read_vui(BitReader& bits, H264Sps& sps) {
     }
 }
 
-/// log2 of a number's range, from 4 to 16; 0 if it is damaged.
-int range_bits(BitReader& bits) {
-    const auto more = bits.exp_golomb();
-    return more <= 12 ? static_cast<int>(more) + 4 : 0;
-}
-
-void read_picture_order(BitReader& bits, H264Sps& sps) {
+void skip_picture_order(BitReader& bits) {
     const auto kind = bits.exp_golomb();
-    if (kind == 0) sps.order_bits = range_bits(bits);
+    if (kind == 0) bits.exp_golomb();
     if (kind != 1) return;
     bits.skip(1);
     bits.signed_exp_golomb();
@@ -179,6 +173,28 @@ void skip_profile(BitReader& bits, int num_sub_layers) {
     }
 }
 
+/// Calls `visit` for each NAL unit of an hvcC record or of Annex B extradata.
+void for_each_hevc_set(Bytes extradata, const auto& visit) {
+    if (nal_length_size(CodecId::hevc, extradata) == 0) {
+        for_each_nal(extradata, 0, visit);
+        return;
+    }
+    // Arrays of units of one type: a byte, the number of units, and each unit after its length.
+    constexpr std::size_t kNumArraysAt = 22;
+    if (extradata.size() <= kNumArraysAt) return;
+    auto rest = extradata.subspan(kNumArraysAt + 1);
+    for (auto arrays = byte_at(extradata, kNumArraysAt); arrays > 0 && rest.size() >= 3; --arrays) {
+        auto units = big_endian(rest.subspan(1, 2));
+        rest = rest.subspan(3);
+        for (; units > 0 && rest.size() >= 2; --units) {
+            const auto length = static_cast<std::size_t>(big_endian(rest.subspan(0, 2)));
+            if (length > rest.size() - 2) return;
+            visit(rest.subspan(2, length));
+            rest = rest.subspan(2 + length);
+        }
+    }
+}
+
 }  // namespace
 
 std::optional<H264Sps> parse_h264_sps(Bytes nal) {
@@ -204,10 +220,10 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
             }
         }
     }
-    sps.frame_num_bits = range_bits(bits);
-    read_picture_order(bits, sps);
+    bits.exp_golomb();  // bits of frame_num
+    skip_picture_order(bits);
     sps.num_reference_frames = sps.num_kept_frames = frame_count(bits.exp_golomb());
-    sps.allows_gaps = bits.flag();
+    bits.skip(1);  // gaps_in_frame_num_value_allowed_flag
     read_size(bits, sps);
     if (bits.flag()) read_vui(bits, sps);
     const bool sized =
@@ -243,7 +259,7 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
     HevcSps sps;
     sps.id = bits.exp_golomb();
     const auto chroma_format = bits.exp_golomb();
-    if (chroma_format == 3) sps.separate_planes = bits.flag();
+    if (chroma_format == 3) bits.skip(1);  // separate_colour_plane_flag
     const auto width = std::int64_t{bits.exp_golomb()};
     const auto height = std::int64_t{bits.exp_golomb()};
     if (width > kLargestSide || height > kLargestSide) return std::nullopt;
@@ -266,9 +282,7 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
     if (!bits.ok() || !sized) return std::nullopt;
     bits.exp_golomb();  // luma depth
     bits.exp_golomb();  // chroma depth
-    const auto order_bits = bits.exp_golomb() + 4;
-    constexpr std::uint32_t kMostOrderBits = 16;
-    if (bits.ok() && order_bits <= kMostOrderBits) sps.order_bits = static_cast<int>(order_bits);
+    bits.exp_golomb();  // bits of slice_pic_order_cnt_lsb
     const int first = bits.flag() ? 0 : num_sub_layers;
     int num_kept = 0;
     for (int layer = first; layer <= num_sub_layers && bits.ok(); ++layer) {
@@ -278,40 +292,6 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
     }
     if (bits.ok()) sps.num_kept_frames = num_kept;
     return sps;
-}
-
-std::optional<HevcPps> parse_hevc_pps(Bytes nal) {
-    if (nal.size() <= hevc_nal::kHeaderBytes) return std::nullopt;
-    const auto payload = nal_payload(nal.subspan(hevc_nal::kHeaderBytes));
-    BitReader bits(payload);
-    bits.exp_golomb();  // its id
-    bits.exp_golomb();  // id of the SPS
-    bits.skip(1);       // dependent_slice_segments_enabled_flag
-    HevcPps pps;
-    pps.has_output_flag = bits.flag();
-    pps.num_extra_bits = static_cast<int>(bits.bits(3));
-    return bits.ok() ? std::optional(pps) : std::nullopt;
-}
-
-void for_each_hevc_set(Bytes extradata, const std::function<void(Bytes nal)>& visit) {
-    if (nal_length_size(CodecId::hevc, extradata) == 0) {
-        for_each_nal(extradata, 0, visit);
-        return;
-    }
-    // Arrays of units of one type: a byte, the number of units, and each unit after its length.
-    constexpr std::size_t kNumArraysAt = 22;
-    if (extradata.size() <= kNumArraysAt) return;
-    auto rest = extradata.subspan(kNumArraysAt + 1);
-    for (auto arrays = byte_at(extradata, kNumArraysAt); arrays > 0 && rest.size() >= 3; --arrays) {
-        auto units = big_endian(rest.subspan(1, 2));
-        rest = rest.subspan(3);
-        for (; units > 0 && rest.size() >= 2; --units) {
-            const auto length = static_cast<std::size_t>(big_endian(rest.subspan(0, 2)));
-            if (length > rest.size() - 2) return;
-            visit(rest.subspan(2, length));
-            rest = rest.subspan(2 + length);
-        }
-    }
 }
 
 std::optional<HevcSps> first_hevc_sps(Bytes extradata) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "media/nal.h"
@@ -24,11 +23,8 @@ struct H264Sps {
     int crop_right = 0;
     int crop_top = 0;
     int crop_bottom = 0;
-    int frame_num_bits = 4;
-    int order_bits = 0;        ///< of pic_order_cnt_lsb; 0 if pic_order_cnt_type is not 0
-    bool allows_gaps = false;  ///< of frame_num
-    bool frames_only = true;   ///< no field pictures, no field macroblocks
-    int sar_num = 0;           ///< 0 unspecified
+    bool frames_only = true;  ///< no field pictures, no field macroblocks
+    int sar_num = 0;          ///< 0 unspecified
     int sar_den = 1;
     bool has_signal_type = false;
     bool full_range = false;
@@ -57,26 +53,11 @@ struct HevcSps {
     int crop_right = 0;
     int crop_top = 0;
     int crop_bottom = 0;
-    bool separate_planes = false;
-    int order_bits = 0;       ///< of slice_pic_order_cnt_lsb
     int num_kept_frames = 0;  ///< that a decoder keeps at a time, with the current one; 0 if that is damaged
 };
 
 /// Reads an SPS NAL unit, its header included, as far as the size of the picture buffer. Nothing if it is damaged.
 [[nodiscard]] std::optional<HevcSps> parse_hevc_sps(Bytes nal);
-
-/// What an HEVC picture parameter set says of the beginning of slices (7.3.2.3).
-struct HevcPps {
-    bool has_output_flag = false;
-    int num_extra_bits = 0;
-    friend bool operator==(const HevcPps&, const HevcPps&) = default;
-};
-
-/// Reads a PPS NAL unit, its header included. Nothing if it is damaged.
-[[nodiscard]] std::optional<HevcPps> parse_hevc_pps(Bytes nal);
-
-/// Calls `visit` for each NAL unit of an hvcC record or of Annex B extradata.
-void for_each_hevc_set(Bytes extradata, const std::function<void(Bytes nal)>& visit);
 
 /// The first SPS of an hvcC record or of Annex B extradata.
 [[nodiscard]] std::optional<HevcSps> first_hevc_sps(Bytes extradata);

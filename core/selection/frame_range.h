@@ -36,8 +36,8 @@ using ResolveSelection = std::function<FrameRange()>;
 }
 
 /// "the video has 50 frames (0..49)", for messages.
-[[nodiscard]] inline std::string range_text(std::int64_t num_frames, bool damaged = false) {
-    const std::string text = damaged ? "the video is damaged and has " : "the video has ";
+[[nodiscard]] inline std::string range_text(std::int64_t num_frames) {
+    const std::string text = "the video has ";
     if (num_frames == 0) return text + "no frames";
     return text + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
 }

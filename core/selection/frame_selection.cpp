@@ -37,7 +37,7 @@ std::int64_t checked(std::int64_t number, const VideoTimes& video) {
     const auto total = size_of(video);
     const auto counted = number < 0 ? number + total : number;
     TRICODEC_EXPECT(counted >= 0 && counted < total, out_of_range,
-                    "frame " + std::to_string(number) + " was asked for; " + range_text(total, video.damaged));
+                    "frame " + std::to_string(number) + " was asked for; " + range_text(total));
     return counted;
 }
 
@@ -45,13 +45,13 @@ std::int64_t first_frame(const FrameSelection& selection, const VideoTimes& vide
     const auto total = size_of(video);
     const auto start = selection.start < 0 ? selection.start + total : selection.start;
     TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
-                    "start is " + std::to_string(selection.start) + "; " + range_text(total, video.damaged));
+                    "start is " + std::to_string(selection.start) + "; " + range_text(total));
     return start;
 }
 
 /// Note [Words of a selection]: from its begin to `end_s`, or the end of the video, by the playback clock.
 VideoPart part_of(const FrameSelection& selection, const VideoTimes& video) {
-    TRICODEC_EXPECT(size_of(video) > 0, out_of_range, range_text(0, video.damaged));
+    TRICODEC_EXPECT(size_of(video) > 0, out_of_range, range_text(0));
     const auto played = by_clock(video);
     const auto& times = played.pts_seconds;
     const auto span =
@@ -139,7 +139,7 @@ std::vector<std::int64_t> in_steps(const FrameSelection& selection, const VideoT
     TRICODEC_EXPECT(range.count <= available, out_of_range,
                     std::to_string(range.count) + " frames from " + std::to_string(range.start) + " with stride " +
                         std::to_string(range.stride) + " were asked for, but there are " + std::to_string(available) +
-                        "; " + range_text(total, video.damaged));
+                        "; " + range_text(total));
     return clipped_numbers(range, end);
 }
 
@@ -173,6 +173,27 @@ SelectedFrames select_frames(const FrameSelection& selection, const VideoTimes& 
         return with_their_times(evenly(part.first, part.last, *selection.num_frames), video);
     }
     return with_their_times(in_steps(selection, video), video);
+}
+
+PadMode parse_pad_mode(std::string_view name) {
+    if (name == "none") return PadMode::none;
+    if (name == "constant") return PadMode::constant;
+    if (name == "edge" || name == "repeat") return PadMode::edge;
+    if (name == "reflect_1001" || name == "symmetric") return PadMode::reflect_1001;
+    if (name == "reflect_101" || name == "reflect") return PadMode::reflect_101;
+    fail(ErrorCode::invalid_argument,
+         "pad_mode '" + std::string(name) +
+             "' is not one of none, constant, edge (repeat), reflect_1001 (symmetric), reflect_101 (reflect)");
+}
+
+std::int64_t padded_frame(PadMode mode, std::int64_t number, std::int64_t num_frames) {
+    if (number < num_frames) return number;
+    if (mode == PadMode::none || mode == PadMode::constant) return kNoFrame;
+    if (mode == PadMode::edge || num_frames == 1) return num_frames - 1;
+    const bool repeats = mode == PadMode::reflect_1001;
+    const auto period = repeats ? 2 * num_frames : 2 * num_frames - 2;
+    const auto phase = number % period;
+    return phase < num_frames ? phase : period - phase - (repeats ? 1 : 0);
 }
 
 }  // namespace tricodec

@@ -32,17 +32,11 @@ using Words = std::vector<std::string_view>;
 const std::vector<SamplingRule>& rules() {
     static NeverDestroyed<std::vector<SamplingRule>> known([] {
         const Words counted = {"num_frames!", "start", "start_s", "end_s"};
-        const Words model = {"fps", "num_frames", "min_frames", "max_frames", "start", "start_s", "end_s"};
         return std::vector<SamplingRule>{
             {"uniform", Sampling::uniform, counted},
             {"uniform_floor", Sampling::uniform_floor, counted},
             {"stride", Sampling::stride, counted},
             {"centers", Sampling::centers, counted},
-            {"segments", Sampling::segments, {"num_frames!", "start_s", "end_s"}},
-            {"qwen", Sampling::qwen, {"fps", "num_frames", "min_frames", "max_frames", "start_s", "end_s"}},
-            {"qwen2_vl", Sampling::qwen2_vl, model},
-            {"qwen3_vl", Sampling::qwen3_vl, model},
-            {"smolvlm", Sampling::smolvlm, {"fps", "max_frames", "start", "start_s", "end_s"}},
             {"key_frames", Sampling::key_frames, {"num_frames", "max_frames", "start", "start_s", "end_s"}},
             {"around", Sampling::around, {"times!", "num_frames!", "stride", "policy", "tolerance_s"}},
         };
@@ -110,7 +104,7 @@ void expect_together(const FrameSelection& selection) {
             fail(ErrorCode::invalid_argument,
                  word +
                      " is given without the word that it belongs to: policy and tolerance_s go with times or fps, "
-                     "min_frames and max_frames with fps or sampling");
+                     "min_frames and max_frames with fps");
         }
         fail(ErrorCode::invalid_argument, word + " does not go with " + form + ", which takes " +
                                               (takes.empty() ? "no other word" : without_marks(takes)) +

@@ -123,7 +123,7 @@ std::int64_t frame_on_screen(double seconds, const VideoTimes& video) {
 }
 
 std::int64_t frame_at(double seconds, const TimeRule& rule, const VideoTimes& video) {
-    TRICODEC_EXPECT(!video.pts_seconds.empty(), out_of_range, range_text(0, video.damaged));
+    TRICODEC_EXPECT(!video.pts_seconds.empty(), out_of_range, range_text(0));
     const bool on_screen = rule.policy == TimePolicy::on_screen;
     const double meant = on_screen ? meant_instant(seconds, video) : meant_time(seconds, video);
     const double first = time_at(0, video);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/streams/ffmpeg_info.h"
 
-#include "streams/device_library.h"
-#ifdef TRICODEC_HAVE_AVFILTER
-#include "media/filter_graph.h"
-#endif
 #include "media/ffmpeg.h"
+#include "media/filter_graph.h"
+#include "streams/device_library.h"
 #include "streams/gpu_surfaces.h"
 
 namespace tricodec::ffmpeg {
@@ -67,9 +65,7 @@ std::map<std::string, std::array<int, 3>> versions() {
     add("libavutil", avutil_version());
     add("libavcodec", avcodec_version());
     add("libavformat", avformat_version());
-#ifdef TRICODEC_HAVE_AVFILTER
     if (const auto* filters = find_filters(); filters != nullptr) add("libavfilter", filters->avfilter_version());
-#endif
     if (const auto number = streams::device_library(); number != 0) add("libavdevice", number);
     return result;
 }

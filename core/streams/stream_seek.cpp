@@ -20,17 +20,17 @@ StreamSeek::StreamSeek(const MediaSource& source, int stream_index) : StreamSeek
 StreamSeek::StreamSeek(Indexed indexed)
     : stream_(std::move(indexed.stream)), index_(std::move(indexed.index)), times_(stream_, index_) {
     const auto has_time = [](const IndexedPacket& packet) { return packet.pts != kNoTimestamp; };
-    timed_ = std::ranges::all_of(index_->packets(), has_time) && times_.video_times(false).by_time.empty();
+    timed_ = std::ranges::all_of(index_->packets(), has_time) && times_.video_times().by_time.empty();
 }
 
 StreamSeek::Indexed StreamSeek::indexed(const MediaSource& source, int stream_index) {
     IndexedVideo video(source, {.device = "cpu", .stream_index = stream_index, .num_workers = 1});
-    const auto index = video.whole_index();
+    const auto index = video.index();
     return {video.stream(), index};
 }
 
 StreamSeek::Target StreamSeek::target(double seconds, bool key) const {
-    const auto video = times_.video_times(false);
+    const auto video = times_.video_times();
     const auto clock = video.clock();
     Target target;
     if (clock.empty()) return target;

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "tricodec/base/buffer.h"
-#include "tricodec/base/stream.h"
+#include "tricodec/base/device.h"
 #include "tricodec/tensor/frame.h"
 
 namespace tricodec {

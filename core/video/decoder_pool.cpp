@@ -36,21 +36,19 @@ void DecoderPool::prepare() {
     idle_.push_back(std::move(cursor));
 }
 
-DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool blank_pictures, bool reports_leftovers) {
+DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh) {
     DecoderOptions options;
+    DecoderCursor cursor;
+    cursor.num_threads = num_threads;
     {
         std::lock_guard lock(mutex_);
         // Decoders at their start come first: the others may have to continue.
         auto found = idle_.end();
-        for (auto it = idle_.begin(); it != idle_.end() && !blank_pictures; ++it) {
+        for (auto it = idle_.begin(); it != idle_.end(); ++it) {
             if (it->num_threads != num_threads || (fresh && !it->fresh)) continue;
-            if (it->reports_leftovers != reports_leftovers) continue;
             if (found == idle_.end() || (found->index && !it->index)) found = it;
         }
         if (found != idle_.end()) {
-            DecoderCursor cursor;
-            cursor.num_threads = num_threads;
-            cursor.reports_leftovers = reports_leftovers;
             cursor.decoder = std::move(found->decoder);
             if (found->index) cursor.decoder->reset();
             idle_.erase(found);
@@ -58,11 +56,8 @@ DecoderCursor DecoderPool::acquire_at_start(int num_threads, bool fresh, bool bl
         }
         options = options_;
     }
-    DecoderCursor cursor;
-    cursor.num_threads = options.num_threads = num_threads;
-    options.blank_pictures = blank_pictures;
-    options.reuses_codec = !fresh && !blank_pictures;
-    cursor.reports_leftovers = options.reports_leftovers = reports_leftovers;
+    options.num_threads = num_threads;
+    options.reuses_codec = !fresh;
     cursor.decoder = Decoder::create(stream_, options);
     describe(*cursor.decoder);
     return cursor;
@@ -77,8 +72,8 @@ void DecoderPool::describe(const Decoder& decoder) {
     num_engines_ = decoder.num_engines();
 }
 
-void DecoderPool::release(DecoderCursor cursor, bool report) {
-    if (report) collect_issues(*cursor.decoder, cursor.num_collected);
+void DecoderPool::release(DecoderCursor cursor) {
+    report(new_damage(*cursor.decoder, cursor.expects_reports, cursor.num_reports));
     describe(*cursor.decoder);
     // A decoder keeps its reports; the next user would take them for its own.
     if (cursor.decoder->num_issues() > 0) return;
@@ -112,14 +107,13 @@ std::int64_t DecoderPool::resumes_at(const std::shared_ptr<const StreamIndex>& i
 
 DecoderCursor DecoderPool::acquire(const std::shared_ptr<const StreamIndex>& index, const GopRange& range,
                                    int num_threads, bool resumable) {
-    // What a used decoder remembers shows in concealed pictures, and may be the wrong headers.
+    // A used decoder may remember the wrong headers.
     const bool fresh = index->parameters_change() || index->counted();
     if (!fresh) {
         std::lock_guard lock(mutex_);
         auto best = idle_.end();
         for (auto it = idle_.begin(); it != idle_.end(); ++it) {
             if (!can_resume(*it, index, range, resumable)) continue;
-            if (!leaves_out_ && it->last_left_out >= 0) continue;
             if (best == idle_.end() || it->next_packet > best->next_packet) best = it;
         }
         if (best != idle_.end()) {
@@ -128,9 +122,7 @@ DecoderCursor DecoderPool::acquire(const std::shared_ptr<const StreamIndex>& ind
             return cursor;
         }
     }
-    // Note [Damaged streams], Note [Leftovers]
-    const bool leftovers = stream_.codec != CodecId::mpeg4 || !index->scanned();
-    auto cursor = acquire_at_start(index->counted() ? 1 : num_threads, fresh, index->counted(), leftovers);
+    auto cursor = acquire_at_start(index->counted() ? 1 : num_threads, fresh);
     if (range.entry > 0) cursor.decoder->reset(true);
     cursor.index = index;
     cursor.next_packet = range.entry;
@@ -138,60 +130,34 @@ DecoderCursor DecoderPool::acquire(const std::shared_ptr<const StreamIndex>& ind
     return cursor;
 }
 
-void DecoderPool::stop_leaving_out() {
-    if (leaves_out_.exchange(false)) {
-        log(LogLevel::debug, "'" + name_ + "' refers to pictures that its headers call unused: all are decoded");
-    }
-}
-
-DecoderPool::Scan DecoderPool::scan(PacketFeed& feed, const StreamIndex& index, int num_threads) {
-    auto result = scan_once(feed, index, num_threads);
-    if (result.damaged && num_threads > 1) result = scan_once(feed, index, 1);
-    return result;
-}
-
-DecoderPool::Scan DecoderPool::scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads) {
+std::vector<IndexedFrame> DecoderPool::scan(PacketFeed& feed, const StreamIndex& index, int num_threads) {
     {
         std::lock_guard lock(mutex_);
         issues_.clear();  // the scan reports again what matters
     }
     auto cursor = acquire_at_start(num_threads, true);
     auto& decoder = *cursor.decoder;
-    Scan result;
+    std::vector<IndexedFrame> frames;
     const auto drain = [&] {
-        while (auto frame = decoder.receive()) {
-            result.damaged = result.damaged || frame->corrupt;
-            result.frames.push_back({frame->index, frame->pts, frame->duration});
-        }
-        if (num_threads == 1) collect_issues(decoder, cursor.num_collected);
+        while (auto frame = decoder.receive()) frames.push_back({frame->index, frame->pts, frame->duration});
+        report(new_damage(decoder, false, cursor.num_reports));  // now, because a decoder does not keep all of them
     };
-    std::int64_t k = 0;
-    try {
-        for (; k < index.num_packets(); ++k) {
-            const auto packet = feed.read(k, &index);
-            if (!packet) break;
-            decoder.send(*packet, k);
-            drain();
-        }
-        decoder.send_end();
+    for (std::int64_t k = 0; k < index.num_packets(); ++k) {
+        const auto packet = feed.read(k, &index);
+        if (!packet) break;
+        decoder.send(*packet, k);
         drain();
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::refused && error.code() != ErrorCode::unsupported) throw;
-        k = std::min(k, index.num_packets() - 1);
-        result.frames.push_back({k, index.packet(k).pts, index.packet(k).duration});
-        result.refusal = error;
-        result.damaged = true;  // one thread that decodes from the start meets it after the same frames each time
-        return result;
     }
-    result.damaged = result.damaged || decoder.num_issues() > 0;
-    release(std::move(cursor), num_threads == 1);
-    return result;
+    decoder.send_end();
+    drain();
+    release(std::move(cursor));
+    return frames;
 }
 
-void DecoderPool::collect_issues(const Decoder& decoder, std::int64_t& num_collected) {
-    if (decoder.num_issues() == num_collected) return;
+void DecoderPool::report(std::vector<DecodeIssue> damage) {
+    if (damage.empty()) return;
     std::lock_guard lock(mutex_);
-    for (auto& issue : new_issues(decoder, num_collected)) {
+    for (auto& issue : damage) {
         if (!damage_is_logged_->exchange(true)) {
             log(LogLevel::warning,
                 "'" + name_ + "' is damaged: " + issue.message + "; this and what follows is in issues");
@@ -206,7 +172,6 @@ void DecoderPool::take_issues_in_child(DecoderPool& parents) {
     if (!lock) return;
     issues_ = parents.issues_;
     *damage_is_logged_ = parents.damage_is_logged_->load();
-    leaves_out_ = parents.leaves_out_.load();
 }
 
 std::vector<DecodeIssue> DecoderPool::issues() const {

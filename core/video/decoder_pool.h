@@ -25,13 +25,11 @@ struct DecoderCursor {
     std::deque<Packet> read_ahead{};             ///< packets from next_packet on that were read already
     std::int64_t last_given = -1;                ///< number of the last frame that came out
     std::int64_t last_left_out = -1;             ///< highest number of a frame of which the packet was not sent
-    std::uint8_t stale_slots = 0;    ///< of AV1: slots of pictures that were left out; Note [Needed pictures]
-    bool expects_reports = false;    ///< the codec complains of references before the entry: no damage
-    bool fresh = false;              ///< it has seen no packets
-    bool ended = false;              ///< it takes no more packets, and gives the frames of those it has
-    bool reports_leftovers = true;   ///< DecoderOptions::reports_leftovers
-    std::int64_t num_collected = 0;  ///< of its reports, by collect_issues()
-    std::int64_t num_heard = 0;      ///< the same, by has_new_damage()
+    std::uint8_t stale_slots = 0;  ///< of AV1: slots of pictures that were left out; Note [Needed pictures]
+    bool expects_reports = false;  ///< the codec complains of references before the entry: no damage
+    bool fresh = false;            ///< it has seen no packets
+    bool ended = false;            ///< it takes no more packets, and gives the frames of those it has
+    std::int64_t num_reports = 0;  ///< of the decoder, that were looked at
 };
 
 /// Decoders of one stream for reuse, and the damage that they report.
@@ -45,7 +43,6 @@ public:
           options_{.device = options.device,
                    .num_threads = 1,
                    .context = options.context,
-                   .reports_leftovers = true,
                    .block_statistics = options.block_statistics},
           damage_is_logged_(options.damage_is_logged ? options.damage_is_logged
                                                      : std::make_shared<std::atomic<bool>>(false)) {}
@@ -57,33 +54,22 @@ public:
     /// `num_threads`. `resumable`: nothing that follows the range may have been left out.
     [[nodiscard]] DecoderCursor acquire(const std::shared_ptr<const StreamIndex>& index, const GopRange& range,
                                         int num_threads, bool resumable);
-    /// A decoder at the start of the stream. `fresh` demands one that has seen no packets, `blank_pictures` one for
-    /// Note [Damaged streams].
-    [[nodiscard]] DecoderCursor acquire_at_start(int num_threads, bool fresh, bool blank_pictures = false,
-                                                 bool reports_leftovers = true);
-    /// Takes a decoder back, and its reports with `report`. Note [Reports of damage]
-    void release(DecoderCursor cursor, bool report);
-    /// Takes a decoder's reports after the first `num_collected`, which then are all. After each packet of a damaged
-    /// stream: a decoder does not keep all of them.
-    void collect_issues(const Decoder& decoder, std::int64_t& num_collected);
+    /// A decoder at the start of the stream. `fresh` demands one that has seen no packets.
+    [[nodiscard]] DecoderCursor acquire_at_start(int num_threads, bool fresh);
+    /// Takes a decoder back, with what it has reported.
+    void release(DecoderCursor cursor);
+    /// Adds to issues().
+    void report(std::vector<DecodeIssue> damage);
     /// Frees idle decoders but the `num_kept` that were used last.
     void close_idle(std::size_t num_kept);
     /// The packet from which an idle decoder would continue to frame `i`, or -1 if none is between its entry and there.
     [[nodiscard]] std::int64_t resumes_at(const std::shared_ptr<const StreamIndex>& index, std::int64_t i) const;
 
-    /// False once the stream has referred to pictures that its headers call unused; Note [Pictures left out].
-    [[nodiscard]] bool leaves_out() const noexcept { return leaves_out_; }
-    void stop_leaving_out();
     void count_sent() noexcept { ++num_sent_; }
     void count_left_out() noexcept { ++num_left_out_; }
 
-    struct Scan {
-        std::vector<IndexedFrame> frames;
-        bool damaged = false;
-        std::optional<Error> refusal{};  ///< StreamIndex::refusal()
-    };
-    /// Decodes the whole stream to number its frames, and reports whether any picture was damaged.
-    [[nodiscard]] Scan scan(PacketFeed& feed, const StreamIndex& index, int num_threads);
+    /// Decodes the whole stream to number its frames: in output order.
+    [[nodiscard]] std::vector<IndexedFrame> scan(PacketFeed& feed, const StreamIndex& index, int num_threads);
 
     /// In a forked child: what a pool of the parent's has met, unless a thread was changing it.
     void take_issues_in_child(DecoderPool& parents);
@@ -101,7 +87,6 @@ public:
 
 private:
     void describe(const Decoder& decoder);
-    [[nodiscard]] Scan scan_once(PacketFeed& feed, const StreamIndex& index, int num_threads);
 
     std::string name_;  // of the source, for messages
     StreamInfo stream_;
@@ -113,7 +98,6 @@ private:
     std::string engine_;
     Device works_on_{};
     int num_engines_ = 0;
-    std::atomic<bool> leaves_out_{true};
     std::atomic<std::int64_t> num_sent_{0};
     std::atomic<std::int64_t> num_left_out_{0};
 };

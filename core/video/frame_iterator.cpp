@@ -119,13 +119,12 @@ std::unique_ptr<FrameReader::Iterator> make_frame_iterator(IndexedVideo& video, 
     return std::make_unique<SequentialRead>(video, std::move(resolve));
 }
 
-FollowingRead::FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan,
-                             std::int64_t num_before)
+FollowingRead::FollowingRead(IndexedVideo& video, std::int64_t first, Read::MakePlan make_plan, std::int64_t num_before)
     : video_(video),
       make_plan_(std::move(make_plan)),
       next_(first),
       num_given_(num_before),
-      frames_(std::make_unique<SequentialRead>(video, [first] { return FrameRange{first}; }, num_threads)) {}
+      frames_(std::make_unique<SequentialRead>(video, [first] { return FrameRange{first}; })) {}
 
 std::optional<Frame> FollowingRead::next() {
     if (make_plan_ != nullptr && num_given_ >= kFramesInOrder && !reads_ahead_) {

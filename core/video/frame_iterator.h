@@ -19,11 +19,8 @@ namespace tricodec {
 /// video has none yet.
 class SequentialRead final : public FrameReader::Iterator {
 public:
-    /// `num_threads`: of the decoder; 0 for all that the video's workers allow.
-    SequentialRead(IndexedVideo& video, ResolveSelection resolve, int num_threads = 0)
-        : video_(video),
-          resolve_(std::move(resolve)),
-          num_threads_(num_threads > 0 ? num_threads : video.num_threads()) {
+    SequentialRead(IndexedVideo& video, ResolveSelection resolve)
+        : video_(video), resolve_(std::move(resolve)), num_threads_(video.num_threads()) {
         const auto selection = resolve_();
         next_ = selection.start;
         stride_ = selection.stride;
@@ -100,10 +97,9 @@ public:
     static constexpr int kFramesInOrder = 16;  // the usual clip is read without decoding what follows it
     static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
-    /// `num_threads`: of the decoder on the CPU, 0 for all that the video's workers allow. `make_plan`, if any, plans
-    /// the decoders that read ahead. `num_before`: frames that were asked for in order before `first`.
-    FollowingRead(IndexedVideo& video, std::int64_t first, int num_threads, Read::MakePlan make_plan,
-                  std::int64_t num_before = 0);
+    /// `make_plan`, if any, plans the decoders that read ahead. `num_before`: frames that were asked for in order
+    /// before `first`.
+    FollowingRead(IndexedVideo& video, std::int64_t first, Read::MakePlan make_plan, std::int64_t num_before = 0);
 
     /// Number of the frame that next() gives.
     [[nodiscard]] std::int64_t next_number() const noexcept { return next_; }

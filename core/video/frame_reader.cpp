@@ -60,7 +60,7 @@ std::unique_ptr<FrameReader> FrameReaderImpl::reopen_in_child(bool at_rest) {
 }
 
 const FrameTimes& FrameReaderImpl::times() {
-    const auto index = video_.whole_index();
+    const auto index = video_.index();
     if (!times_ || !times_->index().numbers_as(*index)) times_.emplace(stream(), index);
     return *times_;
 }
@@ -72,7 +72,7 @@ std::int64_t FrameReaderImpl::index_at(double seconds) {
 }
 
 std::vector<FrameReader::FrameTime> FrameReaderImpl::frame_times() {
-    const auto index = video_.whole_index();
+    const auto index = video_.index();
     std::vector<FrameTime> times;
     times.reserve(index->frames().size());
     for (const auto& frame : index->frames()) {
@@ -93,16 +93,11 @@ FrameReader::TimeSpan FrameReaderImpl::time_span(std::span<const std::int64_t> i
     return {clock[first], after < clock.size() ? clock[after] : video.clock_end()};
 }
 
-std::int64_t FrameReaderImpl::count_for(std::int64_t i) {
-    const auto known = video_.index()->num_frames();
-    return i >= 0 && i < known ? known : num_frames();
-}
-
 std::int64_t FrameReaderImpl::checked(std::int64_t i) {
-    const auto count = count_for(i);
+    const auto count = num_frames();
     const auto number = i < 0 ? i + count : i;
     TRICODEC_EXPECT(number >= 0 && number < count, out_of_range,
-                    "frame " + std::to_string(i) + " was asked for; " + range_text(count, num_damaged_packets() > 0));
+                    "frame " + std::to_string(i) + " was asked for; " + range_text(count));
     return number;
 }
 
@@ -123,7 +118,7 @@ void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& rea
     }
 }
 
-Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
+Frame FrameReaderImpl::frame(std::int64_t i) {
     if (i == 0 && !following_ && (last_given_ < 0 || !video_.has_index())) {
         if (auto first = video_.decode_first_frame()) {
             remember(std::vector<std::int64_t>{0});
@@ -132,17 +127,16 @@ Frame FrameReaderImpl::frame(std::int64_t i, int num_threads) {
     }
     std::optional<Frame> found;
     read_selected([&](FrameReader&) { return std::vector{checked(i)}; },
-                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front(), num_threads); });
+                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front()); });
     return *std::move(found);
 }
 
-Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
+Frame FrameReaderImpl::numbered_frame(std::int64_t number) {
     if (!following_ || following_->next_number() != number) {
         following_ = nullptr;  // first: its decoder may be the one that is taken next
         // A decoder that stays is worth its delay.
         if (follows(number)) {
-            following_ =
-                std::make_unique<FollowingRead>(video_, number, num_threads, plan_following(video_), num_in_order_);
+            following_ = std::make_unique<FollowingRead>(video_, number, plan_following(video_), num_in_order_);
         }
     }
     const std::int64_t wanted[] = {number};
@@ -166,57 +160,6 @@ Frame FrameReaderImpl::numbered_frame(std::int64_t number, int num_threads) {
     read(sink, sink.distinct(), resumable);
     remember(wanted);
     return std::move(sink.take().front());
-}
-
-FrameReader::Converted FrameReaderImpl::converted(std::int64_t i, const std::shared_ptr<const Converter>& convert,
-                                                  int num_threads) {
-    if (ahead_ && (!ahead_->is_by(convert) || ahead_->next_number() != i || ahead_index_ != known_index())) {
-        ahead_ = nullptr;
-    }
-    if (ahead_ && ahead_->size() > 0) {
-        auto result = ahead_->take();
-        remember(std::vector{i});
-        convert_ahead(convert);
-        return result;
-    }
-    const Frame given = frame(i, num_threads);
-    ahead_ = nullptr;
-    if (num_threads != 1) convert_ahead(convert);
-    return {(*convert)(given), given.pts, given.duration};
-}
-
-void FrameReaderImpl::convert_ahead(const std::shared_ptr<const Converter>& convert) {
-    const bool many = video_.num_workers() >= ConvertedAhead::kFewestCores && video_.slots() == nullptr;
-    if (!following_ || !many || num_in_order_ < ConvertedAhead::kFramesInOrder) return;
-    if (!ahead_) {
-        ahead_ = std::make_unique<ConvertedAhead>(convert, last_given_ + 1);
-        ahead_index_ = known_index();
-    }
-    // The picture as decoded and converted, of at most 32 bits a sample.
-    const auto each = 8 * std::max<std::int64_t>(1, frame_bytes(stream()));
-    const auto most = std::clamp<std::int64_t>(most_bytes_ahead(video_) / each, 1, ConvertedAhead::kMostFrames);
-    while (ahead_->size() < most) {
-        auto frame = next_ahead();
-        if (!frame) return;
-        ahead_->add(*std::move(frame));
-    }
-}
-
-std::optional<Frame> FrameReaderImpl::next_ahead() {
-    if (!following_ || following_->next_number() != ahead_->next_number() + ahead_->size()) return std::nullopt;
-    try {
-        auto frame = following_->next();
-        if (!frame) following_ = nullptr;
-        if (ahead_index_ == known_index()) return frame;
-        following_ = nullptr;  // the frames were numbered again
-    } catch (const Error&) {
-        following_ = nullptr;  // the call for that frame reports it
-    }
-    return std::nullopt;
-}
-
-std::shared_ptr<const StreamIndex> FrameReaderImpl::known_index() {
-    return video_.has_index() ? video_.index() : nullptr;
 }
 
 bool FrameReaderImpl::continues_last(std::span<const std::int64_t> numbers) const {
@@ -243,7 +186,7 @@ void FrameReaderImpl::give(SlotSink& sink) {
     if (continues && is_short && last_given_ >= 0 && video_.slots() != nullptr) {
         const auto index = video_.index();
         for (std::size_t i = 0; i < numbers.size(); ++i) {
-            sink.put(static_cast<std::int64_t>(i), numbered_frame(numbers[i], 0));
+            sink.put(static_cast<std::int64_t>(i), numbered_frame(numbers[i]));
         }
         if (video_.index()->numbers_as(*index)) return;
         sink.restart(0, std::ssize(numbers));
@@ -378,7 +321,7 @@ Frame FrameReaderImpl::geometry(std::int64_t index) {
     shape.orientation = facts.orientation;
     shape.color = facts.color;
     // The container's headers may be wrong in a damaged stream, and where packets bring other ones.
-    const auto known = known_index();
+    const auto known = video_.has_index() ? video_.index() : nullptr;
     const bool doubtful = sizes_doubted_ || (known && (known->counted() || known->parameters_change()));
     if (shape.width > 0 && shape.height > 0 && !doubtful) return shape;
     try {
@@ -396,12 +339,11 @@ FrameRange FrameReaderImpl::resolved(const FrameSelection& selection) {
         return {numbers.empty() ? 0 : numbers.front(), selection.stride, std::ssize(numbers)};
     }
     if (begins_without_index(video_, range_of(selection))) return range_of(selection);
-    const auto total = count_for(selection.start);
+    const auto total = num_frames();
     if (selection.count != 0) expect_frames();
     const auto start = selection.start < 0 ? selection.start + total : selection.start;
-    TRICODEC_EXPECT(
-        start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
-        "start is " + std::to_string(selection.start) + "; " + range_text(total, num_damaged_packets() > 0));
+    TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
+                    "start is " + std::to_string(selection.start) + "; " + range_text(total));
     return {start, selection.stride, selection.count};
 }
 

@@ -9,7 +9,6 @@
 #include "index/frame_times.h"
 #include "selection/frame_range.h"
 #include "tricodec/video/frame_reader.h"
-#include "video/converted_ahead.h"
 #include "video/frame_iterator.h"
 #include "video/indexed_video.h"
 #include "video/read_scheduler.h"
@@ -28,18 +27,17 @@ public:
     std::string engine() const override { return video_.pool().engine(); }
     Device device() const noexcept override { return video_.pool().device(); }
 
-    std::int64_t num_frames() override { return video_.whole_index()->num_frames(); }
+    std::int64_t num_frames() override { return video_.index()->num_frames(); }
     void expect_frames() override { video_.expect_frames(); }
     const std::vector<double>& pts_seconds() override { return times().pts_seconds(); }
     std::vector<FrameTime> frame_times() override;
-    std::vector<std::int64_t> key_frames() override { return video_.whole_index()->entry_frames(); }
+    std::vector<std::int64_t> key_frames() override { return video_.index()->entry_frames(); }
     std::int64_t index_at(double seconds) override;
     TimeSpan time_span(std::span<const std::int64_t> indices) override;
-    VideoTimes video_times() override { return times().video_times(num_damaged_packets() > 0); }
+    VideoTimes video_times() override { return times().video_times(); }
     void read_selected(const Select& select, const ReadNumbers& read) override;
 
-    Frame frame(std::int64_t index, int num_threads = 0) override;
-    Converted converted(std::int64_t index, const std::shared_ptr<const Converter>& convert, int num_threads) override;
+    Frame frame(std::int64_t index) override;
     std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
     Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
     Tensor batch(const FrameSelection& selection, const Transform& transform) override;
@@ -62,7 +60,7 @@ public:
         return {video_.num_bytes_read(), video_.pool().num_sent(), video_.pool().num_left_out()};
     }
     void save_index(const std::filesystem::path& path) override { video_.save_index(path); }
-    std::vector<Gop> gops() override { return video_.whole_index()->gops(); }
+    std::vector<Gop> gops() override { return video_.index()->gops(); }
     std::shared_ptr<const FrameIndex> frame_index() override { return video_.frame_index(); }
     std::unique_ptr<FrameReader> reopen_in_child(bool at_rest) override;
 
@@ -72,17 +70,9 @@ public:
 private:
     /// As the frames are numbered now.
     [[nodiscard]] const FrameTimes& times();
-    /// Number of frames, if it has frame `i`. Throws StreamIndex::refusal() where the whole must be known to say.
-    [[nodiscard]] std::int64_t count_for(std::int64_t i);
     /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
     [[nodiscard]] std::int64_t checked(std::int64_t index);
-    [[nodiscard]] Frame numbered_frame(std::int64_t number, int num_threads);
-    /// Converts frames after the one that was given last, if Note [Converting ahead] holds.
-    void convert_ahead(const std::shared_ptr<const Converter>& convert);
-    /// The next frame after those that are converted ahead, or nothing if another way of reading must find it.
-    [[nodiscard]] std::optional<Frame> next_ahead();
-    /// Null if there is none yet.
-    [[nodiscard]] std::shared_ptr<const StreamIndex> known_index();
+    [[nodiscard]] Frame numbered_frame(std::int64_t number);
     /// True for the frame after the last one: more such requests are likely.
     [[nodiscard]] bool follows(std::int64_t number) const noexcept {
         return last_given_ >= 0 && number == last_given_ + 1;
@@ -118,10 +108,8 @@ private:
     IndexedVideo video_;
     Device opened_on_;
     std::optional<FrameTimes> times_;
-    std::unique_ptr<FollowingRead> following_;        // frames that are asked for in order
-    std::unique_ptr<ConvertedAhead> ahead_;           // and converted
-    std::shared_ptr<const StreamIndex> ahead_index_;  // that numbers them; null without an index
-    bool sizes_doubted_ = false;  // a read has met a frame of another size than the headers', or may have
+    std::unique_ptr<FollowingRead> following_;  // frames that are asked for in order
+    bool sizes_doubted_ = false;                // a read has met a frame of another size than the headers', or may have
     std::int64_t last_given_ = -1;
     std::int64_t num_in_order_ = 0;  // frames asked for in order, up to that one
 };

@@ -8,7 +8,7 @@
 #include "index/frame_times.h"
 #include "media/container_policy.h"
 #include "media/decoder_context.h"
-#include "media/mpeg4_times.h"
+#include "media/mpeg4_fields.h"
 #include "media/packet_inspector.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
@@ -143,12 +143,6 @@ std::shared_ptr<const StreamIndex> IndexedVideo::index() {
     return index_;
 }
 
-std::shared_ptr<const StreamIndex> IndexedVideo::whole_index() {
-    if (index()->refusal()) scan(true);
-    if (index_->refusal()) throw Error(*index_->refusal());
-    return index_;
-}
-
 void IndexedVideo::build_index() {
     frame_index_ = nullptr;
     index_ = std::make_shared<const StreamIndex>(feed_.build_index());
@@ -218,7 +212,7 @@ void IndexedVideo::renumber(const StreamIndex& stale) {
         log(LogLevel::info, "the packets of '" + info().name + "' are not those of its table; all of them are read");
         return build_index();
     }
-    TRICODEC_EXPECT(!stale.counted() || stale.refusal(), corrupt_data,
+    TRICODEC_EXPECT(!stale.counted(), corrupt_data,
                     "the frames of '" + info().name +
                         "' are not the same each time they are decoded: the file is damaged, or changes while it is "
                         "read");
@@ -228,15 +222,14 @@ void IndexedVideo::renumber(const StreamIndex& stale) {
 void IndexedVideo::scan(bool counted) {
     log(LogLevel::info, "numbering the frames of '" + info().name + "' by decoding it once");
     auto numbered = std::make_shared<StreamIndex>(*index_);
-    auto scan = pool_.scan(feed_, *index_, counted ? 1 : num_threads_);
-    numbered->set_scanned(std::move(scan.frames), scan.damaged || counted, std::move(scan.refusal));
+    numbered->set_scanned(pool_.scan(feed_, *index_, counted ? 1 : num_threads_), counted);
     index_ = std::move(numbered);
     frame_index_ = nullptr;
     keep_index();
 }
 
 void IndexedVideo::keep_index() {
-    if (index_path_.empty() || index_->refusal()) return;
+    if (index_path_.empty()) return;
     try {
         save_index(index_path_);
     } catch (const Error& error) {
@@ -255,12 +248,12 @@ void IndexedVideo::expect_frames() {
 
 void IndexedVideo::save_index(const std::filesystem::path& path) {
     if (index()->listed()) build_index();
-    save_index_file(path, *whole_index(), feed_.fingerprint(), feed_.permissions());
+    save_index_file(path, *index(), feed_.fingerprint(), feed_.permissions());
 }
 
 std::shared_ptr<const FrameIndex> IndexedVideo::frame_index() {
     if (std::ranges::any_of(index()->packets(), &IndexedPacket::predicted)) build_index();
-    const auto known = whole_index();
+    const auto known = index();
     if (!frame_index_ || !frame_index_->index()->numbers_as(*known))
         frame_index_ = std::make_shared<const FrameIndex>(known, feed_.fingerprint());
     return frame_index_;
@@ -287,8 +280,8 @@ std::optional<Frame> IndexedVideo::decode_first_frame() {
     decoder.send_end();
     auto frame = decoder.receive();
     const bool whole = frame && !frame->corrupt && decoder.num_issues() == 0 && !decoder.receive();
-    pool_.release(std::move(cursor), whole);  // the path that handles damage reports it
     if (!whole) return std::nullopt;
+    pool_.release(std::move(cursor));
     frame->index = 0;
     if (frame->pts == kNoTimestamp) frame->pts = 0;
     if (known) {

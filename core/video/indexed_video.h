@@ -19,26 +19,14 @@ namespace tricodec {
 
 /// Decodes one GOP range on one decoder and gives the wanted frames one by one, ascending, with index and times set.
 ///
-/// Note [Damaged streams]: how a codec conceals damage depends on its number of threads. A stream found damaged is
-/// decoded by one thread, from the start, into pictures that begin as zeros (FFmpeg 7 leaves what follows damage in a
-/// picture of HEVC as it was in memory). Its frames are then the same every time and on every path, as far as the
-/// codec's own are: FFmpeg 7.1's HEVC decoder also takes motion from memory that it has not written.
-///
-/// Note [Reports of damage]: a codec complains of an undamaged stream, too, where it begins in the middle, and it may
-/// where its threads work side by side. Only one thread that decodes from the start is believed. What other decoders
-/// report makes that thread decode the stream.
-///
-/// Note [Leftovers]: some encoders of MPEG-4 pad pictures wrongly. libavcodec counts pictures that end well, and takes
-/// what a damaged one leaves over for padding until it has seen two of them. So a decoder that begins in the middle, or
-/// has threads that count apart, may not see damage that one from the start sees. These decoders report any leftovers
-/// (DecoderOptions::reports_leftovers). They stop once a scan has found the stream to be so without damage.
+/// Note [Damaged streams]: what a codec reports goes to issues(), and its frames are given as they come. Frames before
+/// the damage are exact. How the codec conceals damage depends on its threads and on where decoding began, so frames
+/// after damage, up to the next key frame, may differ from read to read.
 ///
 /// Note [Pictures left out]: packets of a picture that is not wanted and that nothing refers to are not sent to the
 /// decoder, or only as far as they hold other pictures (IndexedPacket::referenced_bytes). Of AV1 the decoder also
 /// leaves out pictures that only such pictures refer to (Note [Needed pictures]), unless the read continues past the
-/// range. The frames that come out are told apart by their packets, not by counting. If the stream does not hold what
-/// its headers say, the codec complains or a frame is missing. The range is then decoded in full, and nothing of the
-/// stream is left out from then on.
+/// range. The frames that come out are told apart by their packets, not by counting.
 ///
 /// Thread safety: one thread at a time.
 class RangeDecoder {
@@ -59,7 +47,7 @@ public:
     RangeDecoder& operator=(const RangeDecoder&) = delete;
 
     /// The next frame; nothing at the end of the range, and nothing from then on if the index turns out not to describe
-    /// the stream, or the stream to be damaged.
+    /// the stream.
     [[nodiscard]] std::optional<Frame> next();
     /// True if the frames must be numbered again by decoding.
     [[nodiscard]] bool stale() const noexcept { return stale_; }
@@ -68,16 +56,11 @@ public:
 
 private:
     [[nodiscard]] std::optional<Frame> step();
-    [[nodiscard]] std::optional<Frame> count_on_one_thread();
-    [[nodiscard]] bool is_damaged(bool corrupt);
-    /// Note [Reports of damage]
-    [[nodiscard]] bool believed() const noexcept { return index_ ? index_->counted() : blank_; }
     [[nodiscard]] std::optional<Frame> match(Frame frame);
     /// False at the end of the range or of the stream.
     bool have_packet();
     void send_packet();
     void begin();
-    void decode_in_full();
     void finish();
 
     PacketFeed& feed_;
@@ -89,8 +72,6 @@ private:
     NeededPackets needed_;
     bool leave_out_ = false;                    // what is not wanted and not referred to
     bool skips_ = false;                        // Note [Needed pictures]
-    bool left_out_ = false;                     // something was
-    bool blank_ = false;                        // while counting: on one thread, after damage was met
     bool ended_ = false;                        // the decoder was sent the end
     std::optional<ListedPacketReader> listed_;  // of packets that were not inspected before
     bool mismatch_ = false;                     // the frames are not those that the index predicts
@@ -124,8 +105,6 @@ public:
     /// The index, with all that planning a read of these frames needs. `numbers` are ascending, distinct and of
     /// index(). If what is read contradicts the container's table, it numbers other frames: !numbers_as().
     [[nodiscard]] std::shared_ptr<const StreamIndex> index_for(std::span<const std::int64_t> numbers);
-    /// index(), for what is said of the whole stream. Throws StreamIndex::refusal(), if it is so under today's limits.
-    [[nodiscard]] std::shared_ptr<const StreamIndex> whole_index();
     [[nodiscard]] bool has_index() const noexcept { return index_ != nullptr; }
     /// Numbers the frames by decoding all of them, unless that has happened since `stale` was the index. If `stale` is
     /// of such a decode, frames are told apart by counting from then on; if they were already, throws

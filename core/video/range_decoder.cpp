@@ -21,7 +21,7 @@ constexpr std::size_t kBytesAtOnce = 8 << 20;
 RangeDecoder::RangeDecoder(PacketFeed& feed, DecoderPool& pool, std::shared_ptr<const StreamIndex> index,
                            GopRange range, const Options& options)
     : feed_(feed), pool_(pool), index_(std::move(index)), range_(std::move(range)), options_(options) {
-    leave_out_ = pool_.leaves_out() && !index_->counted();
+    leave_out_ = !index_->counted();
     begin();
 }
 
@@ -34,19 +34,15 @@ RangeDecoder::~RangeDecoder() {
     if (!cursor_.decoder) return;
     try {
         cursor_.index = nullptr;  // back to its start: a decoder in mid-stream holds pictures
-        pool_.release(std::move(cursor_), believed());
+        pool_.release(std::move(cursor_));
     } catch (const std::exception& error) {
         log(LogLevel::debug, std::string("a decoder is not kept: ") + error.what());
     }
 }
 
 void RangeDecoder::begin() {
-    if (index_) {
-        cursor_ = pool_.acquire(index_, range_, options_.num_threads, options_.resumable);
-    } else {
-        cursor_ = pool_.acquire_at_start(options_.num_threads, true, blank_);
-    }
-    left_out_ = cursor_.last_left_out >= 0;
+    cursor_ = index_ ? pool_.acquire(index_, range_, options_.num_threads, options_.resumable)
+                     : pool_.acquire_at_start(options_.num_threads, true);
     // A GPU's parser keeps slots of its own, of which nothing is known here.
     skips_ = leave_out_ && !options_.resumable && cursor_.decoder->device().kind == Device::Kind::cpu;
     if (skips_) needed_ = needed_packets(*index_, range_, cursor_.next_packet);
@@ -57,17 +53,11 @@ void RangeDecoder::begin() {
 }
 
 std::optional<Frame> RangeDecoder::next() {
+    if (!cursor_.decoder) return std::nullopt;
     try {
-        while (cursor_.decoder) {
-            if (auto frame = step()) return frame;
-            if (!mismatch_) break;
-            if (left_out_) {
-                decode_in_full();
-                continue;
-            }
-            stale_ = true;
-            cursor_ = {};
-        }
+        if (auto frame = step()) return frame;
+        stale_ = mismatch_;
+        cursor_ = {};
     } catch (...) {
         cursor_ = {};
         throw;
@@ -84,16 +74,10 @@ std::optional<Frame> RangeDecoder::step() {
             return std::nullopt;
         }
         if (auto frame = decoder.receive()) {
-            if (is_damaged(frame->corrupt)) {
-                if (!index_) return count_on_one_thread();
-                mismatch_ = true;
-                return std::nullopt;
-            }
-            if (blank_) pool_.collect_issues(decoder, cursor_.num_collected);
+            pool_.report(new_damage(decoder, cursor_.expects_reports, cursor_.num_reports));
             if (auto matched = match(std::move(*frame))) return matched;
             if (mismatch_) return std::nullopt;
         } else if (ended_) {
-            if (!index_ && is_damaged(false)) return count_on_one_thread();
             mismatch_ = index_ != nullptr;
             cursor_.index = nullptr;
             finish();
@@ -107,24 +91,6 @@ std::optional<Frame> RangeDecoder::step() {
             if (!options_.resumable) cursor_.index = nullptr;
         }
     }
-}
-
-/// Note [Damaged streams]. The frames given so far were whole.
-std::optional<Frame> RangeDecoder::count_on_one_thread() {
-    options_.num_threads = 1;
-    blank_ = true;
-    begin();
-    return step();
-}
-
-/// True if the frames must be decoded in another way because of damage.
-bool RangeDecoder::is_damaged(bool corrupt) {
-    const auto& decoder = *cursor_.decoder;
-    if (!index_) return !blank_ && (corrupt || decoder.num_issues() > 0);
-    if (index_->scanned() && !left_out_) return false;
-    // Only HEVC's decoder looks for references by itself, whatever a picture says of being one.
-    const bool all_count = left_out_ && feed_.stream().codec == CodecId::hevc;
-    return corrupt || has_new_damage(decoder, cursor_.expects_reports && !all_count, cursor_.num_heard);
 }
 
 /// The frame if it is the one that is wanted next.
@@ -159,8 +125,7 @@ std::optional<Frame> RangeDecoder::match(Frame frame) {
     if (number < 0) return std::nullopt;
     cursor_.last_given = std::max(cursor_.last_given, number);
     const auto wanted = range_.wanted[next_];
-    // A refused picture that is given after all: limits were raised meanwhile.
-    mismatch_ = number > wanted || (index_->refusal() && number + 1 == index_->num_frames());
+    mismatch_ = number > wanted;
     if (mismatch_ || number != wanted) return std::nullopt;
     const auto& facts = index_->frame(number);
     frame.index = number;
@@ -203,7 +168,6 @@ void RangeDecoder::send_packet() {
         const auto completed = listed_->complete(*index_, k, packet);
         if (!completed) {
             mismatch_ = true;
-            left_out_ = false;  // all packets are read again, not this range
             return;
         }
         facts = *completed;
@@ -220,7 +184,6 @@ void RangeDecoder::send_packet() {
         cursor_.stale_slots = static_cast<std::uint8_t>(stale);
     }
     if (leaves_out) {
-        left_out_ = true;
         cursor_.last_left_out = std::max(cursor_.last_left_out, facts.frame);
         packet.data = packet.data.first(std::min(packet.data.size(), referenced));
     }
@@ -230,22 +193,10 @@ void RangeDecoder::send_packet() {
         decoder.send(packet, k);
         pool_.count_sent();
     }
-    if (index_->counted()) pool_.collect_issues(decoder, cursor_.num_collected);
-}
-
-/// Decodes again what is left of the range, with the pictures that its headers call unused.
-void RangeDecoder::decode_in_full() {
-    pool_.stop_leaving_out();
-    cursor_ = {};
-    leave_out_ = false;
-    range_.wanted.erase(range_.wanted.begin(), range_.wanted.begin() + static_cast<std::ptrdiff_t>(next_));
-    next_ = 0;
-    begin();
 }
 
 void RangeDecoder::finish() {
-    if (mismatch_ && left_out_) return;  // its reports are of pictures that were left out
-    pool_.release(std::move(cursor_), believed());
+    pool_.release(std::move(cursor_));
     cursor_ = {};
 }
 

@@ -11,7 +11,8 @@ import time
 import matplotlib.pyplot as plt
 import numpy as np
 import tricodec
-from tricodec import bench, encode
+from tricodec import encode
+from tricodec.measure import bench
 
 print("h264 by", tricodec.encoder_for("h264"), "on", bench.processor())
 with bench.clip_or(None) as path:  # test pictures; put the path of your video here

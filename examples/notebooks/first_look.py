@@ -66,4 +66,4 @@ plan = tricodec.Plan("video.mp4", count=16, size=(112, 112), dtype="float32", la
 plan
 # %% [markdown]
 # Next: [training](training.ipynb), [a Triton client](triton_client.ipynb), [encoding](encoding.ipynb),
-# [compressing weights](compress_weights.ipynb), [sampling for vision-language models](vlm_sampling.ipynb).
+# [compressing weights](compress_weights.ipynb).

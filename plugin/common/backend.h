@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "tricodec/base/device.h"
-#include "tricodec/base/stream.h"
 #include "tricodec/compress/compress.h"
 
 // How an operator, which is one template for its CPU, GPU and mixed forms, uses DALI's threads, memory and streams.

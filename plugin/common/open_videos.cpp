@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tricodec/media/file_part.h"
+#include "tricodec/media/media_source.h"
 
 namespace tricodec::plugin {
 namespace {

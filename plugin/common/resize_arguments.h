@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "tricodec/image/resize_size.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec::plugin {
 

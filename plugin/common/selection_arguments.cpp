@@ -192,8 +192,8 @@ DALI_SCHEMA(tricodec__SelectionArguments)
         "out.",
         nullptr, true)
     .AddOptionalArg<std::string>("sampling",
-                                 "A rule that chooses frames for a model: ``\"uniform\"``, ``\"qwen\"``, "
-                                 "``\"smolvlm\"``, ... The other words are its parameters.",
+                                 "A rule that chooses frames, with the other arguments as its parameters: "
+                                 "``\"uniform\"``, ``\"centers\"``, ``\"key_frames\"``, ``\"around\"``, ...",
                                  nullptr)
     .AddOptionalArg<std::int64_t>("min_frames",
                                   "Lower bound for ``fps``. If there would be fewer frames, so many are taken evenly.",

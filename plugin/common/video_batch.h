@@ -17,7 +17,7 @@
 #include "common/backend.h"
 #include "common/decoding_arguments.h"
 #include "common/open_videos.h"
-#include "tricodec/selection/frame_padding.h"
+#include "tricodec/selection/frame_selection.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {

@@ -2,20 +2,75 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ops/video_file.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/file_part.h"
-#include "tricodec/media/webdataset_index.h"
+#include "tricodec/media/media_source.h"
 
 namespace tricodec::plugin {
 namespace {
 
 constexpr std::int64_t kMostLabelBytes = 32;
+
+/// A file inside an archive.
+struct ArchiveMember {
+    std::string extension;  ///< after the first dot of its name: "mp4", "left.png"
+    std::string name;       ///< empty where the index does not have it
+    std::int64_t offset_bytes = 0;
+    std::int64_t size_bytes = 0;
+};
+
+/// The files of one sample of a webdataset: their names differ in the extension only.
+using WebdatasetSample = std::vector<ArchiveMember>;
+
+/// Extension, offset and size, and the name in version 1.2, of each file of the sample.
+WebdatasetSample read_sample(const std::string& line, bool with_names, const std::string& where) {
+    WebdatasetSample sample;
+    std::istringstream words(line);
+    for (ArchiveMember member; words >> member.extension; sample.push_back(std::move(member))) {
+        bool read = static_cast<bool>(words >> member.offset_bytes >> member.size_bytes);
+        if (with_names) read = read && static_cast<bool>(words >> member.name);
+        TRICODEC_EXPECT(read && member.offset_bytes >= 0 && member.size_bytes >= 0, corrupt_data,
+                        where + " is '" + line + "'; a line has an extension, an offset, a size" +
+                            (with_names ? " and a name" : "") + " for each file of a sample");
+    }
+    TRICODEC_EXPECT(!sample.empty(), corrupt_data, where + " is empty; a line has the files of a sample");
+    return sample;
+}
+
+/// The samples of a tar archive, from its index in the format of DALI's wds2idx, versions 1.1 and 1.2. The archive is
+/// not read. Throws Error(not_found) if the index cannot be read, Error(corrupt_data) if it is no such index.
+std::vector<WebdatasetSample> read_webdataset_index(const std::filesystem::path& path) {
+    const std::string name = "the index '" + path.string() + "'";
+    std::ifstream lines(path);
+    TRICODEC_EXPECT(lines, not_found, name + " cannot be read; DALI's wds2idx makes it: wds2idx shard.tar shard.idx");
+    std::string line;
+    std::string version;
+    std::int64_t num_samples = -1;
+    std::getline(lines, line);
+    std::istringstream header(line);
+    const bool known = (header >> version >> num_samples) && num_samples >= 0;
+    TRICODEC_EXPECT(known && (version == "v1.1" || version == "v1.2"), corrupt_data,
+                    name + " begins with '" + line.substr(0, 40) +
+                        "'; an index of DALI's wds2idx begins with v1.1 or v1.2 and the number of samples");
+    std::vector<WebdatasetSample> samples;
+    while (std::getline(lines, line)) {
+        samples.push_back(
+            read_sample(line, version == "v1.2", "line " + std::to_string(samples.size() + 2) + " of " + name));
+    }
+    TRICODEC_EXPECT(static_cast<std::int64_t>(samples.size()) == num_samples, corrupt_data,
+                    name + " has " + std::to_string(samples.size()) + " samples, and its first line says " +
+                        std::to_string(num_samples) + "; make it again with DALI's wds2idx");
+    return samples;
+}
 
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> words;

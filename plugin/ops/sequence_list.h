@@ -11,7 +11,7 @@
 
 #include "common/selection_arguments.h"
 #include "ops/video_file.h"
-#include "tricodec/selection/frame_padding.h"
+#include "tricodec/selection/frame_selection.h"
 #include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {

@@ -28,7 +28,6 @@ void bind_frame_selection(py::module_& module);
 void bind_frame_reader(py::module_& module);
 void bind_audio_reader(py::module_& module);
 void bind_audio_encoder(py::module_& module);
-void bind_audio_packets(py::module_& module);
 void bind_stream_reader(py::module_& module);
 void bind_stream_writer(py::module_& module);
 void bind_ffmpeg_info(py::module_& module);

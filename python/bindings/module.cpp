@@ -146,7 +146,6 @@ Raises:
     python::bind_frame_reader(module);
     python::bind_audio_reader(module);
     python::bind_audio_encoder(module);
-    python::bind_audio_packets(module);
     python::bind_stream_reader(module);
     python::bind_stream_writer(module);
     python::bind_ffmpeg_info(module);

@@ -33,21 +33,10 @@ except ImportError as _error:
     raise ImportError(explain(_error)) from _error
 _interpreter.refuse_no_lock()
 
-from tricodec import _keywords, _pickling
 from tricodec._av import DecodedAV, read_av
-from tricodec._display import notebook as _notebook
 from tricodec._host_arrays import Bfloat16Array, asnumpy, pinned_empty
 from tricodec._installation import cmake_dir, include_dir, library_path
 from tricodec._limits import Limits, get_limits, set_limits
-from tricodec._measure import (
-    AllocatorUse,
-    MemoryEvent,
-    MemoryTracker,
-    TrackedAllocator,
-    memory_stats,
-)
-from tricodec._memory_required import MemoryRequired, memory_required
-from tricodec._profiler import Profiler, StageEvent, StageTime
 from tricodec._public import public_names
 from tricodec._read_many import read_many
 from tricodec._tricodec import (
@@ -69,6 +58,7 @@ from tricodec._tricodec import (
     Plane,
     ReadStats,
     StreamInfo,
+    SwscaleRgb,
     Transform,
     __version__,
     build_info,
@@ -95,16 +85,25 @@ from tricodec.errors import (
     SourceChangedError,
     UnsupportedError,
 )
+from tricodec.measure import (
+    AllocatorUse,
+    MemoryEvent,
+    MemoryRequired,
+    MemoryTracker,
+    Profiler,
+    StageEvent,
+    StageTime,
+    TrackedAllocator,
+    memory_required,
+    memory_stats,
+)
 
 if TYPE_CHECKING:
     from tricodec import compress as compress
     from tricodec import data as data
     from tricodec import encode as encode
-    from tricodec import sampling as sampling
     from tricodec import scenes as scenes
-    from tricodec import vlm as vlm
     from tricodec._batcher import Batcher
-    from tricodec._display.sheet import ContactSheet
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import (
@@ -118,15 +117,11 @@ if TYPE_CHECKING:
     from tricodec.compress import Codec
     from tricodec.encode import TranscodeResult, encode_audio, encode_video, transcode
 
-_keywords.install(globals())
-_notebook.install()
-_pickling.install()
 
 #: Name: the module that has it, which programs that only read videos do not need.
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
-    "ContactSheet": "tricodec._display.sheet",
     "Plan": "tricodec._plan",
     "PlanContext": "tricodec._plan_context",
     "WorkerPool": "tricodec._worker_pool",
@@ -138,8 +133,6 @@ _IMPORTED_AT_FIRST_USE = {
     "data": "tricodec.data",
     "encode": "tricodec.encode",
     "encode_audio": "tricodec.encode",
-    "sampling": "tricodec.sampling",
-    "vlm": "tricodec.vlm",
     "encode_video": "tricodec.encode",
     "is_remote_url": "tricodec._remote",
     "remote": "tricodec._remote",
@@ -155,7 +148,9 @@ def _hint(name: str) -> str:
 
     if find_spec(f"tricodec.{name}") is not None:
         return f" before `import tricodec.{name}`"
-    return _keywords.meant(name, __all__)
+    from tricodec._keywords import meant
+
+    return meant(name, __all__)
 
 
 def __getattr__(name: str) -> Any:
@@ -170,16 +165,16 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
-    "Codec", "ColorDescription", "ContactSheet", "CorruptDataError", "DecodeIssue", "DecodedAV", "DecodedVideo",
-    "Decoder", "Demuxer", "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport",
-    "InternalError", "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired",
-    "MemoryTracker", "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats",
-    "RefusedError", "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime",
-    "StreamInfo", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
-    "asnumpy", "build_info", "cmake_dir", "compress", "data", "decode_video", "describe_stream", "encode_audio",
-    "encode_video", "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url",
-    "library_path", "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats",
-    "probe", "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",
+    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "Codec",
+    "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer",
+    "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "Limits",
+    "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer",
+    "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile",
+    "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "SwscaleRgb",
+    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "asnumpy",
+    "build_info", "cmake_dir", "compress", "data", "decode_video", "describe_stream", "encode_audio", "encode_video",
+    "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
+    "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",
+    "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",
 ]  # fmt: skip
 __dir__ = public_names(globals())

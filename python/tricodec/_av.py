@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tricodec._keywords import transform_of, with_words
+from tricodec._keywords import transform_of
 from tricodec._tricodec import AudioReader, FrameReader, SpooledSource, check_selection
 from tricodec._video import read_video
 
@@ -55,7 +55,6 @@ class DecodedAV:
         return f"<tricodec.DecodedAV {self.frames.dtype} [{shape}], {self.audio!r}>"
 
 
-@with_words
 def read_av(
     source: Source,
     *,

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
 
 def _is_sub_interpreter() -> bool:
     try:
         import ctypes
-    except ImportError as error:  # Python 3.12 does not load it there
-        if "subinterpreters" in str(error):
+    except ImportError:
+        if importlib.util.find_spec("_ctypes") is not None:  # Python 3.12 does not load it there
             return True
         raise
 

@@ -15,17 +15,13 @@ def make(cls: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str
     return cls(*arguments, **keywords)
 
 
-def install() -> None:
-    """Gives FrameReader and Transform their ``__reduce__``."""
-    FrameReader.__reduce__ = _reduce_reader  # type: ignore[method-assign,assignment]
-    Transform.__reduce__ = _reduce_transform  # type: ignore[method-assign,assignment]
-
-
-def _reduce_transform(self: Transform) -> tuple[Any, ...]:
+def reduce_transform(self: Transform) -> tuple[Any, ...]:
+    """``Transform.__reduce__``."""
     return make, (type(self), (), self.options)
 
 
-def _reduce_reader(self: FrameReader) -> tuple[Any, ...]:
+def reduce_reader(self: FrameReader) -> tuple[Any, ...]:
+    """``FrameReader.__reduce__``."""
     if self.closed:
         raise TypeError("this FrameReader is closed, and cannot be pickled; pickle it before close()")
     source, options = self._opened_with

@@ -263,11 +263,6 @@ class Plan:
             f"batch_size {choices.batch_size}, {how}>"
         )
 
-    def _repr_html_(self) -> str:
-        from tricodec._display.notebook import html_of_plan
-
-        return html_of_plan(self)
-
 
 def _goal_of(tune: bool | str) -> str:
     if isinstance(tune, bool):

@@ -20,7 +20,7 @@ _FORMAT = "tricodec plan"
 _VERSION = 1
 _CPU_INFO_BYTES = 4096
 _FFMPEG = ("libavformat", "libavcodec", "libavutil")
-_COMPRESSION = ("lz4", "snappy", "zstd", "libdeflate", "isa-l")
+_COMPRESSION = ("lz4", "snappy", "zstd", "libdeflate")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tricodec._keywords import transform_of, with_words
+from tricodec._keywords import transform_of
 from tricodec._tricodec import FrameReader, check_selection
 
 if TYPE_CHECKING:
@@ -54,19 +54,13 @@ class DecodedVideo:
         damage = f", {number} damaged packet{'s' * (number > 1)}" if number else ""
         return f"<tricodec.DecodedVideo {self.frames.dtype} [{shape}]{damage}>"
 
-    def _repr_html_(self) -> str | None:
-        """The frames, or 16 across them, with their numbers and times; None, which shows repr(), of other layouts."""
-        from tricodec._display.sheet import sheet_of_batch
+    def _repr_png_(self) -> bytes | None:
+        """The frames, or 16 across them; None, which shows repr(), if they are no pictures of uint8 and HWC."""
+        from tricodec._display.pictures import png_of_batch
 
-        numbers = range(len(self)) if self.indices is None else self.indices
-        captions = [f"{index}: {time:.3f} s" for index, time in zip(numbers, self.pts_seconds, strict=True)]
-        try:
-            return sheet_of_batch(self.frames, captions)._repr_html_()
-        except (TypeError, ValueError):
-            return None
+        return png_of_batch(self.frames)
 
 
-@with_words
 def decode_video(
     source: Source | FrameReader,
     *,
@@ -116,8 +110,8 @@ def decode_video(
             are fewer.
         start_s: begin of the part in seconds, instead of `start`: the frame on screen there is the first.
         end_s: end of the part in seconds, instead of `count`: frames that begin at or after it are left out.
-        sampling: a rule that chooses frames for a model: "uniform", "qwen", "smolvlm", ... (`tricodec.sampling`). The
-            other words are its parameters.
+        sampling: a rule that chooses frames: "uniform", "uniform_floor", "stride", "centers", "key_frames" or
+            "around". The other words are its parameters.
         min_frames, max_frames: bounds for `fps`. If there would be fewer or more frames, so many are taken evenly.
         device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else
             the CPU. TRICODEC_DEVICE replaces "auto".

@@ -29,10 +29,7 @@ DTypeName: TypeAlias = Literal[
 SoundDTypeName: TypeAlias = Literal["float32", "int16", "float", "fp32"]
 SeekMode: TypeAlias = Literal["exact", "approximate"]
 Policy: TypeAlias = Literal["nearest", "on_screen", "exact"]
-Rule: TypeAlias = Literal[
-    "uniform", "uniform_floor", "stride", "centers", "segments", "qwen", "qwen2_vl", "qwen3_vl", "smolvlm",
-    "key_frames", "around",
-]  # fmt: skip
+Rule: TypeAlias = Literal["uniform", "uniform_floor", "stride", "centers", "key_frames", "around"]
 """The values of ``sampling=``."""
 CodecName: TypeAlias = Literal[
     "h264", "hevc", "av1", "vp8", "vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "h265", "avc",

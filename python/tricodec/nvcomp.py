@@ -7,7 +7,8 @@ module. See docs/migration/nvcomp.md.
 
 from __future__ import annotations
 
-from tricodec.compat import install_nvcomp
+import sys
+
 from tricodec.compress import (
     Array,
     ArrayBufferKind,
@@ -30,6 +31,7 @@ from tricodec.compress import (
     set_host_allocator,
     set_pinned_allocator,
 )
+from tricodec.compress._nvidia_names import install_nvidia_names
 
 #: The release of nvCOMP that this interface and its streams follow. Names of 6.0 are here too.
 __version__ = "5.3.0"
@@ -73,4 +75,4 @@ def __dir__() -> list[str]:
     return ["__cuda_version__", "__doc__", "__name__", "__version__", *__all__]
 
 
-install_nvcomp()
+install_nvidia_names(sys.modules[__name__])

@@ -21,12 +21,10 @@ def checked_words(call: str, words: Mapping[str, Any]) -> dict[str, Any]:
         TypeError: one is not a word of a selection; `call` is the function that got it.
         ValueError: a value is not accepted, or words contradict each other.
     """
-    from tricodec._keywords import unknown_keyword
+    from tricodec._keywords import expect_options
     from tricodec._tricodec import check_selection
 
-    for name in words:
-        if name not in SELECTION_WORDS:
-            raise unknown_keyword(call, name, SELECTION_WORDS)
+    expect_options(call, words, ())
     given = {name: value for name, value in words.items() if value is not None}
     check_selection(**given)
     return given

@@ -12,7 +12,7 @@
 #include "media/sps.h"
 #include "media/vp9_frames.h"
 #include "tricodec/media/muxer.h"
-#include "tricodec/media/sei.h"
+#include "tricodec/media/packet.h"
 #include "tricodec/tensor/npy_header.h"
 
 namespace tricodec::fuzzing {

@@ -63,27 +63,10 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
         "onnxruntime-gpu and rapidocr-onnxruntime are not installed",
     ),
     "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
-    "needs_vlm": (
-        lambda: all(map(_has_module, ("torch", "torchvision", "transformers", "qwen_vl_utils"))),
-        "torch and the packages of tools/requirements-vlm.txt are not installed",
-    ),
-    "needs_deep_images": (
-        lambda: all(map(_has_module, ("PIL", "imagecodecs", "pillow_heif"))),
-        "imagecodecs and pillow-heif are not installed",
-    ),
-    "needs_vllm": (
-        lambda: _has_module("vllm"),
-        "vllm is not installed: tools/requirements-servers.txt says how to test with it",
-    ),
-    "needs_sglang": (
-        lambda: _has_module("sglang"),
-        "sglang is not installed: tools/requirements-servers.txt says how to test with it",
-    ),
     "needs_torchdata": (
         lambda: _has_module("torchdata.stateful_dataloader"),
         "torchdata is not installed: tools/install_torch.sh .venv torchdata==0.11.0",
     ),
-    "needs_jax": (lambda: _has_module("jax"), "jax is not installed"),
     "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),
     "needs_numba": (lambda: _has_module("numba"), "Numba is not installed"),
     "needs_nvdec": (
@@ -94,10 +77,10 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 
 _PROGRAMS = (
-    "cli/", "compat/", "docs/", "examples/", "package/test_display", "data/test_torch", "dali/test_dali_docs",
+    "cli/", "docs/", "examples/", "package/test_display", "data/test_torch",
     "triton/test_triton_docs",
 )  # fmt: skip
-"""What users run as it stands: documents, commands, examples, notebooks, data sets, names of other packages."""
+"""What users run as it stands: documents, commands, examples, notebooks, data sets."""
 
 _CPU = pytest.StashKey[float]()
 _WORTH_TELLING_SECONDS = 0.1

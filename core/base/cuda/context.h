@@ -10,7 +10,6 @@
 
 #include "base/cuda/driver.h"
 #include "tricodec/base/device.h"
-#include "tricodec/base/stream.h"
 
 namespace tricodec {
 class MemoryCounter;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Deflate and Gzip.
-#ifdef TRICODEC_HAVE_DEFLATE
 #include <libdeflate.h>
 
 #include <algorithm>
 #include <string>
 
 #include "compress/chunk_codec.h"
-#include "compress/cpu/deflate_library.h"
+#include "compress/cpu/deflate_compressor.h"
 #include "compress/cpu/inflate.h"
 #include "tricodec/base/error.h"
 
@@ -101,4 +100,3 @@ std::unique_ptr<ChunkCodec> make_deflate(const ChunkOptions& options) {
 }
 
 }  // namespace tricodec::compress
-#endif

@@ -18,7 +18,7 @@
 
 #include "base/bytes.h"
 #include "compress/chunk_codec.h"
-#include "compress/cpu/deflate_library.h"
+#include "compress/cpu/deflate_compressor.h"
 #include "compress/cpu/gdeflate_writer.h"
 #include "compress/cpu/inflate.h"
 #include "tricodec/base/error.h"
@@ -306,7 +306,6 @@ private:
 }  // namespace
 
 std::unique_ptr<ChunkCodec> make_gdeflate(const ChunkOptions& options) {
-    if (!deflate_available()) return nullptr;
     return std::make_unique<Gdeflate>(options.algorithm_type);
 }
 

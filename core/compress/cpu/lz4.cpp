@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifdef TRICODEC_HAVE_LZ4
 #include <lz4.h>
 #include <lz4hc.h>
 
@@ -191,4 +190,3 @@ std::unique_ptr<ChunkCodec> make_lz4(const ChunkOptions& options) {
 }
 
 }  // namespace tricodec::compress
-#endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifdef TRICODEC_HAVE_SNAPPY
 #include <snappy-c.h>
 
 #include <string>
@@ -56,4 +55,3 @@ std::unique_ptr<ChunkCodec> make_snappy(const ChunkOptions&) {
 }
 
 }  // namespace tricodec::compress
-#endif

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifdef TRICODEC_HAVE_ZSTD
 #define ZSTD_STATIC_LINKING_ONLY  // for a parameter that may change: see make_compressor()
 #include <zstd.h>
 
@@ -126,4 +125,3 @@ std::unique_ptr<ChunkCodec> make_zstd(const ChunkOptions& options) {
 }
 
 }  // namespace tricodec::compress
-#endif

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/avcodec/av_decoder.h"
-
 #include <algorithm>
 #include <deque>
 
 #include "decode/decode_scope.h"
 #include "decode/decoder_records.h"
+#include "decode/engines.h"
 #include "media/av_frame.h"
 #include "media/block_statistics.h"
 #include "media/decoder_context.h"
 #include "media/ffmpeg.h"
 #include "media/key_inspector.h"
-#include "media/mpeg4_times.h"
+#include "media/mpeg4_fields.h"
 #include "media/packet.h"
 #include "media/stream_info.h"
 #include "tricodec/base/thread_pool.h"
@@ -69,12 +68,9 @@ public:
     AvDecoder(const StreamInfo& stream, const DecoderOptions& options)
         : facts_{stream.time_base, stream.sample_aspect_ratio, stream.orientation, stream.color},
           has_statistics_(options.block_statistics && stream.codec == CodecId::h264),
-          reports_leftovers_(options.reports_leftovers && stream.codec == CodecId::mpeg4),
           context_(setup(stream, options)),
           packet_(ff::make_packet()),
-          keys_(stream) {
-        if (stream.codec == CodecId::mpeg4) times_.emplace(extradata_of(stream.parameters.get()));
-    }
+          keys_(stream) {}
     ~AvDecoder() override {
         if (issues_.num_met() == 0 && !keys_.has_other_headers() && !is_turned_) context_.keep();
     }
@@ -104,10 +100,6 @@ public:
                    .discard = packet.discard,
                    .chroma_location = keys_.chroma_location(),
                    .color_range = vp8_color ? std::optional(vp8_color->range) : std::nullopt});
-        if (times_ && !times_->fit(packet.data)) {
-            issues_.add({number, packet.pts, packet.pos,
-                         "the header of its picture does not fit the header of the stream (VOL)", tag});
-        }
         fill_av_packet(*packet_, packet);
         set_number(*context_, *packet_, number);
         const auto log = statistics_log();
@@ -137,7 +129,6 @@ public:
     void reset(bool mid_stream) override {
         mid_stream_ = mid_stream;
         context_.flush();
-        if (times_) times_->reset();
         if (mid_stream) {
             context_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
         } else {
@@ -160,7 +151,6 @@ private:
         DecoderSetup setup;
         setup.codec = find_codec(stream);
         setup.parameters = stream.parameters;
-        setup.blank_pictures = options.blank_pictures;
         setup.reuses_codec = options.reuses_codec;
         const int wanted =
             options.num_threads > 0 ? std::min(options.num_threads, 64) : std::min(available_cores(), kMostThreads);
@@ -171,7 +161,6 @@ private:
             context.thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
             enable_numbers(context);
             if (has_statistics_) export_blocks(context);
-            if (reports_leftovers_ && (num_threads > 1 || mid_stream_)) context.err_recognition |= AV_EF_BUFFER;
         };
         return setup;
     }
@@ -244,13 +233,11 @@ private:
 
     StreamFacts facts_;
     bool has_statistics_;
-    bool reports_leftovers_;
     bool mid_stream_ = false;
     std::string statistics_text_;  // of pictures that are not returned yet
     DecoderContext context_;
     ff::PacketPtr packet_;
     KeyInspector keys_;
-    std::optional<Mpeg4Times> times_;
     SentPackets sent_;
     std::deque<Frame> pending_;
     RecentIssues issues_;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "decode/nvdec/cuvid.h"
-#include "tricodec/decode/hardware_caps.h"
+#include "tricodec/decode/decoder.h"
 #include "tricodec/media/stream_info.h"
 #include "tricodec/tensor/pixel_format.h"
 

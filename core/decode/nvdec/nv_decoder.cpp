@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "decode/nvdec/nv_decoder.h"
-
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -10,6 +8,7 @@
 
 #include "decode/decode_scope.h"
 #include "decode/decoder_records.h"
+#include "decode/engines.h"
 #include "decode/nvdec/color.h"
 #include "decode/nvdec/picture_type.h"
 #include "decode/nvdec/session.h"

@@ -10,7 +10,7 @@
 #include "base/cuda/memory.h"
 #include "image/cuda/kernel_plan.h"
 #include "image/plan.h"
-#include "tricodec/base/stream.h"
+#include "tricodec/base/device.h"
 #include "tricodec/tensor/tensor.h"
 
 namespace tricodec::image::gpu {

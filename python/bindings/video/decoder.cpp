@@ -10,7 +10,6 @@
 #include "convert.h"
 #include "gil.h"
 #include "guarded.h"
-#include "tricodec/decode/hardware_caps.h"
 #include "video/video.h"
 
 namespace tricodec::python {

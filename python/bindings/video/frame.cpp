@@ -256,6 +256,12 @@ An upright rgb24 frame in host memory is shared, all others are converted.
 
 Raises:
     ValueError: if copy is False and a copy is needed.)")
+        .def(
+            "_repr_png_",
+            [](const py::object& self) {
+                return py::module_::import("tricodec._display.pictures").attr("png_of_frame")(self);
+            },
+            "The frame as it is displayed, made smaller if it has more than a million pixels, as a PNG file.")
         .def("__repr__", describe_frame);
     def_exchange(cls, single_array);
     def_waiting(cls);

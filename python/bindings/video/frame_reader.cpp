@@ -40,7 +40,11 @@ void take_outs(const py::object& out, DType dtype, const std::vector<std::int64_
     }
 }
 
-std::shared_ptr<Transform> to_transform(const py::object& transform, const py::dict& options) {
+std::shared_ptr<Transform> to_transform(const char* call, const py::object& transform, const py::dict& options) {
+    if (!options.empty()) {
+        const auto keywords = py::module_::import("tricodec._keywords");
+        keywords.attr("expect_options")(call, options, keywords.attr("TRANSFORM_WORDS"));
+    }
     if (transform.is_none()) return make_transform(py::kwargs(options));
     if (!py::isinstance<Transform>(transform)) {
         throw py::type_error("transform must be a tricodec.Transform, not " +
@@ -188,14 +192,14 @@ std::vector<std::int64_t> PyFrameReader::select(const py::object& start, const p
                                                 const py::object& count, const py::kwargs& words) {
     py::dict left = words;
     const auto selection = take_selection(left, start, stride, count);
-    expect_no_words(left, "select()");
+    expect_no_words(left, "select");
     return call([&](FrameReader& reader) { return reader.select(selection); });
 }
 
 py::tuple PyFrameReader::selected(const py::kwargs& words) {
     py::dict left = words;
     const auto selection = take_selection(left);
-    expect_no_words(left, "the selection");
+    expect_no_words(left, "select");
     return to_selected_arrays(call([&](FrameReader& reader) { return reader.selected(selection); }));
 }
 
@@ -203,7 +207,7 @@ std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(const py::object& start,
                                                         const py::object& count, const py::kwargs& words) {
     py::dict left = words;
     const auto selection = take_selection(left, start, stride, count);
-    expect_no_words(left, "iterate()");
+    expect_no_words(left, "iterate");
     return std::make_unique<PyFrameIterator>(state_, selection, stream_of_results_);
 }
 
@@ -214,14 +218,20 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
     if (!indices.is_none() && selection != FrameSelection{}) {
         throw py::type_error("batch() got indices and other words that select frames; leave one of them out");
     }
-    const auto wanted = to_transform(transform, left);
+    const FrameReader::Select select = indices.is_none()
+                                           ? [&selection](FrameReader& reader) { return reader.select(selection); }
+                                           : to_frame_numbers(indices);
+    if (py::isinstance<SwscaleRgb>(transform)) {
+        if (!left.empty() || !out.is_none() || !stream.is_none() || pinned) {
+            throw py::type_error("batch() takes no out, stream, pinned or options beside a SwscaleRgb; leave them out");
+        }
+        return rgb_batch(select, transform.cast<const SwscaleRgb&>());
+    }
+    const auto wanted = to_transform("batch", transform, left);
     const DType dtype = wanted->options().dtype;
     const auto on = stream_for(stream);
     const bool stays = out.is_none() && on_gpu() && !pinned;
     const bool all = stays && is_whole_slice(indices);  // the read can begin before the frames are numbered
-    const FrameReader::Select select = indices.is_none()
-                                           ? [&selection](FrameReader& reader) { return reader.select(selection); }
-                                           : to_frame_numbers(indices);
     if (stays) {
         return to_array(call([&](FrameReader& reader) {
             Tensor result;
@@ -268,7 +278,7 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
 
 void PyFrameReader::batch_into(const std::vector<std::vector<std::int64_t>>& indices, const py::object& transform,
                                const py::list& outs) {
-    const auto wanted = to_transform(transform, {});
+    const auto wanted = to_transform("batch", transform, {});
     std::vector<std::int64_t> asked;
     std::vector<FrameReader::Part> parts;
     std::vector<ArrayView> arrays;
@@ -298,7 +308,7 @@ std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size,
                                                         const py::kwargs& options) {
     py::dict left = options;
     const auto selection = take_selection(left, start, stride, count);
-    const auto wanted = to_transform(transform, left);
+    const auto wanted = to_transform("batches", transform, left);
     const DType dtype = wanted->options().dtype;
     BatchRequest request{batch_size, drop_last ? batch_size : 1, *wanted, stream_for(stream), pinned};
     request.made_on = device_;
@@ -316,7 +326,7 @@ py::tuple PyFrameReader::memory_required(std::optional<std::int64_t> batch_size,
                                          const py::object& transform, const py::kwargs& options) {
     py::dict left = options;
     const auto selection = take_selection(left);
-    const auto wanted = to_transform(transform, left);
+    const auto wanted = to_transform("memory_required", transform, left);
     const auto need = call([&](FrameReader& reader) {
         if (frames) return reader.memory_of_frames(selection);
         if (batch_size) return reader.memory_of_batches(selection, *batch_size, *wanted);
@@ -326,7 +336,7 @@ py::tuple PyFrameReader::memory_required(std::optional<std::int64_t> batch_size,
 }
 
 py::tuple PyFrameReader::output_shape(const py::object& transform, const py::kwargs& options) {
-    return py::tuple(py::cast(frame_shape(*to_transform(transform, options))));
+    return py::tuple(py::cast(frame_shape(*to_transform("output_shape", transform, options))));
 }
 
 py::array PyFrameReader::pts_seconds() {

@@ -16,8 +16,8 @@
 
 #include "convert.h"
 #include "guarded.h"
+#include "tricodec/base/device.h"
 #include "tricodec/base/fork.h"
-#include "tricodec/base/stream.h"
 #include "tricodec/swscale/swscale_rgb.h"
 #include "tricodec/video/frame_reader.h"
 
@@ -187,10 +187,6 @@ public:
                               const py::kwargs& options);
     py::tuple output_shape(const py::object& transform, const py::kwargs& options);
 
-    /// (array, pts, duration) of one frame by `convert`, [H, W, 3].
-    py::tuple rgb_frame(std::int64_t index, const SwscaleRgb& convert, int num_threads);
-    /// The same for several frames, [N, H, W, 3].
-    py::array rgb_frames(const py::object& indices, const SwscaleRgb& convert);
     /// (pts, durations) in units of the time base, int64, one a frame.
     py::tuple frame_times();
     /// int64 [GOPs, 5]: first frame, number of frames, offset, size in bytes, whether it is open.
@@ -223,6 +219,8 @@ public:
 
 private:
     std::vector<Frame> frames_of(const FrameReader::Select& select);
+    /// Frames by `convert`, [N, H, W, 3].
+    py::array rgb_batch(const FrameReader::Select& select, const SwscaleRgb& convert);
     [[nodiscard]] bool on_gpu() const noexcept { return device_.kind == Device::Kind::cuda; }
     /// The stream of a call, or else of the reader.
     [[nodiscard]] std::optional<StreamView> stream_for(const py::object& stream) const;
@@ -237,8 +235,6 @@ private:
     std::string engine_;
     Device device_;
     std::shared_ptr<ReaderState> state_;
-    /// Of the last rgb_frame().
-    std::optional<std::pair<SwscaleRgb, std::shared_ptr<const FrameReader::Converter>>> converter_;
 };
 
 }  // namespace tricodec::python

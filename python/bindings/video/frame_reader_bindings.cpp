@@ -84,7 +84,8 @@ Raises:
 Args:
     indices: as ``FrameReader.frames`` takes them. None takes the frames that the words of ``decode_video`` select,
         given as keywords (times, fps, start_s, ...).
-    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...).
+    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...). A SwscaleRgb
+        gives FFmpeg's own RGB, always as a new numpy array.
     out: an array for the result, as ``Transform`` takes it. Each frame is written directly to its place. None
         allocates one.
     stream: as ``Transform`` takes it. None is the reader's stream.
@@ -124,10 +125,13 @@ Raises:
     ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
         .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"), py::arg("frames"),
              py::arg("transform") = py::none())
-        .def("_rgb_frame", &PyFrameReader::rgb_frame, py::arg("index"), py::arg("convert"), py::arg("num_threads") = 0)
         .def("_batch_into", &PyFrameReader::batch_into, py::arg("indices"), py::arg("transform"), py::arg("outs"))
-        .def("_rgb_frames", &PyFrameReader::rgb_frames, py::arg("indices"), py::arg("convert"))
-        .def("_frame_times", &PyFrameReader::frame_times)
+        .def("frame_times", &PyFrameReader::frame_times,
+             R"(The time stamp and the duration of each frame, as the packets state them.
+
+Returns:
+    (pts, durations) in units of ``stream.time_base``, int64 arrays. An unknown time stamp is the least int64, an unknown
+    duration 0.)")
         .def("_gops", &PyFrameReader::gops)
         .def("_source_checksum", &PyFrameReader::source_checksum)
         .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),
@@ -246,6 +250,33 @@ Returns:
         .def("close", &PyFrameReader::close, "Close the source. Frames stay valid. A second time does nothing.")
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](PyFrameReader& self, const py::args&) { self.close(); })
+        .def(
+            "show",
+            [](const py::object& self, const py::object& indices, const py::object& size, const py::object& columns) {
+                return py::module_::import("tricodec._display.pictures").attr("show")(self, indices, size, columns);
+            },
+            py::arg("indices") = py::none(), py::kw_only(), py::arg("size") = py::none(),
+            py::arg("columns") = py::none(),
+            R"(Small pictures of frames in rows, as a picture of Pillow, which a notebook shows.
+
+Args:
+    indices: frame numbers, or a slice; None takes 16 across the video.
+    size: (height, width) of each picture in pixels; None is 144 high with the frame's proportions.
+    columns: pictures a row; None makes about as many rows as columns.
+Raises:
+    IndexError: a number lies outside the video.
+    ValueError: there is no frame.
+    ImportError: Pillow is not installed.)")
+        .def(
+            "_repr_html_",
+            [](const py::object& self) {
+                return py::module_::import("tricodec._display.media").attr("html_of_reader")(self);
+            },
+            "The stream and how it is read.")
+        .def("__reduce__",
+             [](const py::object& self) {
+                 return py::module_::import("tricodec._pickling").attr("reduce_reader")(self);
+             })
         .def("__repr__", [](PyFrameReader& self) { return to_text(self.describe()); });
 }
 

@@ -55,7 +55,7 @@ py::tuple run_select_frames(const std::vector<double>& pts_seconds, double end_s
                             const std::vector<std::int64_t>& key_frames, const py::kwargs& words) {
     py::dict left = words;
     const auto selection = take_selection(left);
-    expect_no_words(left, "select_frames()");
+    expect_no_words(left, "select_frames");
     const FrameClock clock(pts_seconds, {}, end_seconds);
     auto video = clock.video_times();
     video.tick_seconds = tick_seconds;
@@ -113,9 +113,7 @@ FrameSelection take_selection(py::dict& options, const py::object& start, const 
 }
 
 void expect_no_words(const py::dict& left, const char* call) {
-    if (left.empty()) return;
-    throw py::type_error(std::string(call) + " got an unexpected keyword argument '" +
-                         py::str(py::list(left.attr("keys")())[0]).cast<std::string>() + "'");
+    if (!left.empty()) py::module_::import("tricodec._keywords").attr("expect_options")(call, left, py::tuple());
 }
 
 py::tuple to_selected_arrays(const SelectedFrames& selected) {
@@ -127,13 +125,13 @@ py::tuple to_selected_arrays(const SelectedFrames& selected) {
 void bind_frame_selection(py::module_& module) {
     module.def("select_frames", run_select_frames, py::arg("pts_seconds"), py::arg("end_seconds"), py::kw_only(),
                py::arg("tick_seconds") = 0.0, py::arg("key_frames") = std::vector<std::int64_t>{},
-               "What tricodec.sampling.select() calls.");
+               "The frames that a selection means of a video with these times, and the times that it asked for.");
     module.def(
         "check_selection",
         [](const py::kwargs& words) {
             py::dict left = words;
             static_cast<void>(take_selection(left));
-            expect_no_words(left, "the selection");
+            expect_no_words(left, "select");
         },
         "Raises for words of a selection that no video can make right.");
 }

@@ -90,12 +90,8 @@ py::str path_text(const std::string& name) {
     return py::reinterpret_steal<py::str>(decoded);
 }
 
-py::object stream_or_none(int index) {
-    return index < 0 ? py::object(py::none()) : py::int_(index);
-}
-
-py::object best_video(const MediaInfo& info) {
-    return info.best_video < 0 ? py::none() : py::cast(info.streams[static_cast<std::size_t>(info.best_video)]);
+py::object stream_or_none(const MediaInfo& info, int index) {
+    return index < 0 ? py::none() : py::cast(info.streams[static_cast<std::size_t>(index)]);
 }
 
 std::string describe(const StreamInfo& stream) {
@@ -230,14 +226,19 @@ void bind_media(py::module_& module) {
             },
             "All streams, a tuple of StreamInfo.")
         .def_property_readonly(
-            "_best_video", [](const MediaInfo& self) { return stream_or_none(self.best_video); },
-            "Index of the video stream that a reader opens by default, or None.")
+            "video", [](const MediaInfo& self) { return stream_or_none(self, self.best_video); },
+            "The video stream that a FrameReader opens by default, or None.")
         .def_property_readonly(
-            "_best_audio", [](const MediaInfo& self) { return stream_or_none(self.best_audio); },
-            "Index of the audio stream that a reader opens by default, or None.")
-        .def_property_readonly("video", best_video, "The video stream that a reader opens by default, or None.")
+            "audio", [](const MediaInfo& self) { return stream_or_none(self, self.best_audio); },
+            "The audio stream that an AudioReader opens by default, or None.")
         .def("to_dict", media_dict,
              "The attributes as a dict that json can write: fractions as \"num/den\", unknown values as None.")
+        .def(
+            "_repr_html_",
+            [](const py::object& self) {
+                return py::module_::import("tricodec._display.media").attr("html_of_info")(self);
+            },
+            "A table with a row for each stream.")
         .def("__repr__", [](const MediaInfo& self) { return to_text(describe(self)); });
 
     module.def(

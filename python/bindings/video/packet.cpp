@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tricodec/media/packet.h"
+
 #include <pybind11/stl.h>
 
 #include <string>
@@ -9,7 +11,6 @@
 #include "bindings.h"
 #include "convert.h"
 #include "media_io.h"
-#include "tricodec/media/sei.h"
 #include "tricodec/media/stream_info.h"
 #include "video/video.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FFmpeg's RGB for the names of torchcodec and decord: tricodec.compat uses it, and the interface is private.
 #include "tricodec/swscale/swscale_rgb.h"
 
 #include <pybind11/stl.h>
@@ -54,19 +53,7 @@ Tensor converted(const SwscaleRgb& convert, const Frame& frame) {
 
 }  // namespace
 
-py::tuple PyFrameReader::rgb_frame(std::int64_t index, const SwscaleRgb& convert, int num_threads) {
-    auto result = call([&](FrameReader& reader) {
-        if (!converter_ || !converter_->first.is_copy_of(convert)) {
-            const auto function = [convert](const Frame& frame) { return converted(convert, frame); };
-            converter_.emplace(convert, std::make_shared<const FrameReader::Converter>(function));
-        }
-        return reader.converted(index, converter_->second, num_threads);
-    });
-    return py::make_tuple(to_numpy(std::move(result.picture)), to_timestamp(result.pts), result.duration);
-}
-
-py::array PyFrameReader::rgb_frames(const py::object& indices, const SwscaleRgb& convert) {
-    const auto select = to_frame_numbers(indices);
+py::array PyFrameReader::rgb_batch(const FrameReader::Select& select, const SwscaleRgb& convert) {
     return to_numpy(call([&](FrameReader& reader) {
         Tensor result;
         reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
@@ -100,13 +87,24 @@ py::tuple PyFrameReader::frame_times() {
 void bind_swscale_rgb(py::module_& module) {
     py::class_<SwscaleRgb> cls(
         module, "SwscaleRgb",
-        R"(RGB by FFmpeg's libswscale, bit for bit that of ``ffmpeg -pix_fmt rgb24`` or ``rgb48``.
+        R"(RGB by FFmpeg's libswscale, bit for bit that of ``ffmpeg -pix_fmt rgb24``, which torchcodec, decord and PyAV
+give too.
+
+Call it with a Frame, or pass it to ``FrameReader.batch`` in place of a Transform, which has another arithmetic.
 
 Thread safety: safe.)");
+    publish(cls);
     cls.def(py::init(&make_converter), py::kw_only(), py::arg("dtype") = "uint8", py::arg("size") = py::none(),
             py::arg("steps") = py::tuple(), py::arg("bilinear") = false,
-            "`size` is (height, width); a step resizes the upright picture to one, or is a crop: (top, left, height, "
-            "width).")
+            R"(Args:
+    dtype: "uint8" (rgb24), "uint16" (rgb48) or "float32", which is rgb48 divided by 65535.
+    size: (height, width) of the upright picture, resized while the colors are converted; None keeps it.
+    steps: what is done with the upright RGB picture, in order: (height, width) resizes it, (top, left, height, width)
+        crops it.
+    bilinear: resize to `size` by bilinear interpolation; else bicubic.
+Raises:
+    ValueError: for options that are not accepted.
+    UnsupportedError: in a build without libswscale.)")
         .def(
             "__call__",
             [](const SwscaleRgb& self, const Frame& frame) {

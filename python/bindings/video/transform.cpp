@@ -276,6 +276,10 @@ Raises:
     ValueError: if the crop does not lie inside the picture.)")
         .def_property_readonly("options", options_of,
                                "The declaration as a dict: ``Transform(**t.options)`` equals ``t``.")
+        .def("__reduce__",
+             [](const py::object& self) {
+                 return py::module_::import("tricodec._pickling").attr("reduce_transform")(self);
+             })
         .def("__repr__", [](const Transform& self) { return "<tricodec.Transform " + self.describe() + ">"; });
 }
 

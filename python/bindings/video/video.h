@@ -123,7 +123,7 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options);
 [[nodiscard]] FrameSelection take_selection(py::dict& options);
 [[nodiscard]] FrameSelection take_selection(py::dict& options, const py::object& start, const py::object& stride,
                                             const py::object& count);
-/// Raises TypeError for keywords that are left.
+/// Raises TypeError for keywords that are left. `call` is the name of the function that got them.
 void expect_no_words(const py::dict& left, const char* call);
 /// (numbers, times), arrays of int64 and float64.
 [[nodiscard]] py::tuple to_selected_arrays(const SelectedFrames& selected);

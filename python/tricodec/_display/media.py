@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import html
 from fractions import Fraction
 
-from tricodec._display.tables import format_table, html_table
+from tricodec._display.tables import format_table
 from tricodec._tricodec import FrameReader, MediaInfo, StreamInfo
 
 _HEADER = ["#", "kind", "codec", "profile", "picture or sound", "rate", "frames", "duration", "more"]
@@ -17,18 +18,19 @@ def describe(info: MediaInfo) -> str:
 
 
 def html_of_info(info: MediaInfo) -> str:
-    """The same as HTML."""
-    return html_table(_HEADER, [_row(each) for each in info.streams], caption=_heading(info))
+    """The same for a notebook."""
+    return f"<pre>{html.escape(describe(info))}</pre>"
 
 
 def html_of_reader(reader: FrameReader) -> str:
-    """A table of the stream that a reader reads, and of how it reads it."""
+    """The stream that a reader reads, and how it reads it, for a notebook."""
     if reader.closed:
-        return html_table(["FrameReader"], [["closed"]])
-    caption = f"FrameReader of {reader.info.name}: {len(reader)} frames, by {reader.engine} on {reader.device}"
+        return f"<pre>{html.escape(repr(reader))}</pre>"
+    heading = f"FrameReader of {reader.info.name}: {len(reader)} frames, by {reader.engine} on {reader.device}"
     if reader.num_damaged_packets:
-        caption += f", {reader.num_damaged_packets} damaged packets so far"
-    return html_table(_HEADER, [_row(reader.stream)], caption=caption)
+        heading += f", {reader.num_damaged_packets} damaged packets so far"
+    text = f"{heading}\n" + format_table(_HEADER, [_row(reader.stream)], indent="  ")
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 def _heading(info: MediaInfo) -> str:

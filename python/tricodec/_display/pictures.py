@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures that are shown or written: PNG files by Pillow, and contact sheets of many frames."""
+"""Pictures that are shown or written by Pillow: frames, and sheets of many frames."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tricodec._display.packages import needed
+from tricodec._display import needed
 from tricodec._host_arrays import asnumpy
-from tricodec._tricodec import Frame, OutputFile
+from tricodec._tricodec import Frame, FrameReader, OutputFile, Transform
 
 _GAP = 4
 _BACKGROUND = 24
 THUMBNAIL_HEIGHT = 144
+SHEET_FRAMES = 16
+_MOST_PIXELS = 1 << 20
+_LARGEST_SHEET = 1600
 
 
 def to_image(picture: Any) -> Any:
@@ -89,3 +92,32 @@ def compose(pictures: Any, columns: int | None = None) -> npt.NDArray[Any]:
         left = _GAP + number % columns * (width + _GAP)
         sheet[top : top + height, left : left + width] = picture
     return sheet
+
+
+def show(reader: FrameReader, indices: Any, size: tuple[int, int] | None, columns: int | None) -> Any:
+    """A sheet of frames of a reader, as a picture of Pillow; without numbers of some across the video."""
+    if indices is None:
+        indices = evenly_spaced(len(reader), SHEET_FRAMES)
+    elif isinstance(indices, slice):
+        indices = range(*indices.indices(len(reader)))
+    if len(indices) == 0:
+        raise ValueError("show() needs at least one frame; name some, or none for frames across the video")
+    return to_image(compose(reader.batch(indices, size=size or thumbnail_size(reader[indices[0]])), columns))
+
+
+def png_of_frame(frame: Frame) -> bytes:
+    """The frame as it is displayed, made smaller if it has more than a million pixels, as a PNG file."""
+    size = None
+    if frame.width * frame.height > _MOST_PIXELS:
+        size = thumbnail_size(frame, round(frame.height * (_MOST_PIXELS / (frame.width * frame.height)) ** 0.5))
+    return encode_png(Transform(size=size)(frame))
+
+
+def png_of_batch(frames: Any) -> bytes | None:
+    """Some frames across a batch as one PNG file; None unless they are uint8 [F, H, W, 3] or [F, H, W, 1]."""
+    if len(frames) == 0 or str(frames.dtype) != "uint8" or frames.shape[-1] not in (1, 3):
+        return None
+    some = np.stack([asnumpy(frames[number]) for number in evenly_spaced(len(frames), SHEET_FRAMES)])
+    sheet = to_image(compose(some))
+    sheet.thumbnail((_LARGEST_SHEET, _LARGEST_SHEET))
+    return encode_png(np.asarray(sheet))

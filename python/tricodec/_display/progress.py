@@ -7,7 +7,7 @@ import sys
 from types import TracebackType
 from typing import Any
 
-from tricodec._display.packages import needed
+from tricodec._display import needed
 
 
 class Progress:

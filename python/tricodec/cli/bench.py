@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec import bench
 from tricodec._display.progress import Progress
 from tricodec._output_files import refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
 from tricodec.cli.bench_report import print_report, print_settings
 from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size, print_facts, say
+from tricodec.measure import bench
 
 EXIT_UNSTABLE = 2
 EXIT_USAGE = 3
@@ -59,10 +59,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse
             help="option of the encoder: preset=fast",
         )
     transcode.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
-    for each in (compress, serve):
-        each.add_argument(
-            "--algorithm", default="LZ4", help="of compress, an algorithm of tricodec.Codec (default LZ4)"
-        )
+    compress.add_argument("--algorithm", default="LZ4", help="an algorithm of tricodec.Codec (default LZ4)")
     compress.add_argument("--level", type=int, help="level of LZ4 (3 to 12) and Zstd (-7 to 22)")
     compress.add_argument("--direction", choices=bench.DIRECTIONS, default="compress", help="default: compress")
     compress.add_argument(
@@ -170,9 +167,7 @@ def open_serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> benc
 
         url = stack.enter_context(Server(models=[options.model])).grpc_url
     memory: Any = {"auto": "auto", "none": False, "system": True}[options.shared_memory]
-    return bench.ServeEngine(
-        path, url, options.model, chosen(options, "size", "dtype", "layout"), memory, options.algorithm
-    )
+    return bench.ServeEngine(path, url, options.model, chosen(options, "size", "dtype", "layout"), memory)
 
 
 def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tricodec import bench
 from tricodec.cli.shared import add_force
+from tricodec.measure import bench
 
 
 def _range_of(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
@@ -59,11 +59,6 @@ def add_load(parser: argparse.ArgumentParser, *, threads: bool) -> None:
         "--request-rate", type=_range_of(float), default=[], metavar="RANGE",
         help="queries per second, started at scheduled times whether others have ended or not",
     )  # fmt: skip
-    group.add_argument(
-        "--request-distribution", choices=bench.DISTRIBUTIONS, default="constant",
-        help="distances of scheduled times (default constant)",
-    )  # fmt: skip
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="for poisson (default 0)")
     group.add_argument(
         "--max-threads", type=int, default=16, metavar="N", help="queries in flight at most, with a rate (default 16)"
     )
@@ -121,7 +116,7 @@ def sweep_of(options: argparse.Namespace) -> bench.Sweep:
     """The sweep that the options describe."""
     sweep = bench.Sweep(
         batch=options.batch, concurrency=options.concurrency, rates=options.request_rate,
-        max_threads=options.max_threads, distribution=options.request_distribution, seed=options.seed,
+        max_threads=options.max_threads,
     )  # fmt: skip
     return dataclasses.replace(sweep, threads=options.threads) if hasattr(options, "threads") else sweep
 

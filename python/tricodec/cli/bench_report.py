@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tricodec import bench
 from tricodec._display.tables import format_table
+from tricodec.measure import bench
 
 _WIDTH = 118
 
@@ -19,7 +19,7 @@ def print_settings(
 ) -> None:
     """Prints what is known before the first measurement."""
     _print_facts("Environment", environment)
-    loads = f"{sweep.distribution} rate" if sweep.rates else "closed loop"
+    loads = "constant rate" if sweep.rates else "closed loop"
     windows = (
         f"three windows, {rules.duration:g} s and {rules.iterations} queries or more, "
         f"after {rules.warm_up * 1000:g} ms; stable within {rules.stability:.0%}"

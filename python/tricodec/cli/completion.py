@@ -7,7 +7,7 @@ import argparse
 import os
 from typing import Any
 
-from tricodec._display.packages import needed
+from tricodec._display import needed
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 

@@ -18,9 +18,9 @@ from tricodec._display.media import describe
 from tricodec._display.pictures import compose, evenly_spaced, thumbnail_size, write_png
 from tricodec._display.progress import Progress
 from tricodec._display.tables import format_table
-from tricodec.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.cli.demo_media import fetch_bigbuckbunny
 from tricodec.cli.shared import print_facts, say
+from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 
 _HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
 _SHEET_FRAMES = 16

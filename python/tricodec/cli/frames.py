@@ -72,7 +72,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fps", type=float, metavar="R", help="frames per second to take")
     parser.add_argument("--num-frames", type=positive, metavar="N", help="number of frames to take, evenly spaced")
-    parser.add_argument("--sampling", metavar="RULE", help="a rule of tricodec.sampling: uniform, qwen, smolvlm, ...")
+    parser.add_argument(
+        "--sampling", metavar="RULE", help="a rule: uniform, uniform_floor, stride, centers, key_frames or around"
+    )
     parser.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")

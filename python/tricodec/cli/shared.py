@@ -41,17 +41,22 @@ class Parser(argparse.ArgumentParser):
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             near = nearest(unknown[0], self._option_string_actions)
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+            self._refuse(f"unrecognized arguments: {' '.join(unknown)}", near)
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Prints the message in one line, and exits with 2."""
-        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
-        if wrong:
-            message += nearest(wrong[1], re.findall(r"[\w.+-]+", wrong[2]))
-        if "did you mean" not in message:
-            message += f"; `{self.prog} --help` explains the usage"
-        self.exit(2, f"{self.prog}: error: {message}\n")
+        self._refuse(message, "")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            names = [str(each) for each in action.choices]
+            text = f"invalid choice: {value!r} (choose from {', '.join(map(repr, names))})"
+            self._refuse(str(argparse.ArgumentError(action, text)), nearest(str(value), names))
+
+    def _refuse(self, message: str, remedy: str) -> NoReturn:
+        remedy = remedy or f"; `{self.prog} --help` explains the usage"
+        self.exit(2, f"{self.prog}: error: {message}{remedy}\n")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

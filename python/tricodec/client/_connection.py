@@ -18,7 +18,7 @@ import numpy as np
 import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
-from tricodec.client._errors import LOST_REGION, BusyError, translate
+from tricodec.client._errors import BusyError, has_status, translate
 from tricodec.client._files import SharedFile
 from tricodec.client._memory import SharedOutput, leave_shared_memory, may_still_run, unanswered
 from tricodec.client._ring import Ring
@@ -138,18 +138,28 @@ class Connection:
             time.sleep(_LOOK_SECONDS)
 
     def _call(self, model: str, inputs: list[Any], outputs: list[Any], **sequence: Any) -> Any:
-        may_leave = self._shared_memory == "auto" and self._cuda_device is None
+        in_session = bool(sequence) and not sequence.get("sequence_start")
         try:
             return self._infer(model, inputs, outputs, **sequence)
         except InferenceServerException as error:
-            if not may_leave or LOST_REGION not in str(error):
-                raise translate(error, self._url) from error
-        # Any client of the server can unregister the regions of all. Triton looks for them before a model runs.
+            # Any client of the server can unregister the regions of all. Triton looks for them before a model runs.
+            if not self._shared_memory or not has_status(error, "NOT_FOUND") or not self._has_model(model):
+                raise translate(error, self._url, in_session=in_session) from error
+            if self._shared_memory != "auto" or self._cuda_device is not None:
+                raise ConnectionError(
+                    f"{self._url} has lost the shared memory of this request, because a client unregistered it; pass "
+                    "shared_memory=False, or let trusted clients alone reach the server"
+                ) from error
         leave_shared_memory([*inputs, *outputs])
         try:
             return self._infer(model, inputs, outputs, **sequence)
         except InferenceServerException as error:
-            raise translate(error, self._url) from error
+            raise translate(error, self._url, in_session=in_session) from error
+
+    def _has_model(self, model: str) -> bool:
+        with contextlib.suppress(InferenceServerException):
+            return bool(self._client.is_model_ready(model))
+        return False
 
     def _infer(self, model: str, inputs: list[Any], outputs: list[Any], **sequence: Any) -> Any:
         if self._retries:

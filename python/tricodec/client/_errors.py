@@ -20,53 +20,59 @@ class FilesRefusedError(Exception):
     """The server cannot open memory files of this process, or does not know them."""
 
 
-_NO_FILES = ("MemoryFileError: ", "unexpected inference input 'VIDEO_FILE'", "unexpected inference input 'FRAMES_FILE'")
-LOST_REGION = "Unable to find shared memory region"
+#: Texts of Triton itself, where it has one code for several causes.
+_LOST_PROCESS = ("is not healthy", "has no available versions")
 _FULL_POOL = "Failed to increase the shared memory pool"
 _NO_ANSWER = "expected a single response, got 0"
 _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 
 
-def translate(error: InferenceServerException, url: str) -> Exception:
-    """The exception that the same call raises without a server, if the server's text names one."""
-    message, status = error.message() or str(error), str(error.status() or "")
-    if any(text in message for text in _NO_FILES):
-        return FilesRefusedError(message)
+def has_status(error: InferenceServerException, status: str) -> bool:
+    """True for an error of a status of gRPC, such as "NOT_FOUND"."""
+    return str(error.status() or "").endswith(f".{status}")
+
+
+def translate(error: InferenceServerException, url: str, *, in_session: bool = False) -> Exception:
+    """The exception that the same call raises without a server, if the model's answer names one.
+
+    Args:
+        error: of tritonclient. Models write the name of an exception before its text.
+        url: of the server.
+        in_session: the request continues a session, which Triton refuses if the session is gone.
+    """
+    message = error.message() or str(error)
     named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
     if named:
         name, text = named.groups()
+        if name == "MemoryFileError":
+            return FilesRefusedError(text)
         if name == BusyError.__name__:
             return BusyError(f"{url} cannot answer: {message}")
+        if name == "UnavailableError":
+            return ConnectionError(f"{url} has lost the process of the model: {text}")
         kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(tricodec, name, None)
         if isinstance(kind, type) and issubclass(kind, Exception):
             return kind(text)
-    if "is not healthy" in message or "no stream has the name" in message or "has no available versions" in message:
+    if any(text in message for text in _LOST_PROCESS):
         return ConnectionError(f"{url} has lost the process of the model: {message}")
-    if "must specify the START flag" in message:
-        return ConnectionError(f"{url} does not have this session any more; open it again")
-    if named and named[1] in ("BusyError", "UnavailableError"):
-        return ConnectionError(f"{url} cannot answer: {message}")
     if _NO_ANSWER in message or _FULL_POOL in message:  # the model could neither send its answer nor the reason
         return tricodec.OutOfMemoryError(
             f"{url} has no shared memory left for this request or its answer; request less, or give the server more "
             "(--shm-size)"
         )
-    if LOST_REGION in message:
-        return ConnectionError(
-            f"{url} has lost the shared memory of this request, because a client unregistered it; pass "
-            "shared_memory=False, or let trusted clients alone reach the server"
-        )
-    if status.endswith("INVALID_ARGUMENT"):
-        return ValueError(message)  # Triton's own check, for instance a request without VIDEO
-    if status.endswith("DEADLINE_EXCEEDED"):
+    if has_status(error, "INVALID_ARGUMENT"):  # of Triton's own checks, for instance of a request without VIDEO
+        if in_session:
+            return ConnectionError(f"{url} does not have this session any more; open it again")
+        return ValueError(message)
+    if has_status(error, "DEADLINE_EXCEEDED"):
         return unanswered(TimeoutError(f"{url} did not answer in time: {message}"))
-    if status.endswith("UNAVAILABLE"):
+    if has_status(error, "UNAVAILABLE"):
         remedy = "leave out http:// from the URL" if "://" in url else "start a server, or check host and gRPC port"
         return unanswered(ConnectionError(f"{url} cannot answer: {message}; {remedy}"))
-    if "unknown model" in message:
+    if has_status(error, "NOT_FOUND"):
         unknown: Exception = InferenceServerException(
             f"{url} does not serve this model: {message}; start the server with it (tricodec serve --model NAME)",
-            status=status or None,
+            status=error.status(),
         )
         return unknown
     unchanged: Exception = error

@@ -10,11 +10,14 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+from tricodec._keywords import transform_of
 from tricodec.data._cached import IndexSource, index_of
 from tricodec.data._clip_list import ClipList, check_clips, list_clips, read_parts
 from tricodec.data._clip_reader import ON_DAMAGE, ClipReader, DamagedClip, OnDamage
 from tricodec.data._index import DatasetIndex
 from tricodec.errors import CorruptDataError
+
+_OPTIONS = ("clip_length", "stride", "step", "on_damage", "device", "num_workers")
 
 
 class Dataset:
@@ -99,6 +102,7 @@ class Dataset:
         """Takes clips that are listed. `names` is what they have beside their frames."""
         if on_damage not in ON_DAMAGE:
             raise ValueError(f"on_damage is {on_damage!r}; accepted are {', '.join(map(repr, ON_DAMAGE))}")
+        transform_of(type(self).__name__, transform_options, _OPTIONS)  # refuses wrong options here
         self.index = index
         self.fingerprint = clips.fingerprint(index)
         """A text that differs if the videos or the choice of clips do."""

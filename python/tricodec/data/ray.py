@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tricodec._host_arrays import asnumpy
+from tricodec._keywords import transform_of
 from tricodec._public import public_names
 from tricodec._tricodec import FrameReader, Transform
 from tricodec.data._index import DatasetIndex
@@ -78,7 +79,8 @@ def read_video(
     data = _ray_data()
     import ray
 
-    Transform(**transform_options)  # refuses wrong options here
+    others = ("frames_per_block", "device", "num_cpus", "num_gpus")
+    transform_of("read_video", dict(transform_options), others)  # refuses wrong options here
     if frames_per_block < 1:
         raise ValueError(f"frames_per_block is {frames_per_block}; expected 1 or more")
     items: list[dict[str, Any]] = []

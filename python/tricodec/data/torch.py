@@ -23,8 +23,9 @@ try:
 except ImportError as _error:
     raise ImportError(f"tricodec.data.torch needs PyTorch ({_error}): pip install 'tricodec[torch]'") from _error
 
+from tricodec._keywords import transform_of
 from tricodec._public import public_names
-from tricodec._tricodec import FrameReader, Transform
+from tricodec._tricodec import FrameReader
 from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches
 from tricodec.data._clips import Dataset
 
@@ -212,7 +213,8 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
         self._fps = fps
         self._position = position
         self._reader_options: dict[str, Any] = {"device": device, "num_workers": num_workers}
-        self._transform = Transform(layout=layout, **transform_options)
+        others = ("num_frames", "stride", "fps", "position", "device", "num_workers")
+        self._transform = transform_of("ClipDataset", {"layout": layout, **transform_options}, others)
 
     def __len__(self) -> int:
         """Number of videos."""

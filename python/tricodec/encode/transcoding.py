@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tricodec import _tricodec
-from tricodec._keywords import explains_keywords
 from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
@@ -51,7 +50,6 @@ class TranscodeResult:
     data: bytes | None = dataclasses.field(repr=False)
 
 
-@explains_keywords
 def transcode(
     source: Source,
     target: Target,

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tricodec import _tricodec
-from tricodec._keywords import explains_keywords
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from tricodec._words import Color, Device, EncoderName, Layout, Matrix, Range
 
 
-@explains_keywords
 def encode_video(
     frames: Any,
     pts_seconds: Sequence[float] | npt.NDArray[Any] | None = None,

@@ -39,7 +39,15 @@ class ControlKey:
 
 
 class ControlError(RuntimeError):
-    """The server refuses a call, or does not answer it."""
+    """The server refuses a call, or does not answer it.
+
+    Attributes:
+        status: of its answer in HTTP; None without an answer.
+    """
+
+    def __init__(self, text: str, status: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class ModelControl:
@@ -114,7 +122,7 @@ class ModelControl:
     def _json(self, method: str, path: str, body: str | None = None, timeout_seconds: float = _ANSWER_SECONDS) -> Any:
         status, text = self._ask(method, path, body, timeout_seconds)
         if status != 200:
-            raise ControlError(f"{self.address}{path}: {_message(text) or f'status {status}'}")
+            raise ControlError(f"{self.address}{path}: {_message(text) or f'status {status}'}", status)
         return json.loads(text) if text else None
 
     def _ask(

@@ -7,6 +7,7 @@ import math
 import re
 import threading
 from collections.abc import Collection, Mapping
+from http import HTTPStatus
 from typing import Any
 
 from tricodec.serve.control import ControlError, ModelControl
@@ -87,13 +88,13 @@ class Sidecar:
         try:
             self._control.load("tricodec-watch-checks-model-control")
         except ControlError as error:
-            if "not allowed" in str(error):
+            if error.status == HTTPStatus.SERVICE_UNAVAILABLE:  # a model that there is not is another status
                 raise ControlError(
                     f"{self._control.address} does not let its models be loaded; start it with "
                     "--model-control-mode=explicit --load-model=*"
                 ) from error
-            if "restricted" in str(error):
-                raise ControlError(f"{error}; give the header in a file with --header @FILE") from error
+            if error.status == HTTPStatus.FORBIDDEN:
+                raise ControlError(f"{error}; give the header in a file with --header @FILE", error.status) from error
 
     def _look(self) -> list[str]:
         """Pings the models, reloads those that are dead; returns those that are watched."""

@@ -59,29 +59,6 @@ TEST(SampleWindow, CountsOnFromAnyNumberAndDropsWhatIsStillToCome) {
     expect_numbers(window.take(1500, 1610, 1500), 1500, 110);
 }
 
-TEST(SampleWindow, RefusesMoreSamplesOfAPacketThanTheLimit) {
-    const Limits before = limits();
-    Limits small = before;
-    small.max_output_bytes = 8000;
-    set_limits(small);
-    SampleWindow window(2, DType::float32);
-
-    EXPECT_EQ(window.reserve(1000).size(), 2u);
-    EXPECT_THROW((void)window.reserve(1001), Error);
-    set_limits(before);
-}
-
-TEST(SampleClock, RoundsToTheNearestSampleFromTheStart) {
-    const SampleClock clock(1.5, 1000);
-
-    EXPECT_EQ(clock.sample_at(1.5), 0);
-    EXPECT_EQ(clock.sample_at(1.5024), 2);
-    EXPECT_EQ(clock.sample_at(1.5026), 3);
-    EXPECT_EQ(clock.sample_at(-7.0), 0);
-    EXPECT_EQ(clock.place_of(1.0), -500);
-    EXPECT_DOUBLE_EQ(clock.seconds_of(250), 1.75);
-}
-
 TEST(SampleClock, FollowsJumpsOfTheTimeStamps) {
     SampleClock clock(0.0, 1000);
     clock.note(1000, 1.05);  // within the rounding of containers

@@ -14,41 +14,6 @@
 namespace tricodec {
 namespace {
 
-TEST(Error, carries_its_code_and_text) {
-    try {
-        TRICODEC_EXPECT(1 == 2, unsupported, "one is not two");
-        FAIL() << "nothing was raised";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::unsupported);
-        EXPECT_STREQ(error.what(), "one is not two");
-    }
-}
-
-TEST(Error, message_is_not_made_while_all_is_well) {
-    bool made = false;
-    const auto message = [&] {
-        made = true;
-        return std::string("text");
-    };
-    TRICODEC_EXPECT(true, internal, message());
-    EXPECT_FALSE(made);
-}
-
-TEST(Buffer, is_aligned_to_a_cache_line) {
-    for (const std::size_t size : {0, 1, 63, 64, 300000}) {
-        const auto buffer = Buffer::allocate(size);
-        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % 64, 0u) << size;
-        EXPECT_EQ(buffer->size_bytes(), size);
-    }
-}
-
-TEST(Buffer, of_frame_size_is_reused_after_it_is_freed) {
-    constexpr std::size_t kSize = 3 << 20;
-    std::set<const void*> seen;
-    for (int i = 0; i < 10; ++i) seen.insert(Buffer::allocate(kSize)->data());
-    EXPECT_EQ(seen.size(), 1u);
-}
-
 TEST(Buffer, keeps_the_owner_of_borrowed_bytes_alive) {
     auto owner = std::make_shared<int>(7);
     const std::weak_ptr<int> watched = owner;

@@ -56,13 +56,6 @@ TEST(MemoryUse, adds_up_what_several_contexts_of_a_gpu_hold) {
     EXPECT_FALSE(use_of(memory_use(), "decoders cuda:7"));
 }
 
-TEST(MemoryTracker, begins_its_peak_with_what_is_in_use) {
-    const auto held = Buffer::allocate(kLarge);
-    const MemoryTracker tracker;
-    EXPECT_GE(use_of(tracker.allocators(), "host")->peak_bytes, static_cast<std::int64_t>(kLarge));
-    EXPECT_EQ(use_of(tracker.allocators(), "host")->num_allocations, 0);
-}
-
 TEST(MemoryTracker, keeps_the_latest_events_and_counts_the_others) {
     MemoryCounter counter(MemoryKind::device, kGpu);
     const MemoryTracker some(3);

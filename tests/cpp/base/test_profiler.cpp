@@ -40,18 +40,6 @@ TEST(Profiler, keeps_what_it_measured_once_it_is_stopped) {
     EXPECT_EQ(time_of(other, Stage::write)->num_calls, 1);
 }
 
-TEST(Profiler, is_stopped_once_by_several_threads) {
-    Profiler profiler;
-    {
-        const Profiler other;
-        std::vector<std::thread> threads;
-        for (int i = 0; i < 8; ++i) threads.emplace_back([&profiler] { profiler.stop(); });
-        for (auto& thread : threads) thread.join();
-        EXPECT_TRUE(is_profiling());
-    }
-    EXPECT_FALSE(is_profiling());
-}
-
 TEST(Profiler, is_asked_for_by_nobody_once_all_are_gone) {
     EXPECT_FALSE(is_profiling());
     {
@@ -61,13 +49,6 @@ TEST(Profiler, is_asked_for_by_nobody_once_all_are_gone) {
         EXPECT_TRUE(is_profiling());
     }
     EXPECT_FALSE(is_profiling());
-}
-
-TEST(Profiler, leaves_out_what_began_before_it) {
-    std::optional<StageScope> scope(std::in_place, Stage::read, 1);
-    const Profiler profiler;
-    scope.reset();
-    EXPECT_FALSE(time_of(profiler, Stage::read));
 }
 
 TEST(Profiler, adds_times_of_gpus_that_are_told_late) {
@@ -89,19 +70,6 @@ TEST(Profiler, adds_times_of_gpus_that_are_told_late) {
     set_gpu_time_collector(nullptr);
 }
 
-TEST(Profiler, counts_frames_and_calls) {
-    const Profiler profiler;
-    {
-        const StageScope scope(Stage::encode, 3);
-    }
-    {
-        StageScope scope(Stage::encode, 5);
-        scope.set_num_frames(0);
-    }
-    EXPECT_EQ(time_of(profiler, Stage::encode)->num_calls, 2);
-    EXPECT_EQ(time_of(profiler, Stage::encode)->num_frames, 3);
-}
-
 TEST(Profiler, leaves_a_stage_the_time_of_no_stage_inside_it) {
     const Profiler profiler;
     const auto begin = profiler_now_ns();
@@ -118,18 +86,6 @@ TEST(Profiler, leaves_a_stage_the_time_of_no_stage_inside_it) {
         sum += time_of(profiler, stage)->host_ns;
     }
     EXPECT_LE(sum, all);
-}
-
-TEST(Profiler, counts_what_reads_an_index_as_the_index) {
-    const Profiler profiler(8);
-    {
-        const StageScope outer(Stage::index, 2);
-        work(Stage::read);
-        work(Stage::read);
-    }
-    EXPECT_FALSE(time_of(profiler, Stage::read));
-    EXPECT_GE(time_of(profiler, Stage::index)->host_ns, std::chrono::nanoseconds(2 * kPause).count());
-    EXPECT_EQ(profiler.events().size(), 1U);
 }
 
 TEST(Profiler, keeps_the_latest_events_and_counts_the_others) {
@@ -163,15 +119,6 @@ TEST(Profiler, gives_each_event_to_a_taker_once) {
     EXPECT_EQ(rest[0].stage, Stage::decode);
     EXPECT_GE(rest[1].begin_ns, rest[0].begin_ns + rest[0].duration_ns);
     EXPECT_EQ(profiler.events().size(), 3U);
-}
-
-TEST(Profiler, sums_threads) {
-    const Profiler profiler;
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 4; ++i) threads.emplace_back([] { work(Stage::compress); });
-    for (auto& thread : threads) thread.join();
-    EXPECT_EQ(time_of(profiler, Stage::compress)->num_calls, 4);
-    EXPECT_GE(time_of(profiler, Stage::compress)->host_ns, std::chrono::nanoseconds(4 * kPause).count());
 }
 
 }  // namespace

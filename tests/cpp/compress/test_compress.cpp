@@ -173,23 +173,6 @@ TEST(Compress, each_input_of_a_batch_has_its_own_codec) {
     EXPECT_NE(streams[0].size(), streams[1].size());
 }
 
-TEST(Compress, an_input_that_its_codec_does_not_take_is_named) {
-    CodecOptions options;
-    options.algorithm = Compression::lz4;
-    const Codec any(options);
-    options.algorithm = Compression::cascaded;
-    const Codec whole(options);
-    const Bytes input(7);
-    const Codec::Job jobs[] = {{&any, input}, {&whole, input}};
-    try {
-        Codec::compress_each(jobs, [](auto) { return std::vector<std::span<std::byte>>(); });
-        FAIL();
-    } catch (const BatchError& error) {
-        EXPECT_EQ(error.index(), 1u);
-        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    }
-}
-
 TEST(Compress, crc32c_is_the_published_one) {
     const char text[] = "123456789";  // RFC 3720, B.4 and the catalogues of CRCs
     const ByteView bytes(reinterpret_cast<const std::byte*>(text), 9);
@@ -197,19 +180,6 @@ TEST(Compress, crc32c_is_the_published_one) {
     EXPECT_EQ(compress::crc32c(bytes), 0xe3069283u);
     EXPECT_EQ(compress::crc32c(bytes.subspan(4), compress::crc32c(bytes.first(4))), 0xe3069283u);
     EXPECT_EQ(compress::crc32c({}), 0u);
-}
-
-TEST(Compress, options_that_are_not_accepted_are_named) {
-    CodecOptions options;
-    options.algorithm = Compression::cascaded;
-    options.element_type = ElementType::float16;
-    try {
-        const Codec codec(options);
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-        EXPECT_NE(std::string(error.what()).find("<f2"), std::string::npos);
-    }
 }
 
 TEST(Codec, gives_the_same_bytes_to_memory_for_the_worst_case) {
@@ -265,31 +235,6 @@ TEST(Codec, does_not_mix_the_sizes_that_streams_must_expand_to) {
         EXPECT_EQ(error.index(), 1u);
         EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
     }
-}
-
-TEST(Codec, compresses_what_was_started_when_it_is_finished) {
-    CodecOptions options;
-    options.algorithm = Compression::cascaded;
-    const Codec codec(options);
-    const Bytes input = sample(100000);
-    const ByteView view(input);
-    Bytes result;
-    const auto work = codec.start_compress({&view, 1});
-    work->finish([&](std::span<const std::size_t> sizes) {
-        result.resize(sizes[0]);
-        return std::vector<MutableBytes>{result};
-    });
-
-    EXPECT_EQ(result, compressed(codec, input));
-}
-
-TEST(Codec, names_the_gpu_that_is_not_there) {
-    CodecOptions options;
-    options.algorithm = Compression::lz4;
-    const Device device{Device::Kind::cuda, 4711};
-    EXPECT_FALSE(compression_unavailable_reason(device).empty());
-    EXPECT_EQ(compression_unavailable_reason(Device{}), "");
-    EXPECT_THROW(Codec(options, device), Error);
 }
 
 }  // namespace

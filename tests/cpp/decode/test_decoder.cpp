@@ -142,23 +142,5 @@ TEST(Decoder, tags_come_back_with_their_frames) {
     check();
 }
 
-TEST(Decoder, refuses_streams_that_are_no_video) {
-    StreamInfo audio;
-    audio.kind = StreamKind::audio;
-    EXPECT_THROW((void)Decoder::create(audio), Error);
-    EXPECT_THROW((void)Decoder::create(CodecId::unknown), Error);
-    EXPECT_EQ(parse_codec("h265"), CodecId::hevc);
-    EXPECT_THROW((void)parse_codec("h267"), Error);
-}
-
-TEST(Decoder, refuses_packets_after_the_end) {
-    const auto decoder = Decoder::create(CodecId::h264);
-    decoder->send_end();
-    EXPECT_FALSE(decoder->receive().has_value());
-    EXPECT_THROW(decoder->send(Packet::copy({})), Error);
-    decoder->reset();
-    EXPECT_NO_THROW(decoder->send(Packet::copy({})));
-}
-
 }  // namespace
 }  // namespace tricodec

@@ -67,9 +67,9 @@ TEST(Decoder, keeps_its_latest_reports_and_counts_all_of_them) {
     EXPECT_EQ(decoder->issues().back().tag, kMost + 19);
     EXPECT_EQ(decoder->issues().back().packet_number, 19);
     std::int64_t num_known = kMost + 15;
-    EXPECT_EQ(new_issues(*decoder, num_known).front().tag, kMost + 15);
+    EXPECT_EQ(new_damage(*decoder, false, num_known).front().tag, kMost + 15);
     EXPECT_EQ(num_known, kMost + 20);
-    EXPECT_TRUE(new_issues(*decoder, num_known).empty());
+    EXPECT_TRUE(new_damage(*decoder, false, num_known).empty());
 }
 
 /// H.264 without a container, every picture of which stands alone; the slices of those named begin with nonsense.
@@ -90,7 +90,8 @@ std::filesystem::path stream_with_damaged(const std::vector<std::size_t>& pictur
 class ReportsOfAReader : public ::testing::TestWithParam<bool> {};
 
 TEST_P(ReportsOfAReader, are_one_for_each_damaged_packet_of_a_stream_without_time_stamps) {
-    const auto reader = FrameReader::open(MediaSource::from_path(stream_with_damaged({3, 7, 8, 15})));
+    const auto reader = FrameReader::open(MediaSource::from_path(stream_with_damaged({3, 7, 8, 15})),
+                                          {.device = "cpu", .num_workers = 1});
 
     if (GetParam()) {
         const auto frames = reader->iterate({});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "decode/fallback_decoder.h"
+#include "decode/engines.h"
 #include "media.h"
 #include "tricodec/base/error.h"
 #include "tricodec/media/demuxer.h"

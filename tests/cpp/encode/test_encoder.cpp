@@ -48,18 +48,6 @@ std::vector<Packet> encode_all(Encoder& encoder, const std::vector<Frame>& frame
     return packets;
 }
 
-TEST(Encoder, counts_time_by_the_frame_rate_where_frames_have_none) {
-    auto frames = clip_frames(3);
-    auto options = lossless_h264(frames[0]);
-    options.time_base = {1, 12800};
-    for (auto& frame : frames) frame.pts = kNoTimestamp;
-
-    const auto packets = encode_all(*Encoder::create(options), frames);
-
-    ASSERT_EQ(packets.size(), 3u);
-    EXPECT_EQ(packets[2].pts - packets[0].pts, 2 * 512);
-}
-
 TEST(Encoder, puts_headers_before_every_key_frame_or_only_the_first_or_beside) {
     const auto frames = clip_frames(6);
     auto options = lossless_h264(frames[0]);
@@ -81,35 +69,6 @@ TEST(Encoder, puts_headers_before_every_key_frame_or_only_the_first_or_beside) {
     EXPECT_EQ(count(), 1);
     options.global_header = true;
     EXPECT_EQ(count(), 0);
-}
-
-TEST(Encoder, takes_a_constant_quality_by_the_name_that_the_encoder_has_for_it) {
-    using Settings = std::map<std::string, std::string>;
-
-    for (const char* name : {"libx264", "libx265", "libsvtav1", "libvpx-vp9"}) {
-        EXPECT_EQ(quality_settings(name, 23), (Settings{{"crf", "23"}})) << name;
-    }
-    for (const char* name : {"h264_nvenc", "hevc_nvenc", "av1_nvenc"}) {
-        EXPECT_EQ(quality_settings(name, 18.5), (Settings{{"cq", "18.5"}})) << name;
-    }
-}
-
-TEST(Encoder, takes_the_quality_of_its_options_before_crf) {
-    const auto frames = clip_frames(3);
-    const auto size_of = [&](std::optional<double> crf, const std::map<std::string, std::string>& named) {
-        EncoderOptions options = lossless_h264(frames[0]);
-        options.options = {{"preset", "ultrafast"}};
-        options.options.insert(named.begin(), named.end());
-        options.crf = crf;
-        std::size_t size = 0;
-        for (const auto& packet : encode_all(*Encoder::create(options), frames)) size += packet.data.size();
-        return size;
-    };
-    const auto small = size_of({}, {{"crf", "40"}});
-
-    EXPECT_EQ(size_of(40, {}), small);
-    EXPECT_EQ(size_of(10, {{"crf", "40"}}), small);
-    EXPECT_GT(size_of(10, {}), 2 * small);
 }
 
 /// Note [Calls of slow encoders], media/encoder_context.h. One call of the encoder takes some tenths of a second.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "decode/nvdec/nv_decoder.h"
+#include "decode/engines.h"
 #include "tricodec/image/transform.h"
 
 namespace tricodec::testing {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "decode/nvdec/nv_decoder.h"
+#include "decode/engines.h"
 #include "decode/nvdec/session.h"
 #include "gpu/nvdec_testing.h"
 #include "tricodec/base/error.h"

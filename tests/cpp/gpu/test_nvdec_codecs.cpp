@@ -2,7 +2,7 @@
 /// NVDEC against libavcodec by codec: the same samples, or as near as the codec's standard lets them be.
 #include <gtest/gtest.h>
 
-#include "decode/nvdec/nv_decoder.h"
+#include "decode/engines.h"
 #include "gpu/nvdec_testing.h"
 
 namespace tricodec {

@@ -51,37 +51,6 @@ Frame noise(const PixelFormatInfo& format, int width, int height) {
     return frame;
 }
 
-TEST(ConvertLayout, interleaves_chroma_of_an_odd_picture_for_nv12) {
-    const Frame planar = packed_frame(PixelFormat::yuv420p, 3, 1, {1, 2, 3, 10, 11, 20, 21});
-
-    EXPECT_EQ(bytes_of(convert_layout(planar, PixelFormat::nv12)),
-              (std::vector<std::uint8_t>{1, 2, 3, 10, 20, 11, 21}));
-}
-
-TEST(ConvertLayout, separates_chroma_of_nv12) {
-    const Frame pairs = packed_frame(PixelFormat::nv12, 3, 1, {1, 2, 3, 10, 20, 11, 21});
-
-    EXPECT_EQ(bytes_of(convert_layout(pairs, PixelFormat::yuv420p)),
-              (std::vector<std::uint8_t>{1, 2, 3, 10, 11, 20, 21}));
-}
-
-TEST(ConvertLayout, puts_10_bit_samples_high_for_p010le_and_p016le) {
-    const Frame planar = packed_frame16(PixelFormat::yuv420p10le, 2, 1, {1, 1023, 512, 3});
-    const std::vector<std::uint16_t> high = {64, 65472, 32768, 192};
-
-    EXPECT_EQ(words_of(convert_layout(planar, PixelFormat::p010le)), high);
-    EXPECT_EQ(words_of(convert_layout(planar, PixelFormat::p016le)), high);
-    EXPECT_EQ(words_of(convert_layout(convert_layout(planar, PixelFormat::p010le), PixelFormat::yuv420p10le)),
-              words_of(planar));
-}
-
-TEST(ConvertLayout, widens_8_bits_to_16_by_8) {
-    const Frame bytes = packed_frame(PixelFormat::yuv444p, 1, 1, {1, 128, 255});
-
-    EXPECT_EQ(words_of(convert_layout(bytes, PixelFormat::yuv444p16le)),
-              (std::vector<std::uint16_t>{256, 32768, 65280}));
-}
-
 TEST(ConvertLayout, gives_gray_neutral_chroma_and_keeps_its_full_range) {
     const Frame gray = packed_frame(PixelFormat::gray, 2, 2, {0, 16, 235, 255});
 
@@ -91,13 +60,6 @@ TEST(ConvertLayout, gives_gray_neutral_chroma_and_keeps_its_full_range) {
     EXPECT_EQ(pairs.color.range, ColorRange::full);
     EXPECT_EQ(words_of(convert_layout(gray, PixelFormat::p010le)),
               (std::vector<std::uint16_t>{0, 64 << 6, 940 << 6, 1020 << 6, 512 << 6, 512 << 6}));
-}
-
-TEST(ConvertLayout, reorders_rgb) {
-    const Frame packed = packed_frame(PixelFormat::rgb24, 2, 1, {1, 2, 3, 4, 5, 6});
-
-    EXPECT_EQ(bytes_of(convert_layout(packed, PixelFormat::bgr24)), (std::vector<std::uint8_t>{3, 2, 1, 6, 5, 4}));
-    EXPECT_EQ(bytes_of(convert_layout(packed, PixelFormat::gbrp)), (std::vector<std::uint8_t>{2, 5, 3, 6, 1, 4}));
 }
 
 TEST(ConvertLayout, keeps_every_sample_of_every_pair_of_formats_or_refuses) {
@@ -180,12 +142,6 @@ TEST(ConvertLayout, refuses_what_loses_bits_or_resamples_naming_both_formats) {
     EXPECT_NE(chroma.find("yuv422p to nv12 would resample"), std::string::npos) << chroma;
     const std::string color = text_of(PixelFormat::rgb24, PixelFormat::yuv444p);
     EXPECT_NE(color.find("use Transform"), std::string::npos) << color;
-}
-
-TEST(ConvertLayout, refuses_an_output_of_another_size) {
-    const Frame frame = packed_frame(PixelFormat::gray, 2, 1, {1, 2});
-
-    EXPECT_THROW(convert_layout_into(frame, alloc_frame(PixelFormat::gray, 1, 2)), Error);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tricodec/base/error.h"
-#include "tricodec/image/resize_size.h"
+#include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {

@@ -42,18 +42,6 @@ TEST(Transform, converts_limited_bt601_with_the_documented_integers) {
     EXPECT_EQ(run({}, frame), (Bytes{254, 0, 0}));
 }
 
-TEST(Transform, refuses_matrices_that_are_not_linear_naming_the_override) {
-    Frame frame = make_frame(PixelFormat::yuv444p, 1, 1, {{81}, {90}, {240}});
-    frame.color.matrix = ColorMatrix::ictcp;
-    const std::string text = error_of(ErrorCode::unsupported, [&] { run({}, frame); });
-    EXPECT_NE(text.find("ictcp"), std::string::npos) << text;
-    EXPECT_NE(text.find("matrix="), std::string::npos) << text;
-
-    TransformOptions luma;
-    luma.color = OutputColor::gray;
-    EXPECT_EQ(run(luma, frame), (Bytes{76}));  // 65 * 255 / 219: no matrix is needed
-}
-
 // ---- resampling
 
 TEST(Transform, antialiases_by_widening_the_triangle_and_repeating_the_border) {
@@ -105,31 +93,6 @@ TEST(Transform, places_chroma_where_the_stream_says) {
 }
 
 // ---- floats
-
-TEST(Transform, normalises_each_channel_and_clamps_to_what_0_to_255_can_give) {
-    TransformOptions options;
-    options.scale = 1.0F;
-    options.mean = {55.0F, 0.0F, 100.0F};
-    options.std = {2.0F, -4.0F, 0.5F};
-    // Limited range white and blacker than black.
-    const Frame frame = make_frame(PixelFormat::yuv444p, 2, 1, {{235, 3}, {128, 128}, {128, 128}});
-
-    const std::vector<float> values = run_float(options, frame);
-
-    EXPECT_EQ(values, (std::vector<float>{100.0F, -63.75F, 310.0F, -27.5F, 0.0F, -200.0F}));
-    EXPECT_FALSE(std::signbit(values[4]));
-}
-
-TEST(Transform, rounds_each_pass_half_up_to_14_bits) {
-    // The first of three equal taps is 5462 of 16384: 2 * 64 * 5462 / 16384 = 42.67, and likewise vertically.
-    TransformOptions options = gray_to(1, Resize::bilinear, true);
-    options.scale = 1.0F;
-
-    EXPECT_EQ(run_float(options, make_frame(PixelFormat::gray, 3, 1, {{2, 0, 0}})),
-              (std::vector<float>{43.0F / 64.0F}));
-    EXPECT_EQ(run_float(options, make_frame(PixelFormat::gray, 1, 3, {{2, 0, 0}})),
-              (std::vector<float>{43.0F / 64.0F}));
-}
 
 // ---- parts
 
@@ -189,24 +152,6 @@ TEST(Transform, writes_only_the_elements_of_a_strided_output) {
         }
     }
     EXPECT_EQ(memory, expected);
-}
-
-TEST(Transform, reads_frames_of_any_stride) {
-    const Frame plain =
-        make_frame(PixelFormat::nv12, 4, 3, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {60, 70, 80, 90}, {9, 8, 7, 6}});
-    Bytes memory(2 * 100, 0xEE);
-    Frame flipped = plain;  // upside down in memory, rows 17 bytes apart
-    flipped.planes[0] = {reinterpret_cast<std::byte*>(memory.data()) + 2 * 17, -17};
-    flipped.planes[1] = {reinterpret_cast<std::byte*>(memory.data()) + 100 + 17, -17};
-    for (std::size_t plane = 0; plane < 2; ++plane) {
-        const int rows = info(plain.format).plane_height(static_cast<int>(plane), 3);
-        for (int y = 0; y < rows; ++y) {
-            std::memcpy(flipped.planes[plane].data - 17 * y,
-                        plain.planes[plane].data + y * plain.planes[plane].stride_bytes, 4);
-        }
-    }
-
-    EXPECT_EQ(run({}, flipped), run({}, plain));
 }
 
 TEST(Transform, gives_the_same_bytes_from_several_threads_with_changing_sizes) {

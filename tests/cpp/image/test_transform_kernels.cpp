@@ -288,49 +288,6 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_color_of_eight_bit
     }
 }
 
-TEST(TransformKernels, give_the_bytes_of_the_oracle_for_every_sample_of_ten_bits) {
-    for (const PixelFormat format : {PixelFormat::p010le, PixelFormat::yuv420p10le}) {
-        for (const DType dtype : {DType::uint8, DType::float16}) {
-            std::vector<PaddedFrame> sources;
-            Random random(10);
-            sources.push_back(random_frame(format, 2048, 16, random, 16));
-            Frame& frame = sources[0].frame;
-            frame.orientation = {};
-            frame.color = {};
-            const PixelFormatInfo& layout = info(format);
-            const int shift = format == PixelFormat::p010le ? 6 : 0;
-            for (int plane = 0; plane < layout.num_planes; ++plane) {
-                const Plane& own = frame.planes[static_cast<std::size_t>(plane)];
-                for (int y = 0; y < layout.plane_height(plane, frame.height); ++y) {
-                    auto* const row = reinterpret_cast<std::uint16_t*>(own.data + y * own.stride_bytes);
-                    const auto samples = static_cast<int>(layout.row_bytes(plane, frame.width) / 2);
-                    // Luma sees each value beside each row's own chroma; steps are odd, so that no value is left out.
-                    for (int x = 0; x < samples; ++x)
-                        row[x] = std::uint16_t((x * (2 * y + 1) + plane * 37) % 1024 << shift);
-                }
-            }
-            TransformOptions options;
-            options.dtype = dtype;
-            EXPECT_TRUE(expect_same_bytes(sources, options, 5).starts_with("tricodec_convert_16_"));
-        }
-    }
-}
-
-TEST(TransformKernels, add_up_outputs_that_more_columns_go_into_than_shared_memory_holds) {
-    Random random(11);
-    for (const PixelFormat format :
-         {PixelFormat::nv12, PixelFormat::gray, PixelFormat::yuv444p16le, PixelFormat::rgb24}) {
-        for (const Resize resize : {Resize::bilinear, Resize::bicubic}) {
-            std::vector<PaddedFrame> sources;
-            sources.push_back(random_frame(format, random.between(14000, 16000), random.between(2, 5), random));
-            TransformOptions options;
-            options.size = Size{2, random.between(1, 3)};
-            options.resize = resize;
-            expect_same_bytes(sources, options, 0);
-        }
-    }
-}
-
 /// Frames of random samples and of one stride in one piece of memory, in any order, with other bytes between planes.
 class Batch {
 public:
@@ -392,31 +349,6 @@ TEST(TransformKernels, give_the_bytes_of_the_oracle_for_batches_of_frames_anywhe
         }
     }
     expect_all_used(used, [](const std::string& kernel) { return kernel.starts_with("tricodec_resample_tile_8_"); });
-}
-
-TEST(TransformKernels, give_the_bytes_of_the_oracle_for_frames_that_come_twice_or_have_another_stride) {
-    Random random(47);
-    Batch batch(PixelFormat::nv12, 200, 90, 3, random);
-    TransformOptions options;
-    options.size = Size{30, 40};
-    batch.frames[1].frame = batch.frames[0].frame;
-    Batch wider(PixelFormat::nv12, 300, 90, 1, random);
-    wider.frames[0].frame.width = 200;
-    wider.frames[0].frame.color = batch.frames[0].frame.color;
-    batch.frames.push_back(std::move(wider.frames[0]));
-    EXPECT_EQ(expect_same_bytes(batch.frames, options, 0), "tricodec_resample_tile_8_uint8");
-}
-
-TEST(TransformKernels, run_many_frames_at_once) {
-    Random random(13);
-    for (const bool resized : {false, true}) {
-        std::vector<PaddedFrame> sources;
-        for (int i = 0; i < gpu::kMaxFrames; ++i)
-            sources.push_back(random_frame(PixelFormat::nv12, 70, 34, random, 32));
-        TransformOptions options;
-        if (resized) options.size = Size{20, 30};
-        expect_same_bytes(sources, options, 0);
-    }
 }
 
 }  // namespace

@@ -63,12 +63,6 @@ TEST(Demuxer, refuses_playlists_and_scripts_whatever_they_are_called) {
     }
 }
 
-TEST(Demuxer, refuses_what_is_no_regular_file) {
-    EXPECT_EQ(code_of([] { (void)Demuxer::open(MediaSource::from_path("/dev/zero")); }), ErrorCode::refused);
-    EXPECT_EQ(code_of([] { (void)Demuxer::open(MediaSource::from_path(std::filesystem::current_path())); }),
-              ErrorCode::refused);
-}
-
 TEST(Demuxer, reads_rotation_colour_and_aspect) {
     const auto path =
         clip("tagged.mkv",

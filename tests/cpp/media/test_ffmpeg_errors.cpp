@@ -29,13 +29,6 @@ TEST(CallLog, quotes_the_last_error_line_of_the_call) {
     EXPECT_FALSE(quotes(text, "first")) << text;
 }
 
-TEST(CallLog, forgets_a_line_that_was_quoted) {
-    const ff::CallLog call;
-    say("once");
-    EXPECT_TRUE(quotes(ff::error_text(kInvalid), "once"));
-    EXPECT_FALSE(quotes(ff::error_text(kInvalid), "once"));
-}
-
 TEST(CallLog, keeps_the_lines_of_a_call_inside_another_apart) {
     const ff::CallLog outer;
     say("outer");
@@ -51,12 +44,6 @@ TEST(DamageCode, is_damage_where_memory_is_there) {
     EXPECT_EQ(ff::damage_code(AVERROR(ENOMEM)), ErrorCode::corrupt_data);
     EXPECT_EQ(ff::damage_code(AVERROR(ENOMEM), std::numeric_limits<std::int64_t>::max()), ErrorCode::corrupt_data);
     EXPECT_EQ(ff::error_code(AVERROR(ENOMEM)), ErrorCode::out_of_memory);  // where sizes are ours
-}
-
-TEST(DamageCode, knows_no_failing_reads) {
-    EXPECT_EQ(ff::damage_code(AVERROR(EIO)), ErrorCode::corrupt_data);
-    EXPECT_EQ(ff::damage_code(kInvalid), ErrorCode::corrupt_data);
-    EXPECT_EQ(ff::damage_code(AVERROR_EOF), ErrorCode::corrupt_data);
 }
 
 TEST(DamageCode, words_say_what_is_wrong_with_the_data) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tricodec/base/error.h"
-#include "tricodec/selection/frame_padding.h"
+#include "tricodec/selection/frame_selection.h"
 
 namespace tricodec {
 namespace {

@@ -13,13 +13,6 @@
 namespace tricodec {
 namespace {
 
-TEST(Tensor, has_c_contiguous_strides_in_bytes) {
-    const auto tensor = Tensor::empty({2, 3, 4}, DType::float32);
-    EXPECT_EQ(tensor.view.strides_bytes, (std::vector<std::int64_t>{48, 16, 4}));
-    EXPECT_TRUE(tensor.view.is_contiguous());
-    EXPECT_EQ(describe(tensor.view), "float32 [2, 3, 4] on cpu");
-}
-
 TEST(Tensor, slices_share_memory) {
     const auto tensor = Tensor::empty({4, 8}, DType::uint8);
     EXPECT_EQ(tensor.view[2].data, static_cast<std::byte*>(tensor.view.data) + 16);
@@ -60,12 +53,6 @@ TEST(Dlpack, import_returns_what_was_exported) {
         EXPECT_EQ(view.data, tensor.view.data);
         managed->deleter(managed);
     }
-}
-
-TEST(PixelFormat, names_are_ffmpegs_and_round_trip) {
-    for (const auto& format : all_pixel_formats()) EXPECT_EQ(parse_pixel_format(format.name), format.format);
-    EXPECT_EQ(parse_pixel_format("yuvj420p"), PixelFormat::yuv420p);
-    EXPECT_THROW((void)parse_pixel_format("pal8"), Error);
 }
 
 TEST(Frame, over_memory_of_the_callers_has_its_planes_there) {

@@ -64,38 +64,6 @@ TEST_P(FrameReaderOf, iterates_ffmpegs_frames) {
     }
 }
 
-TEST_P(FrameReaderOf, finds_frames_in_any_order) {
-    const auto reader = open(path_);
-    std::vector<std::size_t> order(frames_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::shuffle(order.begin(), order.end(), std::mt19937(7));
-    for (const auto i : order) EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames_[i]) << i;
-}
-
-TEST_P(FrameReaderOf, gives_lists_with_repeats_from_several_decoders) {
-    const auto reader = open(path_, 3);
-    std::vector<std::int64_t> wanted;
-    std::mt19937 random(3);
-    for (int i = 0; i < 60; ++i) wanted.push_back(static_cast<std::int64_t>(random() % frames_.size()));
-    const auto frames = reader->frames(wanted);
-    ASSERT_EQ(frames.size(), wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-        EXPECT_EQ(packed(frames[i]), frames_[static_cast<std::size_t>(wanted[i])]);
-}
-
-TEST_P(FrameReaderOf, strides) {
-    for (const std::int64_t stride : {2, 7, 30}) {
-        const auto reader = open(path_, 2);
-        const auto it = reader->iterate({1, stride, -1});
-        for (auto i = std::size_t{1}; i < frames_.size(); i += static_cast<std::size_t>(stride)) {
-            const auto frame = it->next();
-            ASSERT_TRUE(frame.has_value());
-            EXPECT_EQ(packed(*frame), frames_[i]) << i;
-        }
-        EXPECT_FALSE(it->next().has_value());
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Streams, FrameReaderOf,
     ::testing::Values(
@@ -171,19 +139,6 @@ TEST(FrameReader, plan_writes_a_frame_to_every_part_that_wants_it) {
     EXPECT_TRUE(same(out_second, expected_second));
 }
 
-TEST(FrameReader, begins_with_the_index_of_another_reader_of_the_same_source) {
-    const auto index = open(standard_clip(), 1)->frame_index();
-    EXPECT_GE(size_bytes(*index), 50 * 24);
-
-    const auto same = FrameReader::open(MediaSource::from_path(standard_clip()), {.known_index = index});
-    const auto other =
-        FrameReader::open(MediaSource::from_path(clip("other_index.avi", "-c:v mjpeg", 20)), {.known_index = index});
-
-    EXPECT_EQ(same->frame_index(), index);
-    EXPECT_EQ(same->num_frames(), 50);
-    EXPECT_NE(other->frame_index(), index);
-}
-
 TEST(FrameReader, a_missing_first_key_frame_costs_the_frames_before_the_next) {
     // The stream from its second key frame's predecessor on: what ffmpeg makes of it is the definition.
     const auto path = clip("cut.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f mpegts");
@@ -207,19 +162,6 @@ TEST(FrameReader, a_file_that_is_emptied_while_it_is_open_raises_at_each_read) {
     for (int attempt = 0; attempt < 3; ++attempt) EXPECT_THROW((void)reader->frame(40), Error) << attempt;
     const auto it = reader->iterate({});
     EXPECT_THROW(while (it->next()){}, Error);
-}
-
-TEST(FrameReader, frames_of_different_sizes_need_a_common_size) {
-    const std::string raw = "-pix_fmt yuv420p -c:v libx264 -g 5 -f h264";
-    auto stream = testing::read_file(clip("small.h264", raw, 5, "96x64"));
-    const auto large = testing::read_file(clip("large.h264", raw, 5, "160x96"));
-    stream.insert(stream.end(), large.begin(), large.end());
-    const auto reader = open(testing::write_file("sizes2.h264", stream));
-    const std::vector<std::int64_t> both = {0, 9};
-    EXPECT_THROW((void)reader->batch(both, Transform{}), Error);
-    TransformOptions options;
-    options.size = Size{20, 30};
-    EXPECT_EQ(reader->batch(both, Transform(options)).view.shape, (std::vector<std::int64_t>{2, 20, 30, 3}));
 }
 
 }  // namespace

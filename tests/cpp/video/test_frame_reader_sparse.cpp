@@ -144,24 +144,5 @@ TEST(SparseRead, of_av1_goes_on_where_nothing_is_missing) {
     EXPECT_LE(reader.video().pool().num_sent() - first, first + 2);
 }
 
-TEST(SparseRead, headers_that_deny_references_change_no_frame) {
-    // Every other picture says that nothing refers to it (nal_ref_idc 0), though the next ones do.
-    auto bytes = testing::read_file(
-        clip("s.p.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 0 -x264opts slices=1 -f h264"));
-    int num_pictures = 0;
-    for (std::size_t i = 0; i + 3 < bytes.size(); ++i) {
-        const bool starts = bytes[i] == std::byte{0} && bytes[i + 1] == std::byte{0} && bytes[i + 2] == std::byte{1};
-        if (!starts || (bytes[i + 3] & std::byte{31}) != std::byte{1}) continue;
-        if (++num_pictures % 2 == 0) bytes[i + 3] &= std::byte{31};
-    }
-    const auto path = testing::write_file("denied.h264", bytes);
-    const auto video = testing::ffmpeg_bytes(path);
-    auto reader = open(path);
-    const auto total = reader.num_frames();
-    ASSERT_EQ(static_cast<std::size_t>(total) * kFrameBytes, video.size());
-
-    for (std::int64_t i = total - 1; i > 0; i -= 7) EXPECT_EQ(packed(reader.frame(i)), frame_of(video, i)) << i;
-}
-
 }  // namespace
 }  // namespace tricodec

@@ -95,7 +95,9 @@ TEST_F(ReadInSlots, gives_all_frames_in_order_whatever_the_slots_and_the_memory)
 
 TEST_F(ReadInSlots, goes_on_after_damage_that_shows_ahead_of_the_consumer) {
     const auto index = reader_->video().index();
-    const auto& packet = index->packet(index->entry_for(60) + 3);
+    const auto entry = index->entry_for(60);
+    const auto num_whole = index->packet(entry).frame - 4;  // B pictures before the key frame may refer to it
+    const auto& packet = index->packet(entry + 3);
     auto bytes = testing::read_file(clip_path());
     for (std::int64_t i = packet.size_bytes / 4; i < packet.size_bytes; ++i) {
         bytes[static_cast<std::size_t>(packet.pos + i)] ^= std::byte{0x55};
@@ -108,10 +110,10 @@ TEST_F(ReadInSlots, goes_on_after_damage_that_shows_ahead_of_the_consumer) {
     for (std::int64_t i = 0; i < one_by_one->num_frames(); ++i) {
         const auto frame = frames->next();
         ASSERT_TRUE(frame) << i;
-        EXPECT_EQ(testing::packed(*frame), testing::packed(one_by_one->frame(i))) << i;
+        if (i < num_whole) EXPECT_EQ(testing::packed(*frame), testing::packed(one_by_one->frame(i))) << i;
     }
     EXPECT_FALSE(frames->next());
-    EXPECT_TRUE(damaged->video().index()->scanned());
+    EXPECT_GT(damaged->num_damaged_packets(), 0);
     EXPECT_TRUE(slots.reserve(kNoLimit)) << "memory was not given back";
 }
 
@@ -236,7 +238,7 @@ TEST_F(ReadInSlots, single_frames_in_order_are_read_ahead_after_some) {
         DecoderSlots slots(4, most_bytes);
         for (const std::int64_t end : {std::int64_t{40}, kFrames}) {
             const auto reader = open();
-            FollowingRead frames(reader->video(), 3, 0, plan_for(slots));
+            FollowingRead frames(reader->video(), 3, plan_for(slots));
             for (std::int64_t i = 3; i < end; ++i) {
                 EXPECT_EQ(frames.reads_ahead(), i > 3 + FollowingRead::kFramesInOrder) << i;
                 EXPECT_EQ(frames.next_number(), i);
@@ -257,7 +259,7 @@ TEST_F(ReadInSlots, single_frames_in_order_are_read_ahead_after_some) {
 TEST_F(ReadInSlots, frames_in_order_count_from_the_calls_before) {
     DecoderSlots slots(4, kNoLimit);
     const auto reader = open();
-    FollowingRead frames(reader->video(), 20, 0, plan_for(slots), FollowingRead::kFramesInOrder);
+    FollowingRead frames(reader->video(), 20, plan_for(slots), FollowingRead::kFramesInOrder);
     for (std::int64_t i = 20; i < kFrames; ++i) {
         const auto frame = frames.next();
         EXPECT_TRUE(frames.reads_ahead());
@@ -271,7 +273,7 @@ TEST_F(ReadInSlots, reading_ahead_stays_within_the_memory_of_its_plan) {
     for (const std::int64_t most_bytes : {std::int64_t{1}, two_ranges, std::int64_t{0}}) {
         DecoderSlots slots(4, kNoLimit);
         const auto reader = open();
-        FollowingRead frames(reader->video(), 0, 0, [&](const auto& index, std::span<const std::int64_t> numbers) {
+        FollowingRead frames(reader->video(), 0, [&](const auto& index, std::span<const std::int64_t> numbers) {
             auto plan = plan_for(slots)(index, numbers);
             plan.most_bytes = most_bytes;
             return plan;

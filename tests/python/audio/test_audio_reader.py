@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AudioReader: samples by number and time, against the ffmpeg program, sample for sample."""
+"""AudioReader: samples by number and time, against the ffmpeg program, in threads and forked children too."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from forked import PRELUDE
 from media import ffmpeg_samples, generated
+from preloaded import with_tricodec
 
 CHANNELS = {"mp3_16k.mp3": 1, "u8.wav": 1, "surround.wav": 6}
+
+
 CLIPS = [
     "aac.mp4",
     "aac_cut.mp4",
@@ -189,3 +193,43 @@ def test_a_file_that_was_cut_short_gives_what_there_is_and_says_so(tmp_path: Pat
     assert 0 < len(reader) < len(tricodec.AudioReader(generated("opus.mkv")))
     assert reader.issues[-1].message.startswith("it ends early")
     assert np.array_equal(reader[:], ffmpeg_samples(path))
+
+
+def run(program: str) -> str:
+    result = with_tricodec().run_code(PRELUDE + program)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("name", ["aac.mp4", "s16.wav"])
+def test_readers_made_before_a_fork_give_the_same_samples_in_children(name: str) -> None:
+    path = str(generated(name))
+    run(f"""
+whole = tricodec.AudioReader({path!r})[:]
+reader = tricodec.AudioReader({path!r})
+first = reader[:20000]
+def work():
+    assert np.array_equal(reader[20000:90000], whole[:, 20000:90000])
+    assert np.array_equal(reader[:], whole)
+in_children(work, 3)
+assert np.array_equal(reader[:], whole)
+""")
+
+
+def test_ctrl_c_ends_a_read_in_time() -> None:
+    path = str(generated("long.mp4"))
+    seconds = run(f"""
+reader = tricodec.AudioReader({path!r}, sample_rate=192000)
+interrupted = []
+def interrupt():
+    interrupted.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+timer = threading.Timer(0.3, interrupt)
+timer.start()
+try:
+    while True:
+        len(tricodec.AudioReader({path!r}, sample_rate=192000))
+except KeyboardInterrupt:
+    print(time.process_time() - interrupted[0])
+""")
+    assert float(seconds) < 5  # of processors; 0.2 is usual

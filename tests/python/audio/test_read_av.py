@@ -54,7 +54,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "times in any order": {"times": [0.4, 0.1, 1.0], "tolerance_s": 0.05, "policy": "nearest"},
     "fps": {"fps": 5},
     "num_frames": {"num_frames": 6},
-    "rule": {"sampling": "qwen", "fps": 2.0, "max_frames": 8},
+    "rule": {"sampling": "centers", "num_frames": 8},
 }
 
 

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import io
 import json
-import pty
 import re
 import subprocess
 import sys
@@ -20,7 +18,6 @@ import pytest
 import tricodec
 from PIL import Image
 from tricodec._display.pictures import encode_png, evenly_spaced
-from tricodec._display.progress import Progress
 from tricodec.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -90,14 +87,6 @@ def test_start_stride_and_count_choose_frames(run: Run) -> None:
     rows = [line.split("\t") for line in out.splitlines()[1:]]
     assert [row[0] for row in rows] == ["5", "12", "19"]
     assert [row[6] for row in rows] == media.ffmpeg_framemd5(clip)[5:20:7]
-
-
-def test_raw_writes_what_ffmpeg_writes(run: Run, tmp_path: Path) -> None:
-    clip = media.generated("h264_422_10.mkv")
-
-    run("frames", clip, "--raw", tmp_path / "frames.yuv")
-
-    assert (tmp_path / "frames.yuv").read_bytes() == b"".join(media.ffmpeg_frames(clip))
 
 
 def test_pictures_hold_the_pixels_of_the_transform(run: Run, tmp_path: Path) -> None:
@@ -266,24 +255,6 @@ def test_png_is_read_back_by_pillow(shape: tuple[int, ...]) -> None:
         picture.load()
 
     assert np.array_equal(np.asarray(picture).reshape(shape), image)
-
-
-def test_progress_counts_on_a_terminal_and_leaves_it_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    terminal, end = pty.openpty()
-    with open(end, "w") as stderr, monkeypatch.context() as patched:  # noqa: PTH123  (a number of an open file)
-        patched.setattr(sys, "stderr", stderr)
-        with Progress("work", 5) as progress:
-            progress.advance(2)
-
-    shown = ""
-    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as reading:  # noqa: PTH123
-        while data := reading.read(1 << 16):  # an OSError, since the other end is closed
-            shown += data.decode()
-
-    assert "work" in shown
-    assert "2/5" in shown
-    assert shown.rstrip().endswith("\x1b[2K")  # the line is empty again
 
 
 def test_module_runs_the_command() -> None:

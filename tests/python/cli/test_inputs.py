@@ -80,27 +80,6 @@ def test_transcode_of_a_folder_keeps_its_shape(run: Run, folder: Path, tmp_path:
             assert reader.shape[1:3] == (90, 160)
 
 
-def test_checksums_of_several_files_are_all_that_standard_output_gets(run: Run, folder: Path) -> None:
-    _, sums, total = run("frames", folder, "--md5", "--count", 1)
-    _, rows, _ = run("frames", folder, "--framemd5", "--count", 1)
-
-    names = [str(folder / "a.mp4"), str(folder / "below/b.mkv")]
-    assert [line.split("  ")[1] for line in sums.splitlines()] == names
-    assert [line for line in rows.splitlines() if line.startswith("# ")] == [f"# {name}" for name in names]
-    assert "total: 2 files, 2 frames\n" in total
-
-
-def test_two_files_of_one_name_do_not_replace_each_other(run: Run, folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    shutil.copy(folder / "a.mp4", tmp_path / "other/a.mp4")
-
-    status, _, err = run("frames", folder / "a.mp4", tmp_path / "other/a.mp4", "--raw", "-o", tmp_path / "out")
-
-    assert status == 1
-    assert "would both become" in err
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.raw"]
-
-
 def test_compress_of_a_folder_comes_back(run: Run, tmp_path: Path) -> None:
     (tmp_path / "data/sub").mkdir(parents=True)
     expected = {"x": b"hello " * 999, "sub/y": bytes(5000)}

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
-import media
 import numpy as np
 import pytest
-import tricodec
 from compress_data import corpus
 from tricodec.cli import main
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 
 
 @pytest.mark.parametrize(
@@ -104,39 +100,3 @@ def test_zarr_arrays_come_back(tmp_path: Path) -> None:
 
         np.testing.assert_array_equal(zarr.open_array(store, mode="r")[:], values)
         assert sum(path.stat().st_size for path in store.rglob("*") if path.is_file()) < values.nbytes / 2
-
-
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
-def test_zarr_and_numcodecs_find_the_codecs_by_name(tmp_path: Path) -> None:
-    """By the entry points of pyproject.toml, as an installed package has them, in a process that registers nothing."""
-    groups = tomllib.loads((media.REPOSITORY / "pyproject.toml").read_text())["project"]["entry-points"]
-    info = tmp_path / "tricodec_entry_points-0.1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: tricodec-entry-points\nVersion: 0.1\n")
-    lines = [
-        line for group, names in groups.items() for line in (f"[{group}]", *(f"{k} = {v}" for k, v in names.items()))
-    ]
-    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    code = """
-import sys
-import numcodecs, numpy as np, zarr
-values = np.repeat(np.arange(900, dtype="<i4"), 10).reshape(90, 100)
-codecs = {3: {"name": "tricodec", "configuration": {"algorithm": "LZ4"}}, 2: {"id": "tricodec", "algorithm": "LZ4"}}
-for version, codec in codecs.items():
-    store = f"{sys.argv[1]}/v{version}"
-    compressors = numcodecs.get_codec(dict(codec)) if version == 2 else codec
-    array = zarr.create_array(
-        store, shape=values.shape, chunks=(30, 50), dtype="i4", zarr_format=version, compressors=compressors
-    )
-    array[:] = values
-    assert (zarr.open_array(store, mode="r")[:] == values).all()
-    print(version, "tricodec" in open(store + ("/zarr.json" if version == 3 else "/.zarray")).read())
-"""
-    folder = str(Path(tricodec.__file__).parents[1])
-
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([folder, str(tmp_path)])},
-    )  # fmt: skip
-
-    assert done.stdout == "3 True\n2 True\n", done.stderr

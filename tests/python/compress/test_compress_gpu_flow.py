@@ -94,65 +94,6 @@ def test_an_encode_copies_three_times_and_launches_one_kernel_of_ours(run: Run, 
     """)
 
 
-def test_page_locked_memory_is_given_out_again_only_when_its_work_is_done(run: Run) -> None:
-    run("""
-    codec = gpu()
-
-    def locks():
-        before = len(logged_calls())
-        codec.encode(walk)
-        return [call[0] for call in logged_calls()[before:]].count("cuMemHostAlloc")
-
-    codec.encode(walk)
-    assert locks() == 0
-    os.environ["FAKE_CUDA_QUERY"] = "600"  # no work is done
-    assert locks() > 0
-    os.environ["FAKE_CUDA_QUERY"] = "0"
-    assert locks() == 0
-    """)
-
-
-def test_a_configuration_of_other_sizes_is_refused_as_on_the_cpu(run: Run) -> None:
-    run("""
-    streams = [host.encode(data) for data in (walk[:1000], walk[:2000])]
-    right = host.decompression_config(streams)
-    for codec in (host, gpu()):
-        for wrong in ([streams[1], streams[0]], streams[:1]):
-            error = raised(lambda: codec.decode(wrong, decompression_config=right))
-            assert isinstance(error, ValueError), repr(error)
-            if len(wrong) == 2:
-                assert "stream 0 of 2: the output has 1000 bytes; the stream expands to 2000" in str(error), error
-            else:
-                assert "sizes has 2 numbers for 1 arrays" in str(error), error
-        assert [bytes(array.cpu()) for array in codec.decode(streams, decompression_config=right)] == [
-            bytes(walk[:1000]), bytes(walk[:2000])
-        ]
-    assert batches("decompress") == [(2, 0)]  # nothing was decoded of the others
-    """)
-
-
-def test_batches_past_the_memory_budget_are_cut_to_fit_it(run: Run) -> None:
-    """A quarter of the memory that is free, or 256 MiB: parts of 256 MiB here, the last one smaller."""
-    run("""
-    os.environ["FAKE_NVCOMP_SCRATCH"] = str(24 * MIB)
-    codec = gpu()
-
-    packed = codec.encode(walk)  # 64 chunks, 1.5 GiB of scratch memory
-
-    assert bytes(packed.cpu()) == bytes(host.encode(walk))
-    parts = batches("compress")
-    assert sum(count for count, _ in parts) == 64
-    assert len(parts) > 1
-    assert all(count * (24 * MIB + 65536) <= 256 * MIB and scratch == count * 24 * MIB for count, scratch in parts)
-    assert len({count for count, _ in parts[:-1]}) == 1 and parts[-1][0] <= parts[0][0]
-
-    assert bytes(codec.decode(packed).cpu()) == bytes(walk)
-    parts = batches("decompress")
-    assert sum(count for count, _ in parts) == 64
-    assert len(parts) > 1 and all(count * 24 * MIB <= 256 * MIB for count, _ in parts)
-    """)
-
-
 def test_lack_of_memory_is_an_error_and_leaves_a_codec_that_works(run: Run) -> None:
     run("""
     codec = gpu()

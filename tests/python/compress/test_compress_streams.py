@@ -16,7 +16,7 @@ import pytest
 import snappy
 import tricodec
 import zstandard
-from compress_data import ALGORITHMS, SPEC_6, as_version_6, corpus, whole
+from compress_data import ALGORITHMS, corpus, whole
 from tricodec import nvcomp
 
 RAW = nvcomp.RAW
@@ -166,36 +166,6 @@ def test_the_container_is_laid_out_as_documented(algorithm: str) -> None:
         expected = (offset + length + 7) // 8 * 8
         piece = data[i * 65536 : (i + 1) * 65536]
         assert bytes(codec.decode(stream[start + offset : start + offset + length])) == piece
-
-
-@pytest.mark.parametrize("algorithm", SPEC_6)
-def test_containers_of_version_6_are_read(algorithm: str) -> None:
-    data = corpus()["text"][:200001]
-    stream = as_version_6(bytes(nvcomp.Codec(algorithm=algorithm).encode(data)))
-
-    info = nvcomp.Codec().inspect(stream)
-
-    assert (info.algorithm, info.container_version) == (algorithm, 6)
-    assert bytes(nvcomp.Codec().decode(stream)) == data
-
-
-# b"tricodec " * 40 in chunks of 256 bytes as NVIDIA's libnvcomp_cpu 6.0.0.12 compressed it (LZ4CPUManager, level 9).
-NVCOMP_6 = bytes.fromhex(
-    "271391520600000030000000000000006801000000000000020000000000000000010000000000006800000000000000"
-    "000000000100000000000000000000000000000000000000000000000000000018000000000000001300000000000000"
-    "13000000000000009f747269636f646563200900df50207472696300000000009f6f6465632074726963090047506f64"
-    "6563200000000000"
-)
-
-
-def test_our_containers_of_version_6_are_nvidias() -> None:
-    """Except for the last chunk, which it pads, and the size that then is larger: what the other tests of 6 rest on."""
-    codec = nvcomp.Codec(algorithm="LZ4", level=9, uncomp_chunk_size=256, device="cpu")
-    ours = as_version_6(bytes(codec.encode(b"tricodec " * 40)))
-
-    padded = ours + bytes(-len(ours) % 8)
-    start = struct.unpack_from("<I", ours, 40)[0]
-    assert padded[:8] + struct.pack("<Q", len(padded) - start) + padded[16:] == NVCOMP_6
 
 
 def test_checksums_are_behind_the_container_and_verified() -> None:

@@ -9,18 +9,14 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from compress_data import available
 from tricodec import nvcomp
 
 DOCUMENTED = """Codec Array BitstreamKind ArrayBufferKind CudaStream ExternalMemory ChecksumPolicy as_array as_arrays
 from_dlpack set_device_allocator set_pinned_allocator set_host_allocator""".split()
-NO_GPU = not nvcomp.as_array(b"a").cuda()
-without_gpu = pytest.mark.skipif(not NO_GPU, reason="tells what happens without a GPU")
 
 
 def python(*arguments: str, **environment: str) -> str:
@@ -54,16 +50,6 @@ def test_n2_the_package_is_found_as_nvidia_nvcomp_where_there_is_no_other(wish: 
     assert said == "True True True 5.3.0 b'abc' __main__"
 
 
-def test_n2_an_unchanged_program_runs_under_tricodec_compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "program.py").write_text("import beside\n" + PROGRAM)
-    (tmp_path / "beside.py").write_text("")
-    expected = "True True True 5.3.0 b'abc' __main__ -x 1"
-
-    assert python("-m", "tricodec.compat", str(tmp_path / "program.py"), "-x", "1") == expected
-    monkeypatch.chdir(tmp_path)
-    assert python("-m", "tricodec.compat", "-m", "program", "-x", "1") == expected
-
-
 def official(folder: Path) -> Path:
     package = folder / "nvidia/nvcomp"
     package.mkdir(parents=True)
@@ -91,19 +77,6 @@ def test_nvidias_own_package_goes_before_and_tricodecs_stays_reachable(first: st
     assert python("-c", code, TRICODEC_NVIDIA_NVCOMP="1") == ("5.3.0 5.3.0" if ours else "theirs 5.3.0")
 
 
-@pytest.mark.parametrize("wish", ["", "1"], ids=["", "TRICODEC_NVIDIA_NVCOMP"])
-@pytest.mark.parametrize("theirs", [False, True], ids=["alone", "beside NVIDIA's"])
-@pytest.mark.parametrize("statement", ["import tricodec.nvcomp", "import tricodec.nvcomp, nvidia.nvcomp"])
-def test_which_package_answers_is_logged_once(statement: str, theirs: bool, wish: str, tmp_path: Path) -> None:
-    logged = "import sys, logging; logging.basicConfig(stream=sys.stdout, level='INFO')\n"
-
-    said = python("-c", (beside(tmp_path) if theirs else "") + logged + statement, TRICODEC_NVIDIA_NVCOMP=wish)
-
-    assert said.count("nvidia.nvcomp is ") == 1
-    assert ("nvidia.nvcomp is NVIDIA's own package" in said) == (theirs and not wish)
-    assert said.startswith("INFO:tricodec:")
-
-
 def test_n3_bitstream_kinds() -> None:
     kinds = nvcomp.BitstreamKind
     assert {name: kind.value for name, kind in kinds.__members__.items()} == {
@@ -120,16 +93,6 @@ def test_n9_n10_n12_default_streams_are_borrowed(handle: int) -> None:
     stream = nvcomp.CudaStream.borrow(handle)
 
     assert (stream.ptr, stream.is_special, stream.device) == (handle, True, 0)
-
-
-@without_gpu
-def test_n11_n13_other_streams_need_a_driver() -> None:
-    with pytest.raises(tricodec.DeviceError):
-        nvcomp.CudaStream.borrow(0x1000)
-    with pytest.raises(tricodec.DeviceError):
-        nvcomp.CudaStream.make_new()
-    with pytest.raises(ValueError, match="device_idx"):
-        nvcomp.CudaStream.borrow(0, -2)
 
 
 def test_the_hardware_backend_is_refused_on_every_engine() -> None:
@@ -204,35 +167,12 @@ def test_n21_checksums_need_the_container(kind: nvcomp.BitstreamKind, policy: nv
         nvcomp.Codec(algorithm="LZ4", bitstream_kind=kind, checksum_policy=policy)
 
 
-def test_n22_element_types_of_lz4() -> None:
-    data = np.arange(300, dtype="<u4").tobytes()
-    for number, data_type in enumerate(("|i1", "|u1", "<i2", "<u2", "<i4", "<u4")):
-        codec = nvcomp.Codec(algorithm="LZ4", data_type=data_type)
-        stream = bytes(codec.encode(data))
-        assert struct.unpack_from("<I", stream, 64) == (number,)  # nvcompType_t, the container's LZ4 field
-        assert bytes(codec.decode(stream)) == data
-    for data_type in ("<i8", "<f2"):
-        with pytest.raises(ValueError, match="Illegal data type for LZ4"):
-            nvcomp.Codec(algorithm="LZ4", data_type=data_type)
-    with pytest.raises(ValueError, match="bogus"):
-        nvcomp.Codec(algorithm="LZ4", data_type="bogus")
-
-
 @pytest.mark.parametrize(
     ("algorithm", "wrong"), [("GDeflate", 6), ("GDeflate", -1), ("Deflate", 9), ("Gzip", 6), ("Bitcomp", 2)]
 )
 def test_n23_n24_n25_other_algorithm_types_are_refused(algorithm: str, wrong: int) -> None:
     with pytest.raises(ValueError, match=rf"Unknown algorithm type.*{wrong}"):
         nvcomp.Codec(algorithm=algorithm, algorithm_type=wrong)
-
-
-@pytest.mark.parametrize("sparse", [0, 1])
-def test_n25_bitcomps_choices_are_in_the_stream(sparse: int) -> None:
-    available("Bitcomp")
-    for number, data_type in enumerate(("|u1", "|i1", "<u2", "<i2", "<u4", "<i4", "<u8", "<i8")):
-        codec = nvcomp.Codec(algorithm="Bitcomp", algorithm_type=sparse, data_type=data_type, bitstream_kind=nvcomp.RAW)
-        stream = bytes(codec.encode(bytes(800)))
-        assert stream[:6] == b"NVZ" + bytes([number, sparse << 4, number & 1])
 
 
 def test_n27_cascadeds_layers_are_in_the_chunk() -> None:
@@ -255,20 +195,6 @@ def test_n27_cascadeds_layers_are_in_the_chunk() -> None:
             nvcomp.Codec(algorithm="Cascaded", **{name: wrong})
 
 
-def test_n29_n31_batches_keep_their_order() -> None:
-    codec = nvcomp.Codec(algorithm="Zstd")
-    datas: list[Any] = [b"", b"a", np.arange(5), bytearray(b"xyz"), np.zeros((3, 4), "<f4")]
-
-    packed = codec.encode(datas)
-
-    assert isinstance(packed, list)
-    assert [bytes(array) for array in codec.decode(packed)] == [
-        bytes(memoryview(data).cast("B")) for data in datas[:2]
-    ] + [data.tobytes() if isinstance(data, np.ndarray) else bytes(data) for data in datas[2:]]
-    assert codec.encode([]) == []
-    assert codec.decode([]) == []
-
-
 def test_n30_n32_element_types_of_results() -> None:
     codec = nvcomp.Codec(algorithm="LZ4")
     packed = codec.encode(np.arange(6, dtype="<u4"))
@@ -279,25 +205,6 @@ def test_n30_n32_element_types_of_results() -> None:
     assert codec.decode(packed, data_type="<f8").shape == (3,)
     with pytest.raises(ValueError, match="Buffer size not aligned with size of data type"):
         codec.decode(codec.encode(b"abc"), "<u4")
-
-
-def test_out_is_filled_or_refused() -> None:
-    codec = nvcomp.Codec(algorithm="LZ4")
-    data = np.arange(1000, dtype="<u2")
-    memory = np.zeros(codec.get_max_comp_buffer_size(data), np.uint8)
-
-    packed = codec.encode(data, out=memory)
-    result = np.zeros(1000, "<u2")
-    codec.decode(packed, "<u2", out=result)
-
-    assert np.shares_memory(np.asarray(packed), memory)
-    np.testing.assert_array_equal(result, data)
-    with pytest.raises(ValueError, match="out has 10 bytes"):
-        codec.decode(packed, out=np.zeros(10, np.uint8))
-    with pytest.raises(ValueError, match="read-only"):
-        codec.decode(packed, out=bytes(2000))
-    with pytest.raises(ValueError, match="1 places for 2"):
-        codec.decode([packed, packed], out=[result])
 
 
 def test_out_that_shares_memory_with_what_is_read_or_written_is_refused() -> None:
@@ -345,8 +252,3 @@ def test_a_with_block_ends_the_codec() -> None:
 
     with pytest.raises(ValueError, match="closed"):
         codec.decode(packed)
-
-
-def test_typed_algorithms_name_size_and_type() -> None:
-    with pytest.raises(ValueError, match=r'1 bytes.*data_type "<i4" needs a multiple of 4'):
-        nvcomp.Codec(algorithm="Cascaded").encode(b"a")

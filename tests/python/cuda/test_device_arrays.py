@@ -66,22 +66,6 @@ def test_numpy_gets_the_picture_of_a_frame_on_a_gpu_and_is_refused_arrays_there(
 
 
 @pytest.mark.needs_kernels
-def test_the_cuda_array_interface_describes_the_memory_and_orders_the_default_stream(run: Run) -> None:
-    run("""
-    frame = frame_of().to("cuda")
-    luma = frame.planes[0].__cuda_array_interface__
-    assert luma["shape"] == (48, 64) and luma["strides"] == (64, 1) and luma["typestr"] == "|u1"
-    assert luma["version"] == 3 and luma["stream"] == 1 and luma["data"] == (frame.planes[0].data_ptr, False)
-    assert frame.__cuda_array_interface__["shape"] == (72, 64)
-    assert any(call[:2] == ["wait", "0x1"] for call in logged_calls())
-    result = tricodec.Transform(size=(4, 4), dtype="bfloat16")(frame)
-    assert not hasattr(result, "__cuda_array_interface__")
-    for dtype, typestr in (("uint8", "|u1"), ("float16", "<f2"), ("float32", "<f4")):
-        assert tricodec.Transform(dtype=dtype)(frame).__cuda_array_interface__["typestr"] == typestr
-    """)
-
-
-@pytest.mark.needs_kernels
 @pytest.mark.parametrize(("stream", "waits"), [("None", "0x1"), ("1", "0x1"), ("2", "0x2"), ("-1", None)])
 def test_a_dlpack_export_makes_the_consumers_stream_wait(run: Run, stream: str, waits: str | None) -> None:
     run(f"""
@@ -225,38 +209,3 @@ def test_an_array_is_asked_for_its_memory_on_its_own_gpu(tmp_path: Path, use: st
     result = run_with_driver(build_fake_driver(tmp_path), code, FAKE_CUDA_GPUS="2")
 
     assert result.stdout == "exported on cuda:1 -1\n", result.stderr
-
-
-@pytest.mark.needs_kernels
-def test_kernels_are_loaded_a_binary_at_a_time_when_a_gpu_first_needs_them(tmp_path: Path) -> None:
-    code = f"""
-import threading
-import numpy as np
-{_PRELUDE}
-def loaded(call):
-    open({str(tmp_path / "calls")!r}, "w").close()
-    call()
-    with open({str(tmp_path / "calls")!r}) as file:
-        return [line.split()[1:] for line in file if line.startswith("module")]
-
-def by_threads(transform, frame):
-    threads = [threading.Thread(target=transform, args=(frame,)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-first, second, deep = frame_of().to("cuda:0"), frame_of().to("cuda:1"), frame_of("yuv444p16le").to("cuda:0")
-keep, shrink = tricodec.Transform(), tricodec.Transform(size=(8, 8))
-(converts,) = loaded(lambda: by_threads(keep, first))
-(resizes,) = loaded(lambda: by_threads(shrink, first))
-assert converts[1] != resizes[1]
-assert loaded(lambda: (keep(first), shrink(first), keep(deep))) == []
-(there,) = loaded(lambda: keep(second))
-assert there[1] == converts[1] and there[0] != converts[0]
-"""
-
-    log = str(tmp_path / "calls")
-    result = run_with_driver(build_fake_driver(tmp_path), code, FAKE_CUDA_GPUS="2", FAKE_CUDA_LOG=log)
-
-    assert result.returncode == 0, result.stderr

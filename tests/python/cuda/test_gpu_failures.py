@@ -80,38 +80,6 @@ kept.append(host.to("cuda"))
 
 
 @pytest.mark.parametrize(
-    ("function", "made", "call"),
-    [
-        ("cuStreamCreate", "stream", "nvcomp.CudaStream.make_new(0)"),
-        ("cuStreamCreate", "stream", 'in_thread(lambda: host.to("cuda"))'),
-        ("cuEventCreate", "event", '[host.to("cuda") for _ in range(20)]'),
-    ],
-    ids=["a stream", "a thread's stream", "an event"],
-)
-def test_memory_that_lacks_for_a_stream_or_an_event_is_an_error_with_the_figures(
-    driver: Path, function: str, made: str, call: str
-) -> None:
-    code = f"""
-import ctypes
-from concurrent.futures import ThreadPoolExecutor
-from tricodec import nvcomp
-def in_thread(work):
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(work).result()
-kept = [host.to("cuda") for _ in range(4)]
-ctypes.CDLL(None).setenv(b"FAKE_CUDA_FAIL", b"{function}:2", 1)
-raised(lambda: {call})
-ctypes.CDLL(None).unsetenv(b"FAKE_CUDA_FAIL")
-{call}
-"""
-    output = run(driver, code)
-
-    assert output.startswith(f"OutOfMemoryError cuda:0 is out of memory: making a CUDA {made} needs more, ")
-    assert " of 1024 MiB are free; the largest users: frames and tensors " in output
-    assert output.rstrip().endswith("hold fewer frames, or ask for smaller batches")
-
-
-@pytest.mark.parametrize(
     "function", ["cuMemcpy2DAsync_v2", pytest.param("cuLaunchKernel", marks=pytest.mark.needs_kernels)]
 )
 def test_a_context_that_is_lost_is_a_device_error_that_says_so(driver: Path, function: str) -> None:

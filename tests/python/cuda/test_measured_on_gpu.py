@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiler, memory_required, explain and pinned_empty on a GPU, with stand-ins for the driver and for NVDEC."""
+"""Profiler, memory_required, plans and build_info on a GPU, with stand-ins for the driver and for NVDEC."""
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import media
 import pytest
-from gpu_helpers import Run, build_fake_decoder, runner_with_driver
-
-pytestmark = [pytest.mark.needs_nvdec, pytest.mark.needs_kernels]
+import tricodec
+from gpu_helpers import Run, build_fake_decoder, build_fake_driver, printed_with_driver, runner_with_driver
+from media import generated
 
 _PRELUDE = """
 import gc, json, pathlib, tempfile, time
@@ -42,6 +45,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         yield started
 
 
+@pytest.mark.needs_nvdec
+@pytest.mark.needs_kernels
 def test_decoders_and_kernels_are_timed_on_the_clock_of_the_calls(run: Run) -> None:
     run("""
     with tricodec.FrameReader(CLIP, device="cuda", num_workers=1) as reader:
@@ -62,6 +67,8 @@ def test_decoders_and_kernels_are_timed_on_the_clock_of_the_calls(run: Run) -> N
     """)
 
 
+@pytest.mark.needs_nvdec
+@pytest.mark.needs_kernels
 @pytest.mark.parametrize("request_", [{"size": (64, 64), "count": 50}, {"batch_size": 8, "size": (96, 96)}])
 def test_the_need_of_one_decoder_is_within_a_quarter_of_the_peak(run: Run, request_: dict[str, object]) -> None:
     run(f"""
@@ -75,6 +82,8 @@ def test_the_need_of_one_decoder_is_within_a_quarter_of_the_peak(run: Run, reque
     """)
 
 
+@pytest.mark.needs_nvdec
+@pytest.mark.needs_kernels
 def test_pinned_memory_is_locked_by_the_driver_and_kept(run: Run) -> None:
     run("""
     tricodec.pinned_empty((3, 1000), "float32")
@@ -86,3 +95,72 @@ def test_pinned_memory_is_locked_by_the_driver_and_kept(run: Run) -> None:
     del array
     assert tricodec.memory_stats()["pinned cuda:0"].in_use_bytes == before
     """)
+
+
+def test_a_plan_of_the_cpu_is_foreign_where_the_request_means_a_gpu(tmp_path: Path) -> None:
+    build_fake_driver(tmp_path)
+    plan = tmp_path / "plan.json"
+    tricodec.Plan(generated("h264_bframes.mp4"), device="cpu").save(plan)
+    code = f"""
+import dataclasses, tricodec
+from tricodec import _plan_request
+data = _plan_request.read_plan({str(plan)!r})
+data = dataclasses.replace(data, request=dataclasses.replace(data.request, device="cuda:1"))
+_plan_request.write_plan({str(plan)!r}, data)
+print(tricodec._tricodec.gpu_facts(1))
+raised(lambda: tricodec._tricodec.gpu_facts(2))
+raised(lambda: tricodec.Plan.load({str(plan)!r}))
+"""
+
+    printed = printed_with_driver(tmp_path, code, FAKE_CUDA_GPUS="2", FAKE_CUDA_VERSION="12090")
+
+    assert "{'gpu': 'Fake GPU 1', 'compute_capability': '9.0', 'cuda_driver': '12090'}" in printed
+    assert "DeviceError" in printed
+    assert "there is no GPU 2; this process sees 2 GPUs, numbered from 0" in printed
+    assert "device is 'cpu' in the plan and 'cuda' here" in printed
+    assert "gpu is 'absent' in the plan and 'Fake GPU 1' here" in printed
+    assert "and 'cuda 9.0' here" in printed
+
+
+_MAGIC = struct.pack("<I", 0xBA55ED50)  # of a fat binary; then version, size of this header, size of the parts
+
+
+_PTX, _ELF = 1, 2
+
+
+_HEADER = struct.Struct("<IHHQ")
+
+
+_PART = struct.Struct("<HHIQ12xI")  # kind, version, size of this header, size of what follows, then the architecture
+
+
+def fat_binaries(library: bytes) -> list[set[tuple[int, int]]]:
+    """The kinds and architectures of the parts of each fat binary in a library."""
+    found = []
+    for match in re.finditer(re.escape(_MAGIC), library):
+        _, version, header_size, size = _HEADER.unpack_from(library, match.start())
+        if version != 1:  # the same bytes by chance
+            continue
+        at = match.start() + header_size
+        end, parts = at + size, set()
+        while at < end:
+            kind, _, part_header, part_size, architecture = _PART.unpack_from(library, at)
+            parts.add((kind, architecture))
+            at += part_header + part_size
+        assert at == end
+        found.append(parts)
+    return found
+
+
+@pytest.mark.needs_kernels
+def test_build_info_names_the_architectures_that_are_in_every_fat_binary() -> None:
+    words = next(line for line in tricodec.build_info().splitlines() if line.startswith("cuda_kernels: "))
+    named = {(_ELF, int(number)) for number in re.findall(r"sm_(\d+)", words)}
+    named |= {(_PTX, int(number)) for number in re.findall(r"PTX of compute_(\d+)", words)}
+    library = next(Path(tricodec.__file__).parent.glob("lib/libtricodec.so*"))
+
+    binaries = fat_binaries(library.read_bytes())
+
+    assert named
+    assert len(binaries) == 3  # two of the Transform, one of compression
+    assert all(parts == named for parts in binaries), (words, binaries)

@@ -125,35 +125,6 @@ assert len({{frame.pts for frame in frames}}) == {NUM_FRAMES}
     run(driver, code, FAKE_CUDA_FAIL=fail)
 
 
-def test_memory_that_runs_out_names_its_users_the_largest_first(driver: Path) -> None:
-    code = """
-demuxer = tricodec.Demuxer(CLIP)
-decoder = tricodec.Decoder(demuxer.stream, device="cuda")
-packets = iter(demuxer)
-decoder.decode(next(packets))
-kept, error = fill()
-print(error)
-"""
-    output = run(driver, code, FAKE_CUDA_MEMORY=str(16 << 20))
-
-    assert "cuda:0 is out of memory: 1 MiB were asked for (a frame or a tensor), 1 MiB of 16 MiB are free" in output
-    assert "; the largest users: frames and tensors 1" in output
-    assert ", 1 NVDEC decoder at work 2 MiB" in output
-    assert output.rstrip().endswith("hold fewer frames, or ask for smaller batches")
-
-
-@pytest.mark.parametrize(
-    ("function", "what"),
-    [("cuvidDecodePicture", "decoding a picture by"), ("cuvidMapVideoFrame64", "taking a picture out of")],
-)
-def test_decoding_that_finds_no_memory_says_who_has_it(driver: Path, function: str, what: str) -> None:
-    output = run(driver, "raised(lambda: decoded())", FAKE_CUDA_FAIL=f"{function}:2:20")
-
-    assert f"OutOfMemoryError cuda:0 is out of memory: {what} an NVDEC decoder for 320x192 with" in output
-    assert " surfaces needs more, 10" in output
-    assert "1 NVDEC decoder at work" in output
-
-
 def test_auto_leaves_a_gpu_alone_for_which_there_are_no_kernels_and_says_why(driver: Path) -> None:
     code = f"""
 assert tricodec.resolve_device("auto") == tricodec.resolve_device("auto:0") == "cpu"

@@ -75,20 +75,6 @@ def test_settings_may_differ_by_sample(
     assert [sample.tobytes() for sample in restored] == [array.tobytes() for array in batch]
 
 
-def test_settings_by_sample_are_checked_and_name_the_sample() -> None:
-    batch = [np.arange(100, dtype="<i4")] * 3
-    with pytest.raises(ValueError, match=r"Sample 2 of the batch of 3: .*algorithm_type is 6; it must be 0 \(fastest"):
-        run("compress", batch, algorithm="Gzip", algorithm_type=PerSample(map(np.int32, [0, 5, 6])))
-    with pytest.raises(ValueError, match="Sample 1 of the batch of 3: uncomp_chunk_size is 0; it must be 1 to"):
-        run("compress", batch, algorithm="LZ4", uncomp_chunk_size=PerSample(map(np.int32, [1, 0, 6])))
-    with pytest.raises(TypeError, match='"level" holds float; it takes integers'):
-        run("compress", batch, algorithm="Zstd", level=PerSample(map(np.float32, [1, 2, 3])))
-    with pytest.raises(ValueError, match='"level" of sample 0 has shape 2; it takes one integer'):
-        run("compress", batch, algorithm="Zstd", level=PerSample([np.array([1, 2])] * 3))
-    with pytest.raises(ValueError, match="data_type"):  # what is alike for all, when the pipeline is built
-        run("compress", batch, algorithm="LZ4", data_type="<f4", level=PerSample(map(np.int32, [0, 0, 0])))
-
-
 @pytest.mark.parametrize("dtype", ["|u1", "<u2", "<f2", "<f4", "<f8"])
 def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) -> None:
     from nvidia.dali import types

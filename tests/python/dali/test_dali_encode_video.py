@@ -142,29 +142,6 @@ def test_raw_planes_of_decode_video_are_encoded_without_loss_of_depth_or_chroma(
     assert ffmpeg_frames(path, planar) == ffmpeg_frames(generated(name), planar)[:4]
 
 
-def test_encode_video_takes_videos_of_different_sizes_lengths_and_settings() -> None:
-    batch = [clip(3), clip(6, "hevc.mp4", size=(48, 64)), clip(1, size=(64, 48))]
-    crf, rate, gop, bit_rate = [18.0, 30.0, 40.0], [24.0, 29.97, 60.0], [1, 2, 3], [0, 0, 0]
-
-    files = encode(
-        batch,
-        preset="ultrafast",
-        crf=PerSample(np.float32(value) for value in crf),
-        frame_rate=PerSample(np.float32(value) for value in rate),
-        gop_size=PerSample(gop),
-        bit_rate=PerSample(bit_rate),
-    )
-
-    for i, file in enumerate(files):
-        expected = tricodec.encode_video(
-            batch[i], device="cpu", preset="ultrafast", crf=crf[i], frame_rate=rate[i], gop_size=gop[i]
-        )
-        assert file == expected
-    assert tricodec.probe(files[1]).video.average_frame_rate == tricodec.probe(files[1]).video.real_frame_rate
-    assert float(tricodec.probe(files[1]).video.average_frame_rate) == pytest.approx(30000 / 1001)
-    assert len(tricodec.FrameReader(files[2])) == 1
-
-
 def test_encode_video_follows_decode_and_transform_in_one_pipeline() -> None:
     from nvidia.dali import Pipeline, fn
 
@@ -222,25 +199,6 @@ def test_what_cannot_be_encoded_is_named_with_its_sample(frames: Any, arguments:
         encode([first, frames], **arguments)
 
     assert kind is TypeError or re.search(r"Sample [01] of the batch of 2", str(caught.value))
-
-
-def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
-    from nvidia.dali import Pipeline, fn
-
-    batches = iter(
-        [np.zeros((1, 16, 16, 3), np.uint8), np.zeros((0, 16, 16, 3), np.uint8), np.ones((1, 16, 16, 3), np.uint8)]
-    )
-    pipe = Pipeline(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
-    with pipe:
-        pipe.set_outputs(
-            fn.tricodec.encode_video(fn.external_source(source=lambda: [next(batches)], batch=True), **FAST)
-        )
-    pipe.build()
-
-    assert len(tricodec.FrameReader(bytes(pipe.run()[0].at(0)))) == 1
-    with pytest.raises(ValueError, match="0 pictures"):
-        pipe.run()
-    assert len(tricodec.FrameReader(bytes(pipe.run()[0].at(0)))) == 1
 
 
 def test_encoders_of_a_batch_use_no_more_threads_than_they_are_given() -> None:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fn.tricodec.decode_video says of bad samples and bad arguments, and how a pipeline continues after them."""
+"""What DALI's operators say of bad samples and bad arguments, and how a pipeline continues after them."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import collect, decode, pipeline, read
+from dali_testing import constant_source, decode, pipeline, read
 from media import generated
-from programs import limits, printed_by
-
-pytestmark = pytest.mark.needs_dali
+from programs import printed_by
 
 GARBAGE = bytes(range(256)) * 20
 
@@ -22,6 +22,7 @@ def good() -> Any:
     return generated("h264_bframes.mp4")
 
 
+@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_names_the_bad_sample(exec_dynamic: bool) -> None:
     pipe = pipeline([good(), GARBAGE, good()], options={"exec_dynamic": exec_dynamic})
@@ -30,6 +31,7 @@ def test_decode_video_names_the_bad_sample(exec_dynamic: bool) -> None:
         pipe.run()
 
 
+@pytest.mark.needs_dali
 def test_decode_video_names_the_file_that_a_reader_gave() -> None:
     from nvidia.dali import Pipeline, fn
 
@@ -43,28 +45,6 @@ def test_decode_video_names_the_file_that_a_reader_gave() -> None:
         pipe.run()
 
 
-def test_decode_video_goes_on_after_a_bad_batch() -> None:
-    from nvidia.dali import Pipeline, fn
-
-    encoded_good = read(good())
-    encoded_bad = read(GARBAGE)
-    batches = iter([encoded_good, encoded_bad, encoded_good, encoded_good])
-    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None, exec_dynamic=True, prefetch_queue_depth=1)
-    with pipe:
-        encoded = fn.external_source(source=lambda: [next(batches)], batch=True)
-        pipe.set_outputs(*fn.tricodec.decode_video(encoded, count=2))
-    pipe.build()
-    expected = tricodec.decode_video(good(), count=2).frames
-
-    first = collect(pipe.run())
-    with pytest.raises(RuntimeError, match="Sample 0"):
-        pipe.run()
-    later = [collect(pipe.run()) for _ in range(2)]
-
-    for batch in [first, *later]:
-        assert np.array_equal(batch[0].frames, expected)
-
-
 BAD_CONSTANTS: dict[str, tuple[dict[str, Any], str]] = {
     "resize": ({"resize": "magic"}, "magic.*bilinear"),
     "layout": ({"layout": "WHC"}, "WHC.*CHW"),
@@ -75,6 +55,7 @@ BAD_CONSTANTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.needs_dali
 @pytest.mark.parametrize("case", BAD_CONSTANTS)
 def test_decode_video_refuses_a_bad_constant_when_the_pipeline_is_built(case: str) -> None:
     from nvidia.dali import types
@@ -96,6 +77,7 @@ BAD_REQUESTS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }
 
 
+@pytest.mark.needs_dali
 @pytest.mark.parametrize("case", BAD_REQUESTS)
 def test_decode_video_raises_what_the_python_door_raises_for_a_request(case: str) -> None:
     arguments, error, message = BAD_REQUESTS[case]
@@ -108,11 +90,7 @@ def test_decode_video_raises_what_the_python_door_raises_for_a_request(case: str
     assert str(from_python.value).replace(str(good()), "sample 0") in str(from_dali.value)
 
 
-def test_decode_video_refuses_output_past_the_limits_before_it_is_allocated() -> None:
-    with limits(max_output_bytes=1_000_000), pytest.raises(RuntimeError, match=r"Sample 0.*max_output_bytes 1000000"):
-        decode([good()])
-
-
+@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_returns_a_bad_sample_empty_when_asked(
     exec_dynamic: bool, caplog: pytest.LogCaptureFixture
@@ -133,6 +111,7 @@ def test_decode_video_returns_a_bad_sample_empty_when_asked(
 DAMAGED = ["h264_bframes.mp4", "truncated.mkv", "zeroed.mp4", "vp9.webm"]
 
 
+@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_counts_damaged_packets_where_they_are_asked_for(exec_dynamic: bool) -> None:
     clips = [generated(name) for name in DAMAGED]
@@ -149,6 +128,7 @@ def test_decode_video_counts_damaged_packets_where_they_are_asked_for(exec_dynam
     assert counts[1] == 1  # the cut
 
 
+@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_raises_for_damage_where_it_is_an_error(exec_dynamic: bool) -> None:
     pipe = pipeline(
@@ -162,6 +142,7 @@ def test_decode_video_raises_for_damage_where_it_is_an_error(exec_dynamic: bool)
         pipe.run()
 
 
+@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_empties_a_sample_that_fails_while_it_is_decoded(exec_dynamic: bool) -> None:
     clips = [good(), generated("h264_size_change.h264"), generated("hevc.mp4")]
@@ -176,6 +157,7 @@ def test_decode_video_empties_a_sample_that_fails_while_it_is_decoded(exec_dynam
         assert np.array_equal(batch[i].pts, expected.pts_seconds)
 
 
+@pytest.mark.needs_dali
 def test_decode_video_mixed_is_refused_where_there_is_no_gpu() -> None:
     code = f"""
 import numpy as np
@@ -195,3 +177,68 @@ except RuntimeError as error:
     output = printed_by(code, CUDA_VISIBLE_DEVICES="")
 
     assert re.search("refused: .*(CUDA|GPU)", output)
+
+
+dali = pytest.importorskip("nvidia.dali")
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments"),
+    [
+        ("DecodeVideo", {"start": 1.5}), ("DecodeVideo", {"count": 2.5}), ("DecodeVideo", {"indices": [1, 2.5]}),
+        ("ReadVideo", {"filenames": ["a.mp4"], "sequence_length": 2.5}), ("EncodeVideo", {"gop_size": 0.5}),
+        ("ReadVideo", {"filenames": ["a.mp4"], "sequence_length": 2, "stride": float("nan")}),
+    ],
+)  # fmt: skip
+def test_a_fraction_is_refused_by_name(operator: str, arguments: dict[str, Any]) -> None:
+    import tricodec.dali  # noqa: F401
+    from nvidia.dali import ops
+
+    name = list(arguments)[-1]
+    with pytest.raises(
+        ValueError, match=rf"{operator}: {name} is .*; it takes whole numbers: use int\(\) or round\(\)"
+    ):
+        getattr(ops.tricodec, operator)(**arguments)
+
+
+CLIPS = ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4", "mpeg4.avi", "mjpeg.avi", "vp9_odd.webm"]
+
+
+def probe(clips: list[Path | bytes], **words: Any) -> list[list[np.ndarray]]:
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(clips), num_threads=2, device_id=None)
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
+        pipe.set_outputs(*fn.tricodec.probe(encoded, **words))
+    pipe.build()
+    outputs = pipe.run()
+    return [[np.array(output.at(i)) for output in outputs] for i in range(len(clips))]
+
+
+@pytest.mark.needs_dali
+def test_probe_gives_what_decoding_gives() -> None:
+    facts = probe([generated(clip) for clip in CLIPS])
+
+    for clip, (num_frames, size, frame_rate, duration) in zip(CLIPS, facts, strict=True):
+        with av.open(str(generated(clip))) as container:
+            frames = list(container.decode(video=0))
+        assert num_frames.tolist() == [len(frames)], clip
+        assert size.tolist() == [frames[0].height, frames[0].width], clip
+        assert frame_rate[0] == pytest.approx(25), clip
+        assert duration[0] == pytest.approx(len(frames) / 25, abs=0.1), clip
+
+
+@pytest.mark.needs_dali
+def test_probe_names_the_sample_that_is_not_a_video() -> None:
+    with pytest.raises(RuntimeError, match=r"Sample 1 of the batch of 2: "):
+        probe([generated("vp9.webm"), b"no video" * 100])
+
+
+@pytest.mark.needs_dali
+def test_probe_gives_zeros_for_it_with_on_error_empty() -> None:
+    good, bad = probe([generated("vp9.webm"), b"no video" * 100], on_error="empty")
+
+    assert good[0].tolist() == [50]
+    assert [output.tolist() for output in bad] == [[0], [0, 0], [0.0], [0.0]]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -99,17 +98,6 @@ def test_segments_of_a_live_stream_are_decoded_as_they_come() -> None:
 
     assert len(frames) > 2
     assert np.concatenate(frames).tobytes() == expected.tobytes()
-
-
-def test_input_video_waits_for_data_if_it_blocks() -> None:
-    pipe = live(sequence_length=3, blocking=True)
-    feeder = threading.Timer(0.3, feed, (pipe, NUMBERS))
-    feeder.start()
-
-    samples = run(pipe)
-    feeder.join()
-
-    assert [sample[0].shape[0] for sample in samples] == [3, 3, 3]
 
 
 def test_input_video_goes_on_with_the_next_video_after_a_bad_one() -> None:

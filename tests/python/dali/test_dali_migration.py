@@ -355,11 +355,3 @@ def decoding_mine(**words: Any) -> list[Sample]:
 def test_frames_that_do_not_exist_are_an_error(words: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         decoding_mine(**words)
-
-
-def test_count_with_a_pad_mode_fills_up() -> None:
-    (sample,) = decoding_mine(start=-3, count=5, pad_mode="edge")
-    (expected,) = decoding_mine(frames=[22, 23, 24, 24, 24])
-
-    assert np.array_equal(sample[0], expected[0])
-    assert sample[1].tolist() == expected[1].tolist()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files fn.tricodec.read_video reads, what it says of wrong arguments, and how it handles broken files."""
+"""Which files and archives fn.tricodec.read_video reads, and what it says of wrong arguments and broken files."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import read_batches, reading_pipeline
+from dali_testing import read_batches, reading_pipeline, sequences_of, write_archive
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
+
 
 CLIP = "h264_bframes.mp4"
 
@@ -133,33 +134,6 @@ def test_read_video_names_the_file_that_cannot_be_opened(tmp_path: Path) -> None
         reading_pipeline(batch_size=1, filenames=broken(tmp_path), sequence_length=4)
 
 
-def test_read_video_leaves_out_files_that_cannot_be_opened_when_told_to(tmp_path: Path) -> None:
-    files = broken(tmp_path)
-
-    assert firsts(3, filenames=files, labels=[], sequence_length=50, on_error="empty") == [(0, 0), (3, 0), (0, 0)]
-
-
-@pytest.mark.parametrize(
-    ("clip", "is_told"),
-    [("zeroed.mp4", True), ("zeroed.webm", False)],
-)
-@pytest.mark.parametrize("shuffle", [False, True])
-def test_read_video_gives_of_a_damaged_file_what_decode_video_gives(clip: str, is_told: bool, shuffle: bool) -> None:
-    batches = read_batches(
-        6, batch_size=3, filenames=str(generated(clip)), sequence_length=6, step=5, random_shuffle=shuffle, seed=2,
-        enable_frame_num=True, num_damaged_packets=True,
-    )  # fmt: skip
-
-    damaged = 0
-    for sequence in (sequence for batch in batches for sequence in batch):
-        start = int(sequence.more[0][0])
-        alone = tricodec.decode_video(generated(clip), start=start, count=6, device="cpu")
-        assert sequence.frames.tobytes() == alone.frames.tobytes()
-        assert sequence.more[1].tolist() == [alone.num_damaged_packets]
-        damaged += alone.num_damaged_packets > 0
-    assert (damaged > 0) == is_told  # not every decoder notices
-
-
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_read_video_empties_the_sequences_that_damage_touches_when_told_to(batch_size: int) -> None:
     clip = generated("zeroed.mp4")
@@ -200,3 +174,108 @@ def test_read_video_fails_the_batch_of_a_damaged_sequence_and_goes_on_with_the_n
     assert given == whole
     assert -1 in given
     assert max(given) >= 0
+
+
+CLIPS = ["h264_bframes.mp4", "vp9.webm", "hevc.mp4", "av1.mp4", "vp9_odd.webm"]
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> dict[str, list[str]]:
+    """Two archives of samples with a video, a label and a text."""
+    members: list[list[tuple[str, bytes]]] = [[], []]
+    for i, clip in enumerate(CLIPS):
+        data = generated(clip).read_bytes()
+        members[i % 2] += [
+            (f"data/{i:03}.cls", f"{10 + i}\n".encode()),
+            (f"data/{i:03}{Path(clip).suffix}", data),
+            (f"data/{i:03}.json", b"{}"),
+        ]
+    pairs = [write_archive(tmp_path, f"shard-{i}", each) for i, each in enumerate(members)]
+    return {"paths": [archive for archive, _ in pairs], "index_paths": [index for _, index in pairs]}
+
+
+ORDER = [0, 2, 4, 1, 3]  # of the clips in the two archives
+
+
+def test_read_video_reads_the_videos_of_archives(shards: dict[str, list[str]]) -> None:
+    pipe = reading_pipeline(batch_size=5, sequence_length=10, step=100, label_ext="cls", size=(48, 64), **shards)
+
+    batch = sequences_of(pipe.run())
+
+    for sequence, i in zip(batch, ORDER, strict=True):
+        expected = tricodec.decode_video(generated(CLIPS[i]), count=10, size=(48, 64), device="cpu")
+        assert sequence.frames.tobytes() == expected.frames.tobytes()
+        assert sequence.pts.tolist() == expected.pts_seconds.tolist()
+        assert sequence.more[0].tolist() == [10 + i]
+        assert sequence.source.endswith(f"shard-{i % 2}.tar/data/{i:03}{Path(CLIPS[i]).suffix}")
+
+
+def test_it_reads_the_samples_that_dalis_reader_of_webdatasets_reads(shards: dict[str, list[str]]) -> None:
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=5, num_threads=2, device_id=None)
+    with pipe:
+        encoded = fn.readers.webdataset(ext=["mp4;webm"], name="theirs", **shards)
+        pipe.set_outputs(*fn.tricodec.decode_video(encoded, count=4, size=(48, 64)))
+    pipe.build()
+    frames, _ = pipe.run()
+
+    mine = reading_pipeline(batch_size=5, sequence_length=4, step=100, ext="mp4;webm", size=(48, 64), **shards)
+
+    assert mine.reader_meta("reader")["epoch_size"] == pipe.reader_meta("theirs")["epoch_size"] == 5
+    for i, sequence in enumerate(sequences_of(mine.run())):
+        assert np.array_equal(sequence.frames, frames.at(i))
+
+
+def test_sequences_of_archives_are_shuffled_sharded_and_resumed_like_those_of_files(
+    shards: dict[str, list[str]],
+) -> None:
+    words: dict[str, Any] = {
+        "batch_size": 4, "sequence_length": 8, "random_shuffle": True, "seed": 5, "num_shards": 2, "shard_id": 1,
+        "size": (32, 32), "options": {"enable_checkpointing": True}, "max_open_files": 2,
+    }  # fmt: skip
+    pipe = reading_pipeline(**words, **shards)
+    for _ in range(3):
+        pipe.run()
+    checkpoint = pipe.checkpoint()
+    expected = [sequence.frames.tobytes() for _ in range(4) for sequence in sequences_of(pipe.run())]
+    words["options"]["checkpoint"] = checkpoint
+
+    again = reading_pipeline(**words, **shards)
+
+    assert [sequence.frames.tobytes() for _ in range(4) for sequence in sequences_of(again.run())] == expected
+    assert len(set(expected)) > 8
+
+
+def damage_offset(index: Path) -> None:
+    version, line = index.read_text().splitlines()
+    words = line.split()
+    words[1] = str(10**9)
+    index.write_text(f"{version}\n{' '.join(words)}\n")
+
+
+BROKEN: dict[str, tuple[Any, type[Exception], str]] = {
+    "missing": (Path.unlink, RuntimeError, "the index '.*' cannot be read; DALI's wds2idx makes it"),
+    "not_an_index": (
+        lambda path: path.write_text("hello\n"),
+        RuntimeError,
+        "begins with 'hello'; an index of DALI's wds2idx begins",
+    ),
+    "words": (
+        lambda path: path.write_text("v1.2 1\nmp4 x 5 a.mp4\n"),
+        RuntimeError,
+        "line 2 of the index .* is 'mp4 x 5 a.mp4'",
+    ),
+    "past_the_end": (damage_offset, RuntimeError, r"File 0 of 1 .*bytes, and not the .* make its index again"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_an_index_that_does_not_fit_is_an_error(case: str, tmp_path: Path) -> None:
+    damage, error, message = BROKEN[case]
+    archive, index = write_archive(tmp_path, "a", [("0.webm", generated("vp9.webm").read_bytes())])
+    damage(Path(index))
+
+    with pytest.raises(error, match=message):
+        reading_pipeline(batch_size=1, paths=archive, index_paths=index, sequence_length=3)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,45 +136,6 @@ def test_read_video_has_the_order_and_epochs_of_dalis_reader(words: dict[str, An
         assert items_of(mine, 1) == [expected]
 
 
-class Iterator:
-    """What DALI's framework iterators are made of, without a framework."""
-
-    def __new__(cls, pipes: list[Any], **options: Any) -> Any:
-        from nvidia.dali.plugin.base_iterator import _DaliBaseIterator
-
-        class Plain(_DaliBaseIterator):
-            def __next__(self) -> list[list[Item]]:
-                self._ever_consumed = True
-                outputs = self._get_outputs()
-                batches = [
-                    [(int(label.at(i)[0]), int(number.at(i)[0])) for i in range(len(label))]
-                    for _, _, label, number in outputs
-                ]
-                self._schedule_runs()
-                self._advance_and_check_drop_last()
-                drop, left = self._remove_padded()
-                if np.any(drop):
-                    batches = [batch[: left[i]] for i, batch in enumerate(batches)]
-                return batches
-
-        return Plain(pipes, reader_name="reader", auto_reset=True, **options)
-
-
-@pytest.mark.parametrize("pad", [False, True])
-@pytest.mark.parametrize("num_shards", [1, 3])
-def test_read_video_gives_whole_epochs_to_dalis_iterators(num_shards: int, pad: bool) -> None:
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-
-    words = words_for() | {"num_shards": num_shards, "pad_last_batch": pad, "random_shuffle": True}
-    pipes = [reading_pipeline(batch_size=3, shard_id=shard, seed=shard, **words) for shard in range(num_shards)]
-    iterator = Iterator(pipes, last_batch_policy=LastBatchPolicy.PARTIAL)
-
-    # Without padding the iterator throws away what the last batch holds of the next epoch.
-    for _ in range(4 if pad else 1):
-        given = [item for batches in iterator for batch in batches for item in batch]
-        assert sorted(given) == all_items()
-
-
 @pytest.mark.parametrize("num_before", [1, 9])
 @pytest.mark.parametrize(
     "words",
@@ -194,18 +154,6 @@ def test_read_video_goes_on_from_a_checkpoint(num_before: int, words: dict[str, 
     resumed = reading_pipeline(batch_size=3, options=options | {"seed": 9, "checkpoint": saved}, **words)
 
     assert items_of(resumed, 12) == expected
-
-
-def test_read_video_refuses_a_checkpoint_that_is_not_its_own(tmp_path: Path) -> None:
-    pipe = reading_pipeline(batch_size=1, options={"enable_checkpointing": True}, **words_for())
-    pipe.run()
-    saved = pipe.checkpoint()
-    assert b"tricodec.read_video.1" in saved
-
-    damaged = saved.replace(b"tricodec.read_video.1", b"tricodec.read_video.9")
-
-    with pytest.raises(RuntimeError, match=r"tricodec.read_video.9.*is not the state of a read_video"):
-        reading_pipeline(batch_size=1, options={"enable_checkpointing": True, "checkpoint": damaged}, **words_for())
 
 
 def test_read_video_keeps_its_state_in_dynamic_mode() -> None:

@@ -55,27 +55,6 @@ def test_sequences_are_parts_of_the_frames_that_decode_video_gives_for_the_words
         assert sequence.source == str(generated(CLIPS[file]))
 
 
-@pytest.mark.parametrize(("step", "pad_mode"), [(3, "none"), (4, "reflect_101")])
-def test_steps_and_padding_count_the_frames_that_are_chosen(step: int, pad_mode: str) -> None:
-    clip = "h264_bframes.mp4"
-    whole = chosen(clip, fps=10.0)
-    assert len(whole) == 20
-    last = 19
-    places = [list(range(start, start + 6)) for start in range(0, 20 - 5, step)]
-    if pad_mode != "none":
-        first = len(places) * step
-        tail = [last if pad_mode == "edge" else 2 * last - place for place in range(20, first + 6)]
-        places.append([*range(first, 20), *tail])
-
-    (batch,) = read_batches(
-        1, batch_size=len(places), filenames=[str(generated(clip))], sequence_length=6, step=step, pad_mode=pad_mode,
-        fps=10.0, size=SIZE, enable_frame_num="sequence",
-    )  # fmt: skip
-
-    for sequence, each in zip(batch, places, strict=True):
-        assert_part(sequence, whole, each)
-
-
 def test_shuffled_shards_hold_each_file_once_with_the_frames_of_uniform_sampling() -> None:
     words: dict[str, Any] = {
         "filenames": [str(generated(clip)) for clip in CLIPS], "labels": [], "sequence_length": 5, "num_frames": 5,

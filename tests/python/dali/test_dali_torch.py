@@ -6,9 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
-import tricodec
 from dali_testing import reading_pipeline
 from media import generated
 
@@ -40,20 +38,6 @@ def given(batches: list[dict[str, Any]]) -> list[tuple[int, int]]:
         for batch in batches
         for label, number in zip(batch["label"].ravel(), batch["number"].ravel(), strict=True)
     ]
-
-
-def test_batches_are_tensors_of_torch_with_the_frames_of_the_files() -> None:
-    import torch
-
-    ((batch,), *_) = iterator([pipeline(random_shuffle=True, seed=3)])
-
-    assert isinstance(batch["frames"], torch.Tensor)
-    assert batch["frames"].shape == (4, 8, 24, 32, 3)
-    assert batch["pts"].dtype == torch.float64
-    for frames, times, (clip, first) in zip(batch["frames"], batch["pts"], given([batch]), strict=True):
-        expected = tricodec.decode_video(generated(CLIPS[clip]), start=first, count=8, size=(24, 32), device="cpu")
-        assert np.array_equal(frames.numpy(), expected.frames)
-        assert times.tolist() == expected.pts_seconds.tolist()
 
 
 @pytest.mark.parametrize("num_shards", [1, 3])

@@ -124,17 +124,6 @@ def test_transform_takes_pictures_of_different_sizes_crops_and_rotations() -> No
         np.testing.assert_array_equal(out, tricodec.Transform(crop=crop)(turned))
 
 
-@pytest.mark.parametrize("name", ["rgb", "half_bicubic"])
-def test_transform_shares_a_large_frame_among_the_threads(name: str) -> None:
-    frame = tricodec.Frame.from_planes(samples_of("nv12", 1080, 1920), "nv12")
-    request = REQUESTS[name]
-
-    ((out, _),) = transform([frame.to_ndarray()], format="nv12", rotation=90, num_threads=5, **request)
-
-    turned = tricodec.Frame.from_planes([np.asarray(plane) for plane in frame.planes], "nv12", rotation=90)
-    assert out.tobytes() == tricodec.Transform(**request)(turned).tobytes()
-
-
 @pytest.mark.parametrize(
     ("shape", "dtype", "arguments", "error", "words"),
     [

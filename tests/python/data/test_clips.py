@@ -72,7 +72,7 @@ def test_clips_are_numbered_as_lists_are(clips: tricodec.data.Dataset) -> None:
 
 
 def test_an_unknown_option_is_refused(index: tricodec.data.DatasetIndex) -> None:
-    with pytest.raises(TypeError, match="sise"):
+    with pytest.raises(TypeError, match="did you mean 'size'"):
         tricodec.data.Dataset(index, clip_length=2, sise=(3, 4))
 
 

@@ -80,7 +80,7 @@ def test_frames_and_jobs_are_those_of_one_machine(tmp_path: Path) -> None:
 def test_wrong_options_are_refused_without_a_cluster(tmp_path: Path) -> None:
     import tricodec.data.ray as cluster
 
-    with pytest.raises(TypeError, match="sise"):
+    with pytest.raises(TypeError, match="did you mean 'size'"):
         cluster.read_video("a.mp4", sise=(36, 64))
     with pytest.raises(TypeError, match="presett"):
         cluster.transcode(generated("h264_bframes.mp4"), tmp_path / "out", presett="fast")

@@ -143,7 +143,7 @@ def test_a_short_video_repeats_its_last_frame() -> None:
 
 
 def test_wrong_arguments_are_named() -> None:
-    with pytest.raises(TypeError, match="'nframes'"):
+    with pytest.raises(TypeError, match="'nframes'; did you mean 'num_frames'"):
         ClipDataset([], nframes=4)
     with pytest.raises(TypeError, match=r"sources is one video, 'a[.]mp4'; put it into a list"):
         ClipDataset("a.mp4")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg_frames, ffprobe_times, generated
+from media import ffprobe_times, generated
 
 FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 18}
 
@@ -56,22 +56,6 @@ def test_the_same_call_gives_the_same_bytes_from_any_thread(container: str) -> N
         files = set(threads.map(lambda _: tricodec.encode_video(frames, container=container, **FAST), range(4)))
 
     assert len(files) == 1
-
-
-def test_deep_planes_keep_their_depth(tmp_path: Path) -> None:
-    with tricodec.FrameReader(generated("hevc10.mkv")) as reader:
-        planes = np.stack([reader[index].convert("p010le").to_ndarray() for index in range(3)])
-
-    path = tmp_path / "made.mkv"
-    lossless = {"x265-params": "lossless=1"}
-    path.write_bytes(
-        tricodec.encode_video(
-            planes, format="p010le", codec="hevc", container="mkv", preset="ultrafast", options=lossless
-        )
-    )
-
-    assert tricodec.probe(path).video.pixel_format == "yuv420p10le"
-    assert ffmpeg_frames(path) == ffmpeg_frames(generated("hevc10.mkv"))[:3]
 
 
 @pytest.mark.parametrize(("codec", "preset"), [("hevc", "ultrafast"), ("av1", "12")])

@@ -7,7 +7,6 @@ import contextlib
 import os
 import resource
 import shutil
-import tempfile
 import threading
 import tty
 from collections.abc import Callable, Iterator
@@ -17,7 +16,6 @@ import pytest
 import tricodec
 from media import generated
 from output_writers import FAST, WRITERS, Writer, clip, command, keep_index, save_index, sources
-from programs import run_threads
 from tricodec.io import StreamWriter
 
 
@@ -44,23 +42,6 @@ def files_of_at_most(size_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
-
-
-@contextlib.contextmanager
-def unprivileged() -> Iterator[Path]:
-    """A folder of a user without privileges, as which this process acts meanwhile: permissions hold."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        user = 65534 if os.geteuid() == 0 else os.geteuid()
-        os.chown(folder, user, -1)
-        before = os.geteuid()
-        os.seteuid(user)
-        try:
-            yield folder
-        finally:
-            os.seteuid(before)
-            folder.chmod(0o755)
 
 
 def names(folder: Path) -> list[str]:
@@ -177,62 +158,6 @@ def test_pipes_and_devices_are_written_directly(
     assert kind == "terminal" or os.path.samestat(before, target.stat())
 
 
-@every_writer
-def test_permissions_are_kept_to(writer: Writer, tmp_path: Path) -> None:
-    writer.write(tmp_path / writer.name)  # so that modules are imported with the rights to
-    with unprivileged() as folder:
-        protected, locked = folder / "protected", folder / "locked"
-        for each in (protected, locked):
-            each.mkdir()
-            writer.write(each / writer.name)
-            (each / writer.name).write_bytes(writer.old())
-        (protected / writer.name).chmod(0o444)
-        locked.chmod(0o555)
-
-        for each in (protected, locked):
-            with pytest.raises(OSError, match="failed"):
-                writer.write(each / writer.name)
-            assert (each / writer.name).read_bytes() == writer.old()
-            assert names(each) == [writer.name]
-
-
-@pytest.mark.parametrize("name", ["Muxer", "StreamWriter", "tricodec decompress"])
-def test_several_writers_of_one_file_do_not_mix(name: str, tmp_path: Path) -> None:
-    writer = WRITERS[name]
-    alone = tmp_path / "alone"
-    alone.mkdir()
-    writer.write(alone / writer.name)
-    together = tmp_path / "together"
-    together.mkdir()
-    errors: list[BaseException] = []
-
-    def write() -> None:
-        try:
-            for _ in range(3):
-                writer.write(together / writer.name)
-        except BaseException as error:
-            errors.append(error)
-
-    run_threads([write] * 3)
-
-    assert errors == []
-    assert (together / writer.name).read_bytes() == (alone / writer.name).read_bytes()
-    assert names(together) == [writer.name]
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-
-    for target in (tmp_path / "folder", f"{tmp_path}/absent/"):
-        with pytest.raises(OSError, match="Is a directory"):
-            tricodec.Muxer(target, format="mpegts")
-    with pytest.raises(tricodec.MediaNotFoundError, match="No such file"):
-        tricodec.Muxer(tmp_path / "absent" / "a.ts")
-    (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(tricodec.MediaIOError, match="symbolic links"):
-        tricodec.Muxer(tmp_path / "loop", format="mpegts")
-
-
 def begin(target: Path, *, in_full: bool = False) -> tricodec.Muxer:
     demuxer = tricodec.Demuxer(clip())
     muxer = tricodec.Muxer(target)
@@ -284,17 +209,6 @@ def test_close_finishes_and_discard_does_not(old: Path) -> None:
     writer.discard()
     writer.close()  # nothing is open any more
     assert old.read_bytes() == whole
-    assert names(old.parent) == ["a.mp4"]
-
-
-def test_a_writer_that_is_dropped_warns_and_leaves_what_was_there(old: Path) -> None:
-    with pytest.warns(ResourceWarning, match=r"a\.mp4' was not written: its Muxer was dropped"):
-        begin(old)
-
-    with pytest.warns(ResourceWarning, match=r"a\.mp4' was not written: its StreamWriter was dropped"):
-        begin_stream(old)
-
-    assert old.read_bytes() == b"the old file"
     assert names(old.parent) == ["a.mp4"]
 
 

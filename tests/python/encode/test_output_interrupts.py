@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that is killed or interrupted while it writes: files have their names only when they are whole."""
+"""Files have their names only when they are whole, and those made of a private file are private."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tricodec
 from media import generated
+from output_writers import WRITERS, sources
 from preloaded import with_tricodec
 
 SLOW = {"preset": "placebo", "x264-params": "rc-lookahead=0:bframes=0"}  # one picture at a time
+
+
 PATIENCE_SECONDS = 30  # of processors: a picture or two take less, all of them minutes
+
 
 BEGINNINGS = {
     "transcode": """
@@ -62,6 +65,8 @@ BEGINNINGS = {
         command.main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
     """,
 }
+
+
 ENDS = {
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "interrupted": "os.kill(os.getpid(), signal.SIGINT); time.sleep(60)",
@@ -105,29 +110,6 @@ def test_a_process_that_is_killed_leaves_what_was_there(beginning: str, existing
     assert re.fullmatch(r"\.a\.mp4\.[a-z0-9]{6}\.part", part)
 
 
-def test_a_fragmented_file_that_is_open_can_be_read_up_to_the_last_fragment_before_a_kill(tmp_path: Path) -> None:
-    beginning = """
-        pictures = tricodec.decode_video(SOURCE, device="cpu").frames
-        file = open(TARGET, "wb", buffering=0)
-        muxer = tricodec.Muxer(file, format="mp4", fragmented=True)
-        encoder = tricodec.Encoder(
-            pictures.shape[2], pictures.shape[1], codec="h264", gop_size=5, global_header=True,
-            options={"preset": "ultrafast", "tune": "zerolatency"},
-        )
-        stream = muxer.add_stream(encoder.stream)
-        for picture in pictures:
-            for packet in encoder.encode(picture):
-                muxer.write(packet, stream)
-        end()
-    """
-    target = tmp_path / "a.mp4"
-
-    assert run(beginning, ENDS["killed"], target) == -signal.SIGKILL
-
-    frames = list(tricodec.FrameReader(target))
-    assert 5 <= len(frames) < len(tricodec.FrameReader(generated("h264_bframes.mp4")))
-
-
 @pytest.mark.parametrize("beginning", BEGINNINGS.values(), ids=BEGINNINGS)
 @pytest.mark.parametrize("end", ["interrupted", "exit"])
 def test_a_process_that_ends_removes_what_it_began(beginning: str, end: str, tmp_path: Path) -> None:
@@ -162,12 +144,6 @@ def interrupted_after(ready: Callable[[], bool]) -> Iterator[None]:
     assert time.process_time() - at[0] < PATIENCE_SECONDS
 
 
-@pytest.fixture(scope="module")
-def pictures() -> np.ndarray:
-    """Minutes of work for the slow encoders."""
-    return np.random.default_rng(1).integers(0, 256, (300, 270, 480, 3), np.uint8)
-
-
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
     path = tmp_path / "a.mp4"
@@ -194,17 +170,33 @@ def test_ctrl_c_ends_transcode(old: Path) -> None:
     assert parts(old.parent) == []
 
 
-def test_calls_of_other_threads_go_on(tmp_path: Path) -> None:
-    """Ctrl-C belongs to the main thread."""
-    results: list[bytes] = []
-    frames = np.zeros((900, 48, 64, 3), np.uint8)
-    thread = threading.Thread(target=lambda: results.append(tricodec.encode_video(frames)))
-    thread.start()
+COMMANDS = [name for name in WRITERS if name.startswith("tricodec ")]
 
-    begin = time.monotonic()
 
-    with interrupted_after(lambda: time.monotonic() - begin > 0.5):
-        time.sleep(60)
-    thread.join()
+OF_FILES = ["transcode", "Transcoder", "save_index", "compress_file", *COMMANDS]
 
-    assert len(tricodec.FrameReader(results[0])) == 900
+
+@pytest.fixture
+def private() -> Iterator[None]:
+    """The sources of all writers can be read by their owner only."""
+    before = {path: path.stat().st_mode for path in sources().iterdir()}
+    for path in before:
+        path.chmod(0o600)
+    yield
+    for path, mode in before.items():
+        path.chmod(mode)
+
+
+@pytest.mark.usefixtures("private")
+@pytest.mark.parametrize("name", OF_FILES)
+def test_a_new_file_has_the_permissions_of_its_input(name: str, tmp_path: Path) -> None:
+    target = tmp_path / WRITERS[name].name
+    before = os.umask(0o022)
+    try:
+        WRITERS[name].write(target)
+        (tmp_path / "other").touch()
+    finally:
+        os.umask(before)
+
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o644  # the umask of the process is as it was

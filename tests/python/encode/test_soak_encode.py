@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import media
 import numpy as np
 import pytest
 import tricodec
-from tricodec.io import StreamReader, StreamWriter
 
 FRAMES = int(os.environ.get("TRICODEC_SOAK_FRAMES", "100000"))
 # Caches, pools and the codecs' own queues are full long before.
@@ -101,37 +100,4 @@ def test_transcode_is_flat(long_movie: Path, tmp_path: Path) -> None:
     )
 
     assert result.num_frames == FRAMES
-    watch.verify()
-
-
-@pytest.mark.slow
-def test_a_stream_reader_is_flat(long_movie: Path) -> None:
-    watch = Watch()
-    reader = StreamReader(long_movie, arrays="numpy")
-    reader.add_basic_video_stream(frames_per_chunk=50, width=48, height=48)
-    reader.add_basic_audio_stream(frames_per_chunk=16000)
-
-    for video, _ in reader.stream():
-        if video is not None:
-            watch.add(len(video))
-
-    watch.verify()
-
-
-def _in_chunks(write: Callable[[np.ndarray], None], watch: Watch, frames: int = 50) -> None:
-    chunk = np.stack([picture for picture, _ in zip(pictures(), range(frames), strict=False)]).transpose(0, 3, 1, 2)
-    for _ in range(FRAMES // frames):
-        write(chunk)
-        watch.add(frames)
-
-
-@pytest.mark.slow
-def test_a_stream_writer_is_flat(tmp_path: Path) -> None:
-    watch = Watch()
-    writer = StreamWriter(tmp_path / "a.ts", format="mpegts")
-    writer.add_video_stream(25, SIZE, SIZE, encoder="libx264", encoder_option={"preset": "ultrafast"})
-
-    with writer.open():
-        _in_chunks(lambda chunk: writer.write_video_chunk(0, chunk), watch)
-
     watch.verify()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents promise of a GPU beside its bytes: locked memory, contexts and streams of the caller, limits."""
+"""Promises of a GPU beside its bytes: locked memory, contexts of the caller, and every GPU of the machine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any
 
 import media
 import numpy as np
+import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from gpu_helpers import pycuda_over_ctypes as pycuda
 
 CLIP = "h264_bframes.mp4"
+
+
 OPTIONS: dict[str, Any] = {"size": (90, 160), "dtype": "float32", "layout": "CHW"}
+
 
 _MEMORY_TYPE, _HOST = 2, 1  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
 
@@ -81,13 +85,44 @@ def primary() -> Any:
     context.pop()
 
 
-def test_the_kernels_are_those_of_this_gpu() -> None:
-    """A fat binary has one for it, not only PTX that the driver compiles when it is first wanted."""
-    driver = ctypes.CDLL("libcuda.so.1")
-    major, minor = ctypes.c_int(), ctypes.c_int()
-    driver.cuDeviceGetAttribute(ctypes.byref(major), 75, 0)
-    driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, 0)
+def count_gpus() -> int:
+    """How many GPUs can be asked for; where there is none, the tests are skipped by another word."""
+    count = 0
+    while True:
+        try:
+            tricodec.resolve_device(f"cuda:{count}")
+        except tricodec.DeviceError:
+            return max(count, 1)
+        count += 1
 
-    kernels = next(line for line in tricodec.build_info().splitlines() if line.startswith("cuda_kernels: "))
 
-    assert any(f"sm_{major.value}{digit}," in kernels for digit in range(minor.value + 1)), kernels
+GPUS = range(count_gpus())
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("name", [CLIP, "hevc10.mkv", "vp9.webm"])
+def test_frames_are_those_of_the_cpu(gpu: int, name: str) -> None:
+    reader = tricodec.FrameReader(media.generated(name), device=f"cuda:{gpu}")
+
+    frames = list(reader)
+
+    wanted = list(tricodec.FrameReader(media.generated(name), device="cpu"))
+    assert reader.device == f"cuda:{gpu}"
+    assert {frame.__dlpack_device__() for frame in frames} == {(2, gpu)}
+    assert [frame.md5() for frame in frames] == [one.convert(frames[0].format).md5() for one in wanted]
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("gpu", GPUS)
+def test_pynvvideocodecs_gpu_id_is_taken(gpu: int) -> None:
+    import torch
+
+    decoder = nvc.SimpleDecoder(str(media.generated(CLIP)), gpu_id=gpu, use_device_memory=True)
+
+    frames = [decoder[index] for index in range(5)]
+
+    wanted = tricodec.FrameReader(media.generated(CLIP), device="cpu")
+    for index, frame in enumerate(frames):
+        tensor = torch.from_dlpack(frame)
+        assert tensor.device == torch.device("cuda", gpu)
+        assert tensor.cpu().numpy().tobytes() == bytes(wanted[index].convert("nv12").pack())

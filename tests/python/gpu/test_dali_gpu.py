@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.tricodec.decode_video device "mixed" and fn.tricodec.transform device "gpu" give the bytes of the CPU."""
+"""DALI's operators on a GPU give the bytes of the CPU."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tricodec
 from dali_testing import Decoded, PerSample, constant_source, decode, read
 from media import generated
 
 pytestmark = [pytest.mark.needs_dali, pytest.mark.needs_gpu]
 
+
 DECODED_BY_NVDEC = ["h264_bframes.mp4", "hevc.mp4", "hevc10.mkv", "vp9.webm", "vp8.webm", "h264_318x178.mp4"]
+
+
 #: Another depth, codec or chroma than an H200 decodes, or one that leaves rounding to decoders.
 DECODED_BY_CPU = ["h264_420_10.mkv", "h264_422_10.mkv", "av1.mp4", "h264_444.mp4", "vp9_odd.webm"]
+
+
 MODEL_INPUT: dict[str, Any] = {
     "size": (64, 48),
     "layout": "CHW",
@@ -72,16 +78,6 @@ def test_decode_video_mixed_gives_the_model_input_of_the_cpu_for_a_batch_of_many
     request = MODEL_INPUT | {"dtype": getattr(types, dtype), "stride": 3}
 
     expect_equal(mixed(clips, runs=3, **request), decode(clips, **request))
-
-
-@pytest.mark.parametrize(
-    ("name", "format"),
-    [("h264_bframes.mp4", "nv12"), ("h264_bframes.mp4", "yuv420p"), ("hevc10.mkv", "p010le"), ("av1.mp4", "nv12")],
-)
-def test_decode_video_mixed_gives_raw_frames(name: str, format: str) -> None:
-    clips: list[Path | bytes] = [generated(name)] * 2
-
-    expect_equal(mixed(clips, format=format), decode(clips, format=format))
 
 
 def test_decode_video_mixed_empties_or_names_the_sample_that_cannot_be_decoded() -> None:
@@ -170,3 +166,148 @@ def test_decode_video_mixed_is_ordered_on_a_busy_stream_without_waiting_for_it()
     for batch in copies:
         for copy, reference in zip(batch, expected, strict=True):
             np.testing.assert_array_equal(copy.cpu().numpy(), reference.frames)
+
+
+ALGORITHMS = ["LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "Cascaded"]
+
+
+EXECUTORS = [True, False]
+
+
+def run(batch: list[np.ndarray], build: Any, *, exec_dynamic: bool = True, runs: int = 2) -> list[np.ndarray]:
+    """The samples that `build` makes of a batch on the CPU, copied to the host; the last of several equal runs."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(batch), num_threads=4, device_id=0, exec_dynamic=exec_dynamic)
+    with pipe:
+        pipe.set_outputs(build(fn.external_source(source=constant_source(batch), batch=True)))
+    pipe.build()
+    for _ in range(runs):
+        (output,) = pipe.run()
+    output = output.as_cpu()
+    return [np.array(output.at(i)) for i in range(len(batch))]
+
+
+def operator(name: str, **arguments: Any) -> Any:
+    def build(data: Any) -> Any:
+        from nvidia.dali import fn
+
+        return getattr(fn.tricodec, name)(data, **arguments)
+
+    return build
+
+
+def on_gpu(name: str, **arguments: Any) -> Any:
+    return lambda data: operator(name, **arguments)(data.gpu())
+
+
+def arrays() -> list[np.ndarray]:
+    walk = np.cumsum(np.random.default_rng(2).integers(-2, 3, (3000, 40)), axis=0).astype("<i4")
+    return [walk, walk[:1], walk[:0], walk[:777], *(walk[n : n + 64] for n in range(20))]
+
+
+@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "ANS"])
+def test_arrays_are_compressed_on_the_gpu_and_come_back(algorithm: str, exec_dynamic: bool) -> None:
+    batch = arrays() if algorithm != "ANS" else [array for array in arrays() if array.size]
+
+    packed = run(batch, on_gpu("compress", algorithm=algorithm), exec_dynamic=exec_dynamic)
+    if algorithm != "ANS":  # which only GPUs do
+        codec = tricodec.Codec(algorithm=algorithm, device="cpu")
+        assert [bytes(codec.decode(sample)) for sample in packed] == [array.tobytes() for array in batch]
+
+    for build in (operator("decompress", device="mixed", trusted=True), on_gpu("decompress", trusted=True)):
+        restored = run(packed, build, exec_dynamic=exec_dynamic)
+        assert [sample.tobytes() for sample in restored] == [array.tobytes() for array in batch]
+
+
+@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not"])
+@pytest.mark.parametrize("dtype", ["|u1", "<f2", "<f4", "<i8"])
+def test_headers_keep_dtype_and_shape(dtype: str, trusted: bool) -> None:
+    batch = [array.astype(dtype) for array in arrays()[:4]]
+
+    packed = run(batch, on_gpu("compress", algorithm="LZ4", header=True))
+    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
+    for sample, array in zip(packed, batch, strict=True):
+        np.testing.assert_array_equal(codec.decode_npy(sample), array)
+
+    words = {"header": True, "trusted": trusted}
+    for build in (operator("decompress", device="mixed", **words), on_gpu("decompress", **words)):
+        for sample, array in zip(run(packed, build), batch, strict=True):
+            assert (sample.dtype, sample.shape) == (array.dtype, array.shape)
+            np.testing.assert_array_equal(sample, array)
+
+
+@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "not"])
+@pytest.mark.parametrize("device", ["mixed", "gpu"])
+def test_damaged_headers_name_the_sample_and_leave_the_gpu_usable(device: str, trusted: bool) -> None:
+    good = np.asarray(tricodec.Codec(algorithm="LZ4", device="cpu").encode(np.arange(9000))).copy()
+    bad = good.copy()
+    bad[16:24] = 0xFF  # the number of bytes
+    words = {"trusted": trusted}
+    build = operator("decompress", device="mixed", **words) if device == "mixed" else on_gpu("decompress", **words)
+
+    with pytest.raises(RuntimeError, match="Sample 1 of the batch of 3"):
+        run([good, bad, good], build)
+    assert run([good], build)[0].nbytes == 72_000
+
+
+CLIPS = ["h264_bframes.mp4", "vp9.webm"]
+
+
+def encodes_on_gpu() -> bool:
+    return tricodec.encoder_for("h264", "auto").endswith("_nvenc")
+
+
+def encoded_on_gpu(codec: str = "libx264", *, exec_dynamic: bool = True, **decoding: Any) -> list[bytes]:
+    """Decoded and encoded in one pipeline of the GPU, the last of two runs; files copied to the host."""
+    import tricodec.dali  # noqa: F401  (registers the operators)
+    from nvidia.dali import Pipeline, fn
+
+    pipe = Pipeline(batch_size=len(CLIPS), num_threads=4, device_id=0, exec_dynamic=exec_dynamic)
+    described = {key: decoding[key] for key in ("color", "layout", "format") if key in decoding}
+    with pipe:
+        encoded = fn.external_source(source=constant_source([read(generated(name)) for name in CLIPS]), batch=True)
+        frames, _ = fn.tricodec.decode_video(encoded, device="mixed", count=6, **decoding)
+        files = fn.tricodec.encode_video(frames, device="gpu", codec=codec, frame_rate=25.0, gop_size=4, **described)
+        pipe.set_outputs(files)
+    pipe.build()
+    for _ in range(2):
+        (files,) = pipe.run()
+    host = files.as_cpu()
+    return [bytes(host.at(i)) for i in range(len(CLIPS))]
+
+
+@pytest.mark.parametrize(
+    "decoding",
+    [
+        {},
+        {"layout": "CHW"},
+        {"layout": "CHW2"},
+        {"layout": "HWC8"},
+        {"color": "bgr"},
+        {"color": "gray"},
+        {"size": (64, 96)},
+    ],
+    ids=str,
+)
+def test_the_cpu_encodes_frames_of_the_gpu_to_the_bytes_of_the_cpu(decoding: dict[str, Any]) -> None:
+    described = {key: decoding[key] for key in ("color", "layout") if key in decoding}
+
+    files = encoded_on_gpu(**decoding)
+
+    for file, name in zip(files, CLIPS, strict=True):
+        frames = tricodec.decode_video(generated(name), device="cpu", count=6, **decoding).frames
+        assert file == tricodec.encode_video(
+            frames, codec="libx264", device="cpu", frame_rate=25.0, gop_size=4, **described
+        )
+
+
+def test_who_encodes_is_the_gpu_if_it_can() -> None:
+    (file, _) = encoded_on_gpu("h264")
+
+    reader = tricodec.FrameReader(file, device="cpu")
+    assert len(reader) == 6
+    # x264 signs its streams.
+    assert (b"x264" in file) is not encodes_on_gpu()

@@ -4,14 +4,21 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from pathlib import Path
 from typing import Any
 
+import cropped_clips
+import hostile_packets
+import isolated
 import media
 import numpy as np
 import pytest
 import tricodec
+from cropped_clips import Kind
+from exact_encoded import NotInThisFfmpeg
+from exact_streams import STREAMS, ExactStream, frames_of
 from media_recipes import RECIPES
 
 REQUESTS: list[dict[str, Any]] = [
@@ -20,10 +27,13 @@ REQUESTS: list[dict[str, Any]] = [
     {"dtype": "float32", "color": "yuv", "layout": "CHW"},
 ]
 
+
 _AT_ONCE = 32
+
 
 # Not to be read, or damaged: what is made up where data are missing is each decoder's own.
 _LEFT_OUT = ("truncated", "zeroed", "flipped", "audio_only")
+
 
 CLIPS = [
     *(pytest.param(name, id=name) for name in RECIPES if not name.startswith(_LEFT_OUT)),
@@ -126,3 +136,116 @@ def test_pixels_of_ten_bits_are_in_the_high_bits() -> None:
 
     assert frame.format == "p010le"
     np.testing.assert_array_equal(np.asarray(frame.cpu().planes[0]), np.asarray(host.planes[0]) << 6)
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: stream.name)
+def test_every_frame_has_its_md5(stream: ExactStream) -> None:
+    try:
+        engine, found, expected = frames_of(stream, "auto")
+    except NotInThisFfmpeg as error:
+        pytest.skip(f"not for this GPU: {error}")
+    if stream.known and not engine.startswith("NVDEC"):
+        pytest.skip(f"not for this GPU: the CPU decodes it, and differs: {stream.known}")
+
+    assert found == expected, engine
+
+
+# What every NVDEC decodes; the others go to the CPU, which test_frame_exactness.py is about.
+KINDS = [
+    Kind("h264", "yuv420p"),
+    Kind("h264", "yuv420p", interlaced=True),
+    Kind("hevc", "yuv420p"),
+    Kind("hevc", "yuv420p10le"),
+    Kind("hevc", "yuv444p"),
+]
+
+
+CROPS = [(kind, crop) for kind, crop in cropped_clips.CASES if kind in KINDS]
+
+
+def expect_the_cpus_frames(path: Path, device: str) -> tricodec.FrameReader:
+    """Reads in order and at random, and returns the reader."""
+    with tricodec.FrameReader(path, device="cpu") as reader:
+        expected = list(reader)
+    on_gpu = tricodec.FrameReader(path, device=device)
+
+    frames = list(on_gpu)
+
+    sizes = [(frame.width, frame.height, frame.pts, frame.key, frame.picture_type) for frame in frames]
+    assert sizes == [(frame.width, frame.height, frame.pts, frame.key, frame.picture_type) for frame in expected]
+    for found, wanted in zip(frames, expected, strict=True):
+        assert found.md5() == wanted.convert(found.format).md5(), wanted.index
+    for i in (len(frames) // 2, 1, len(frames) - 1):
+        assert on_gpu[i].md5() == expected[i].convert(on_gpu[i].format).md5(), i
+    assert not on_gpu.issues
+    return on_gpu
+
+
+@pytest.mark.parametrize(("kind", "crop"), CROPS, ids=cropped_clips.case_id)
+def test_cropped_pictures_are_the_cpus(kind: Kind, crop: tuple[int, int, int, int], tmp_path: Path) -> None:
+    reader = expect_the_cpus_frames(cropped_clips.cropped(kind, crop, tmp_path), "cuda")
+
+    assert reader.device == "cuda:0"
+
+
+@pytest.mark.parametrize("name", ["vp9_shown_again.ivf", "vp9_shown_again.webm"])
+def test_pictures_of_vp9_that_are_shown_again_are_the_cpus(name: str) -> None:
+    reader = expect_the_cpus_frames(media.generated(name), "cuda")
+
+    assert reader.device == "cuda:0"
+
+
+# Size, macroblocks a slice, and the slices of a picture that follow from them.
+SLICES = [
+    ("320x192", 1, 240),
+    ("320x192", 2, 120),
+    ("640x352", 1, 880),
+    ("640x352", 4, 220),
+    ("1280x720", 1, 3600),
+    ("1280x720", 8, 450),
+    ("1920x1088", 1, 8160),
+    ("1920x1088", 4, 2040),
+    ("1920x1088", 120, 68),
+]
+
+
+def sliced(size: str, macroblocks: int, folder: Path, *, first: str = "") -> Path:
+    """A clip of slices of so many macroblocks, after `first`, the options of pictures that come before it."""
+    encode = f"-f lavfi -i testsrc2=size={size}:rate=25 -threads 1"
+    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -f h264 -x264-params"
+    parts = [f"-frames:v 12 {codec} keyint=6:bframes=2:slice-max-mbs={macroblocks}"]
+    if first:
+        parts.insert(0, f"-frames:v 80 {codec} {first}")
+    path = folder / f"sliced-{size}-{macroblocks}.h264"
+    path.write_bytes(b"".join(media.ffmpeg(encode, options, "-") for options in parts))
+    return path
+
+
+@pytest.mark.parametrize(("size", "macroblocks", "num_slices"), SLICES)
+def test_pictures_of_many_slices_are_the_cpus(size: str, macroblocks: int, num_slices: int, tmp_path: Path) -> None:
+    """Run with -s to see how many slices this driver takes: past that the CPU decodes."""
+    reader = expect_the_cpus_frames(sliced(size, macroblocks, tmp_path), "auto")
+
+    print(f"{size}, {num_slices} slices a picture: {reader.engine}")
+
+
+@pytest.mark.parametrize("keyint", [12, 250])
+def test_the_cpu_takes_over_at_pictures_of_too_many_slices_wherever_they_are(keyint: int, tmp_path: Path) -> None:
+    path = sliced("1280x720", 1, tmp_path, first=f"keyint={keyint}:bframes=2")
+
+    reader = expect_the_cpus_frames(path, "auto")
+
+    print(f"3600 slices after 80 pictures of one: {reader.engine}")
+
+
+DRIVER = Path(hostile_packets.__file__)
+
+
+STREAMS = int(os.environ.get("TRICODEC_GPU_FUZZ_STREAMS", "2000"))
+
+
+@pytest.mark.needs_gpu
+def test_damaged_packets_leave_the_context_alive_and_good_streams_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRICODEC_FUZZ_DEVICE", "cuda:0")
+
+    assert isolated.faults(DRIVER, 0, STREAMS) == []

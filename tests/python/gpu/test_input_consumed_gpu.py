@@ -97,26 +97,6 @@ def test_events_of_every_library_are_recorded(library: str) -> None:
     np.testing.assert_array_equal(result.numpy(), wanted)
 
 
-def test_a_codecs_input_is_filled_again_before_its_result_is_asked_for() -> None:
-    import torch
-
-    side, event = torch.cuda.Stream(), torch.cuda.Event()
-    codec = tricodec.Codec(algorithm="LZ4", device="cuda:0", cuda_stream=side.cuda_stream)
-    data = torch.arange(1 << 22, dtype=torch.int32, device="cuda").view(torch.uint8)
-    wanted = data.cpu().numpy()
-    torch.cuda.synchronize()
-
-    packed = codec.encode(data, input_consumed=event)
-    fill_after(event, [data]).synchronize()
-    packed_bytes = torch.from_dlpack(packed).clone()
-    torch.cuda.synchronize()
-    plain = codec.decode(packed_bytes, input_consumed=event)
-    fill_after(event, [packed_bytes]).synchronize()
-
-    np.testing.assert_array_equal(torch.from_dlpack(plain).cpu().numpy(), wanted)
-    assert not data.any()
-
-
 def test_an_encoders_picture_is_filled_again_before_the_stream_is_flushed() -> None:
     import torch
 

@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from typing import Any
 
 import media
 import numpy as np
 import pytest
 import tricodec
+from forked import PRELUDE
 from gpu_helpers import busy
-
-pytestmark = pytest.mark.needs_torch
+from media import generated
 
 OPTIONS: dict[str, Any] = {"size": (180, 320), "dtype": "uint8"}
+
+
 CLIP = "h264_bframes.mp4"
 
 
@@ -23,6 +27,7 @@ def expected() -> Any:
     return tricodec.decode_video(media.generated(CLIP), device="cpu", **OPTIONS).frames
 
 
+@pytest.mark.needs_torch
 def test_a_consumers_stream_sees_complete_results(expected: Any) -> None:
     import torch
 
@@ -36,6 +41,7 @@ def test_a_consumers_stream_sees_complete_results(expected: Any) -> None:
         np.testing.assert_array_equal(copy.cpu().numpy(), expected)
 
 
+@pytest.mark.needs_torch
 @pytest.mark.alone
 def test_a_callers_stream_orders_out_on_both_sides_and_is_not_waited_for(expected: Any) -> None:
     import torch
@@ -60,6 +66,7 @@ def test_a_callers_stream_orders_out_on_both_sides_and_is_not_waited_for(expecte
     np.testing.assert_array_equal(copy.cpu().numpy(), expected)
 
 
+@pytest.mark.needs_torch
 def test_memory_that_a_busy_stream_reads_is_not_written_to_by_later_frames(expected: Any) -> None:
     import torch
 
@@ -78,6 +85,7 @@ def test_memory_that_a_busy_stream_reads_is_not_written_to_by_later_frames(expec
         np.testing.assert_array_equal(copy.cpu().numpy(), expected)
 
 
+@pytest.mark.needs_torch
 @pytest.mark.alone
 def test_device_memory_is_steady_over_many_files() -> None:
     import torch
@@ -103,3 +111,104 @@ def test_device_memory_is_steady_over_many_files() -> None:
         round_of_files()
 
     assert used() - before <= 64 << 20
+
+
+HEIGHT, WIDTH, NUM_FRAMES = 36, 64, 65  # two launches
+
+
+@pytest.fixture
+def planes() -> list[Any]:
+    """The luma and the chroma of all pictures, on the GPU."""
+    import torch
+
+    shapes = [(NUM_FRAMES, HEIGHT, WIDTH), (NUM_FRAMES, HEIGHT // 2, WIDTH // 2, 2)]
+    made = [torch.randint(0, 256, shape, dtype=torch.uint8, device="cuda") for shape in shapes]
+    torch.cuda.synchronize()
+    return made
+
+
+def frames_of(planes: list[Any]) -> list[tricodec.Frame]:
+    return [tricodec.Frame.from_planes([luma, chroma], "nv12") for luma, chroma in zip(*planes, strict=True)]
+
+
+@pytest.mark.needs_torch
+def test_a_captured_call_transforms_what_the_memory_holds_at_each_replay(planes: list[Any]) -> None:
+    import torch
+
+    transform = tricodec.Transform(size=(24, 40), dtype="float16", layout="CHW", mean=0.5, std=0.25)
+    frames = frames_of(planes)  # copies
+    pixels = [[torch.from_dlpack(plane) for plane in frame.planes] for frame in frames]
+    out = torch.zeros((NUM_FRAMES, 3, 24, 40), dtype=torch.float16, device="cuda")
+    transform(frames, out)  # loads the kernels
+    graph = torch.cuda.CUDAGraph()
+
+    with torch.cuda.graph(graph):
+        transform(frames, out, stream=torch.cuda.current_stream())
+
+    for _ in range(3):
+        for plane in (plane for frame in pixels for plane in frame):
+            plane.random_(0, 256)
+        graph.replay()
+        on_host = [[plane.cpu().numpy() for plane in frame] for frame in pixels]
+        wanted = transform([tricodec.Frame.from_planes(frame, "nv12") for frame in on_host])
+        np.testing.assert_array_equal(out.cpu().numpy(), wanted)
+    other = torch.zeros_like(out)
+    transform(frames, other)
+    torch.cuda.synchronize()
+    assert torch.equal(out, other)  # calls outside the graph still work
+
+
+_SCRIPT = """
+clip = sys.argv[1]
+reader = tricodec.FrameReader(clip, device="cuda")
+automatic = tricodec.FrameReader(clip)
+demuxer = tricodec.Demuxer(clip)
+decoder = tricodec.Decoder(demuxer.stream, device="cuda")
+for _ in range(5):
+    decoder.decode(demuxer.read())
+stream = tricodec.io.StreamReader(clip)
+stream.add_basic_video_stream(4, hw_accel="cuda")
+stream.fill_buffer()
+codec = tricodec.Codec(algorithm="lz4", device="cuda")
+array = np.arange(1 << 20, dtype=np.int32)
+codec.encode(array)
+expected = [frame.cpu().md5() for frame in reader]
+on_cpu = [frame.md5() for frame in tricodec.FrameReader(clip, device="cpu")]  # in another pixel format
+on_gpu = [each for each in (reader, automatic) if each.device != "cpu"]
+held = [reader[0], reader.batch([1, 2], size=(64, 64)), automatic[3]]
+live, batches = iter(reader), reader.batches(4, size=(64, 64))
+next(live), next(batches)
+def work():
+    global live, batches, decoder, stream, codec
+    for each in on_gpu:
+        raises(tricodec.DeviceError, "'spawn'", lambda: each[0])
+        raises(tricodec.DeviceError, "'spawn'", lambda: each.batch([1, 2], size=(64, 64)))
+        raises(tricodec.DeviceError, "'spawn'", lambda: iter(each))
+    raises(tricodec.DeviceError, "'spawn'", lambda: decoder.decode(demuxer.read()))
+    raises(tricodec.DeviceError, "'spawn'", stream.process_packet)
+    raises(tricodec.DeviceError, "'spawn'", lambda: codec.encode(array))
+    raises(tricodec.DeviceError, "'spawn'", lambda: next(live))
+    raises(tricodec.DeviceError, "'spawn'", lambda: next(batches))
+    assert [frame.md5() for frame in tricodec.FrameReader(clip, device="cpu")] == on_cpu
+    held.clear()
+    reader.close()
+    automatic.close()
+    del live, batches, decoder, stream, codec
+    gc.collect()
+in_children(work)
+assert [frame.cpu().md5() for frame in reader] == expected
+assert [frame.cpu().md5() for frame in live] == expected[1:]
+print("done")
+"""
+
+
+@pytest.mark.parametrize("clip", ["h264_bframes.mp4", "hevc.mp4"])
+def test_a_child_forked_after_a_gpu_was_used_raises_and_the_parent_goes_on(clip: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", PRELUDE + _SCRIPT, str(generated(clip))],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr

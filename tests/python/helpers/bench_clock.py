@@ -7,7 +7,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-from tricodec import bench
+from tricodec.measure import bench
 
 
 class FakeClock:

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import ipaddress
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -208,22 +206,6 @@ def stop_worker(server_pid: int, model: str) -> int:
     (worker,) = workers(server_pid, model)
     os.kill(worker, signal.SIGSTOP)
     return worker
-
-
-def listening(ports: set[int]) -> set[tuple[str, int]]:
-    """Which addresses processes of this machine listen on at some ports."""
-    found = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
-            _, local, _, state = line.split()[:4]
-            address, port = local.split(":")
-            if state == "0A" and int(port, 16) in ports:
-                words = [int(address[i : i + 8], 16) for i in range(0, len(address), 8)]
-                raw = b"".join(word.to_bytes(4, sys.byteorder) for word in words)
-                host = ipaddress.ip_address(raw)
-                # gRPC's socket speaks both families: ::ffff:127.0.0.1.
-                found.add((str(getattr(host, "ipv4_mapped", None) or host), int(port, 16)))
-    return found
 
 
 def running(pid: int) -> bool:

@@ -11,7 +11,6 @@ import sys
 from dataclasses import dataclass
 
 import pytest
-import tricodec
 
 pytestmark = pytest.mark.needs_highway
 
@@ -109,8 +108,3 @@ def test_an_unknown_name_is_warned_of_and_changes_nothing() -> None:
     assert "'avx1024'" in unknown.warnings
     assert "avx512, avx2, sse4, neon" in unknown.warnings
     assert run("avx512").warnings == ""
-
-
-def test_this_process_names_its_engine() -> None:
-    if "TRICODEC_DISABLE_CPU_FEATURES" not in os.environ:
-        assert f"image_engine: {run(None).engine}" in tricodec.build_info()

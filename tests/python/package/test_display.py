@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +22,6 @@ def pixels_of(png: bytes) -> npt.NDArray[Any]:
         return np.asarray(picture)
 
 
-class Page(HTMLParser):
-    """The texts of a page's cells, captions and figures, and the number of its pictures."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-        self.num_pictures = 0
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.num_pictures += tag == "img"
-
-    def handle_data(self, data: str) -> None:
-        if data.strip():
-            self.texts.append(data.strip())
-
-
 def test_a_frame_is_its_upright_picture() -> None:
     path = generated("h264_rot90.mp4")
     with tricodec.FrameReader(path) as reader:
@@ -48,46 +30,41 @@ def test_a_frame_is_its_upright_picture() -> None:
     assert np.array_equal(shown, tricodec.decode_video(path, start=3, count=1, device="cpu").frames[0])
 
 
-def test_show_has_the_frames_their_numbers_and_times(tmp_path: Path) -> None:
+def test_show_has_the_frames() -> None:
     with tricodec.FrameReader(generated("h264_bframes.mp4")) as reader:
-        sheet = reader.show([0, 25, -1], size=(18, 32), columns=3)
+        shown = np.asarray(reader.show([0, 25, -1], size=(18, 32), columns=3))
         expected = tricodec.asnumpy(reader.batch([0, 25, 49], size=(18, 32)))
-        page = Page(sheet._repr_html_())
-        sheet.save(tmp_path / "sheet.png")
 
-        assert len(reader.show()) == 16
-        assert len(reader.show(slice(0, 10, 5))) == 2
-    assert page.num_pictures == 3
-    assert page.texts == ["0: 0.000 s", "25: 1.000 s", "49: 1.960 s"]
-    assert np.array_equal(sheet.pixels[4:22, 4 + 36 : 4 + 36 + 32], expected[1])
-    assert np.array_equal(pixels_of((tmp_path / "sheet.png").read_bytes()), sheet.pixels)
-    assert np.array_equal(pixels_of(sheet._repr_png_()), sheet.pixels)
+        assert reader.show(slice(0, 10, 5), size=(18, 32)).size == (4 + 2 * 36, 4 + 22)
+        assert reader.show(size=(18, 32)).size == (4 + 4 * 36, 4 + 4 * 22), "16 frames across the video"
+    assert np.array_equal(shown[4:22, 4 + 36 : 4 + 36 + 32], expected[1])
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"layout": "CHW"}, {"dtype": "float32", "mean": [0.5] * 3, "std": [0.2] * 3}, {"color": "gray"}]
-)
-def test_a_batch_shows_its_frames(options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{}, {"color": "gray"}])
+def test_a_batch_of_pictures_shows_its_frames(options: dict[str, Any]) -> None:
     video = tricodec.decode_video(generated("h264_bframes.mp4"), indices=[0, 30], size=(18, 32), **options)
 
-    page = Page(video._repr_html_() or "")
+    shown = pixels_of(video._repr_png_() or b"")
 
-    assert page.num_pictures == 2
-    assert page.texts == ["0: 0.000 s", "30: 1.200 s"]
+    assert np.array_equal(shown[4:22, 4 + 36 : 4 + 36 + 32], np.broadcast_to(video.frames[1], (18, 32, 3)))
+
+
+@pytest.mark.parametrize("options", [{"dtype": "float16"}, {"layout": "CHW"}, {"layout": "HWC8"}])
+def test_a_batch_of_other_numbers_shows_its_text(options: dict[str, Any]) -> None:
+    assert tricodec.decode_video(generated("h264_bframes.mp4"), count=1, **options)._repr_png_() is None
 
 
 def test_readers_and_probes_are_tables() -> None:
     path = generated("h264_audio.mp4")
-    probe = Page(tricodec.probe(path)._repr_html_()).texts
+    probe = tricodec.probe(path)._repr_html_()
     with tricodec.FrameReader(path) as reader:
-        table = Page(reader._repr_html_()).texts
+        table = reader._repr_html_()
         engine = reader.engine
-    closed = Page(reader._repr_html_()).texts
 
-    assert {"h264", "aac", "320x180 yuv420p", "48000 Hz"} <= set(probe)
-    assert engine in table[0]
+    assert all(text in probe for text in ("h264", "aac", "320x180 yuv420p", "48000 Hz"))
+    assert engine in table.splitlines()[0]
     assert "aac" not in table
-    assert "closed" in closed
+    assert "closed" in reader._repr_html_()
 
 
 def test_names_of_files_are_no_markup(tmp_path: Path) -> None:
@@ -115,16 +92,8 @@ def test_a_missing_package_is_named_with_its_remedy(missing: str, package: str, 
     assert result.stderr.splitlines()[-1].endswith(f"run: pip install {package}")
 
 
-def test_plans_and_profiles_have_a_bar_for_each_time() -> None:
-    path = generated("h264_bframes.mp4")
-    plan = tricodec.Plan(path, count=4, size=(18, 32), tune=True, workers=1)
+def test_a_profile_is_a_table() -> None:
     with tricodec.Profiler() as profiler:
-        plan.read(path)
+        tricodec.decode_video(generated("h264_bframes.mp4"), count=4, device="cpu")
 
-    html = profiler._repr_html_()
-    assert {"decode", "transform"} <= set(Page(html).texts)
-    assert html.count("linear-gradient") >= len(profiler.stages)
-    html = plan._repr_html_()
-    assert plan.choices.engine in Page(html).texts
-    assert html.count("linear-gradient") == len(plan.measurements)
-    assert "nothing measured" in tricodec.Profiler()._repr_html_()
+    assert "decode" in profiler._repr_html_()

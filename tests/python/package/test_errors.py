@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which exception each kind of failure is, and that exceptions pickle."""
+"""Which exception each kind of failure is; the most likely mistakes end in one sentence that says what to do."""
 
 from __future__ import annotations
 
 import copy
 import os
 import pickle
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import media
+import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg, generated
-from programs import limits
+from media import generated
 
 CLASSES = [getattr(tricodec, name) for name in tricodec.errors.__all__]
 
@@ -69,33 +76,6 @@ def test_bytes_that_are_no_media_are_corrupt_data(data: bytes) -> None:
         tricodec.FrameReader(data)
 
 
-@pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """300 pictures of 160x96, more than are probed for the headers, and 10 of 320x180."""
-    path = tmp_path_factory.mktemp("grown") / "grown.h264"
-    codec = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 12 -f h264 -"
-    with path.open("wb") as file:
-        for size, count in (("160x96", 300), ("320x180", 10)):
-            file.write(ffmpeg(f"-f lavfi -i testsrc2=size={size}:rate=25 -frames:v {count}", codec))
-    return path
-
-
-@pytest.mark.parametrize("num_workers", [1, 2])
-def test_a_stream_that_grows_past_the_limits_is_refused(grown: Path, num_workers: int) -> None:
-    widths = []
-
-    with limits(max_height=96), tricodec.FrameReader(grown, device="cpu", num_workers=num_workers) as reader:
-        with pytest.raises(tricodec.RefusedError, match="a picture of the stream is 320x180, past limits"):
-            widths.extend(frame.width for frame in reader)
-        for _ in range(2):
-            with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
-                reader.batch(slice(None), size=(32, 32))
-            with pytest.raises(tricodec.RefusedError, match="320x180, past limits"):
-                len(reader)
-
-    assert widths == [160] * 300
-
-
 def test_a_missing_ffmpeg_library_is_named_by_the_import_error(tmp_path: Path) -> None:
     from tricodec._installation import explain
 
@@ -105,3 +85,147 @@ def test_a_missing_ffmpeg_library_is_named_by_the_import_error(tmp_path: Path) -
 
     other = explain(ImportError("libfoo.so.1: cannot open shared object file: No such file or directory"))
     assert "needs libfoo.so.1" in other
+
+
+FRAMES = np.zeros((3, 64, 64, 3), np.uint8)
+
+
+class Mistake(NamedTuple):
+    """What the user writes, the exception, and the part of its text that says what to do."""
+
+    call: Callable[[Path], Any]
+    error: type[Exception]
+    remedy: str
+
+
+def clip(folder: Path) -> str:
+    return str(folder / "video.mp4")
+
+
+def decode(**words: Any) -> Callable[[Path], Any]:
+    return lambda folder: tricodec.decode_video(clip(folder), **words)
+
+
+def encode(frames: Any = FRAMES, **words: Any) -> Callable[[Path], Any]:
+    return lambda _: tricodec.encode_video(frames, **words)
+
+
+def closed(folder: Path) -> Any:
+    reader = tricodec.FrameReader(clip(folder))
+    reader.close()
+    return reader[0]
+
+
+def one(call: Callable[[tricodec.FrameReader], Any]) -> Callable[[Path], Any]:
+    def with_reader(folder: Path) -> Any:
+        with tricodec.FrameReader(clip(folder)) as reader:
+            return call(reader)
+
+    return with_reader
+
+
+MISTAKES: dict[str, Mistake] = {
+    "a wrong name": Mistake(
+        lambda folder: tricodec.probe(folder / "vidoe.mp4"), tricodec.MediaNotFoundError, "did you mean '.*/video.mp4'"
+    ),
+    "a folder": Mistake(tricodec.probe, tricodec.RefusedError, "a folder; pass one of the files in it"),
+    "a URL": Mistake(lambda _: tricodec.probe("https://a.org/b.mp4"), tricodec.RefusedError, "tricodec.remote opens"),
+    "an empty file": Mistake(
+        lambda folder: tricodec.probe(folder / "empty.mp4"), tricodec.CorruptDataError, "written to its end"
+    ),
+    "an image": Mistake(lambda folder: tricodec.probe(folder / "a.png"), tricodec.RefusedError, "it is an image"),
+    "a zip file": Mistake(lambda folder: tricodec.probe(folder / "a.zip"), tricodec.UnsupportedError, "unpack it"),
+    "a video that its edit list hides": Mistake(
+        lambda folder: tricodec.decode_video(folder / "hidden.mp4"),
+        tricodec.UnsupportedError,
+        "edit list of .* hides all of its 50 frames; ignore_edit_list=True",
+    ),
+    "a list of files": Mistake(
+        lambda folder: tricodec.FrameReader([clip(folder)]), TypeError, "read_many reads several videos"
+    ),
+    "video of a sound file": Mistake(
+        lambda _: tricodec.FrameReader(media.generated("audio_only.m4a")), tricodec.UnsupportedError, "has no video"
+    ),
+    "a stream that is not there": Mistake(decode(stream_index=3), ValueError, "-1 is the best"),
+    "a frame past the end": Mistake(one(lambda reader: reader[50]), IndexError, r"has 50 frames \(0..49\)"),
+    "a time in milliseconds": Mistake(decode(times=[1500.0]), IndexError, "the video shows frames from 0 s to 2 s"),
+    "a closed reader": Mistake(closed, ValueError, "open a new one"),
+    "a wrong keyword": Mistake(decode(siez=(8, 8)), TypeError, "did you mean 'size'"),
+    "a wrong dtype": Mistake(decode(dtype="flaot32"), ValueError, "did you mean 'float32'"),
+    "a wrong device": Mistake(decode(device="cuda0"), ValueError, "did you mean 'cuda'"),
+    "a crop outside": Mistake(decode(crop=(0, 0, 999, 999)), ValueError, "320 wide and 180 high"),
+    "out of a wrong shape": Mistake(
+        decode(count=1, out=np.zeros((1, 2, 2, 3), np.uint8)), ValueError, r"the result has shape \(1, 180, 320, 3\)"
+    ),
+    "float frames": Mistake(encode(FRAMES.astype(np.float32)), TypeError, "are uint8, 0 to 255"),
+    "an odd size": Mistake(encode(np.zeros((3, 63, 65, 3), np.uint8)), ValueError, "or encode yuv444p"),
+    "no frames": Mistake(encode(FRAMES[:0]), ValueError, "a video has at least one"),
+    "data that nothing compressed": Mistake(
+        lambda _: tricodec.Codec().decode(b"abc"), tricodec.CorruptDataError, "a header alone is 56 bytes"
+    ),
+    "a plan that is none": Mistake(
+        lambda folder: tricodec.Plan.load(clip(folder)), tricodec.CorruptDataError, "pass a file that Plan.save wrote"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first")
+    data = media.generated("h264_bframes.mp4").read_bytes()
+    (folder / "video.mp4").write_bytes(data)
+    (folder / "empty.mp4").touch()
+    media.ffmpeg("-i", folder / "video.mp4", "-frames:v", "1", folder / "a.png")
+    shutil.make_archive(str(folder / "a"), "zip", folder, "video.mp4")
+    edits = data.index(b"elst") + 12  # duration and place of the first edit, each of 4 bytes
+    (folder / "hidden.mp4").write_bytes(data[: edits + 4] + (10**7).to_bytes(4, "big") + data[edits + 8 :])
+    return folder
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_ends_in_one_sentence_that_says_what_to_do(name: str, folder: Path) -> None:
+    call, error, remedy = MISTAKES[name]
+
+    with pytest.raises(error, match=remedy) as raised:
+        call(folder)
+
+    text = str(raised.value)
+    assert "\n" not in text
+    assert "overload" not in text
+    assert len(text) < 800
+
+
+def test_a_muxer_that_is_forgotten_says_that_its_file_was_not_written(tmp_path: Path) -> None:
+    muxer = tricodec.Muxer(tmp_path / "a.mp4")
+
+    with pytest.warns(ResourceWarning, match=r"a\.mp4' was not written.*use `with Muxer"):
+        del muxer
+
+
+@pytest.mark.parametrize(
+    ("hidden", "module", "remedy"),
+    [
+        ("nvidia.dali", "tricodec.dali", r"pip install tricodec\[dali\]"),
+        ("tritonclient", "tricodec.client", r"pip install .tritonclient\[grpc\]"),
+        ("torch", "tricodec.data.torch", r"pip install 'tricodec\[torch\]'"),
+    ],
+)
+def test_a_package_that_is_not_installed_is_named_with_its_command(hidden: str, module: str, remedy: str) -> None:
+    program = f"import sys; sys.modules[{hidden!r}] = None\nimport {module}"
+
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: ")
+    assert re.search(remedy, last), last
+
+
+@pytest.mark.needs_triton
+@pytest.mark.parametrize(
+    ("url", "remedy"), [("127.0.0.1:1", "start a server"), ("http://127.0.0.1:1", "leave out http")]
+)
+def test_no_server_is_an_error_with_what_to_do(url: str, remedy: str, folder: Path) -> None:
+    from tricodec.client import Client
+
+    with Client(url) as client, pytest.raises(ConnectionError, match=remedy):
+        client.decode_video(clip(folder))

@@ -77,35 +77,6 @@ def test_a_reader_that_was_read_in_the_parent_gives_the_same_frames_in_children(
     )
 
 
-def test_iterators_go_on_in_a_child_after_the_last_frame_that_they_gave() -> None:
-    path = generated("h264_bframes.mp4")
-    run(
-        """
-        path, expected = sys.argv[1], json.loads(sys.argv[2])
-        for workers in (1, 2):
-            reader = tricodec.FrameReader(path, device="cpu", num_workers=workers)
-            for start, stride, count in ((0, 1, -1), (7, 3, -1), (7, 3, 5), (-9, 4, -1), (0, 1, 1)):
-                numbers = reader.select(start, stride, count)
-                for given in range(0, len(numbers) + 1, max(1, len(numbers) // 3)):
-                    frames = reader.iterate(start, stride, count)
-                    batches = reader.batches(2, start=start, stride=stride, count=count, drop_last=True, layout="CHW")
-                    for _ in range(given): next(frames)
-                    taken = [next(batches) for _ in range(given // 2)]
-                    def work():
-                        assert [frame.index for frame in frames] == numbers[given:]
-                        rest = numbers[: len(numbers) // 2 * 2][given // 2 * 2 :]
-                        read = [np.asarray(batch) for batch in batches]
-                        assert sum(map(len, read)) == len(rest)
-                        if rest: assert np.array_equal(np.concatenate(read), reader.batch(rest, layout="CHW"))
-                        assert next(frames, None) is next(batches, None) is None
-                    in_children(work)
-                    assert [frame.index for frame in frames] == numbers[given:]
-        """,
-        path,
-        json.dumps(ffmpeg_framemd5(path)),
-    )
-
-
 @pytest.mark.parametrize("source", ["path", "bytes", "memory", "object"])
 def test_a_reader_of_any_source_that_is_not_an_open_file_works_in_children(source: str) -> None:
     path = generated("h264_one_gop.mp4")
@@ -178,41 +149,6 @@ def test_a_fork_while_other_threads_read_leaves_no_lock_held(clips: tuple[str, s
         """,
         *paths,
         json.dumps(expected),
-    )
-
-
-_STREAM = """
-path = sys.argv[1]
-def chunks(reader):
-    return [(md5(chunk), round(chunk.pts, 6)) for (chunk,) in reader.stream(timeout=None)]
-def opened(**options):
-    reader = tricodec.io.StreamReader(path, arrays="numpy")
-    reader.add_basic_video_stream(5, width=64, height=48, frame_rate=20, **options)
-    return reader
-whole = chunks(opened())
-"""
-
-
-@pytest.mark.parametrize("clip", ["h264_bframes.mp4", "hevc.mp4", "av1.mp4", "vp9.webm"])
-def test_a_stream_reader_goes_on_in_a_child_where_it_was_in_the_parent(clip: str) -> None:
-    run(
-        _STREAM
-        + """
-reader = opened()
-reader.fill_buffer()
-first = reader.pop_chunks()[0]
-assert (md5(first), round(first.pts, 6)) == whole[0]
-def work():
-    assert chunks(reader) == whole[1:]
-    reader.seek(0)
-    assert chunks(reader) == whole
-    reader.seek(1.0)
-    reader.fill_buffer()
-    assert reader.pop_chunks()[0].pts >= 1.0
-in_children(work, 3)
-assert chunks(reader) == whole[1:]
-""",
-        generated(clip),
     )
 
 
@@ -289,77 +225,9 @@ def test_an_encoder_in_mid_work_raises_in_a_child_and_goes_on_in_the_parent(code
     )
 
 
-def test_writers_of_the_parent_raise_in_a_child_and_their_files_stay_whole(tmp_path: Path) -> None:
-    run(
-        """
-        pictures = np.random.default_rng(1).integers(0, 255, (24, 3, 96, 128), dtype=np.uint8)
-        def write(path, between):
-            writer = tricodec.io.StreamWriter(path)
-            writer.add_video_stream(30, 128, 96, encoder="libx264", encoder_option={"threads": "2"})
-            with writer.open():
-                writer.write_video_chunk(0, pictures[:12])
-                between(writer)
-                writer.write_video_chunk(0, pictures[12:])
-        def mux(path, between):
-            demuxer = tricodec.Demuxer(sys.argv[2])
-            muxer = tricodec.Muxer(path)
-            stream = muxer.add_stream(demuxer.stream)
-            packets = list(demuxer)
-            for packet in packets[:20]: muxer.write(packet, stream)
-            between(muxer)
-            for packet in packets[20:]: muxer.write(packet, stream)
-            muxer.finish()
-            muxer.close()
-        def in_child(object):
-            def work():
-                remedy = "make it in this process"
-                if isinstance(object, tricodec.Muxer):
-                    raises(tricodec.UnsupportedError, remedy, lambda: object.write(b"x", 0))
-                    raises(tricodec.UnsupportedError, remedy, object.finish)
-                else:
-                    raises(tricodec.UnsupportedError, remedy, lambda: object.write_video_chunk(0, pictures[:2]))
-                    raises(tricodec.UnsupportedError, remedy, object.flush)
-                object.close()
-            in_children(work, 2)
-        for number, way in enumerate((write, mux)):
-            paths = [f"{sys.argv[1]}/{number}{name}.mp4" for name in ("plain", "forked")]
-            way(paths[0], lambda object: None)
-            way(paths[1], in_child)
-            assert open(paths[0], "rb").read() == open(paths[1], "rb").read()
-        """,
-        tmp_path,
-        generated("h264_bframes.mp4"),
-    )
-
-
-def test_the_decoders_of_pynvvideocodec_work_in_a_child_or_raise() -> None:
-    run(
-        """
-        import PyNvVideoCodec as nvc
-        path, expected = sys.argv[1], json.loads(sys.argv[2])
-        simple = nvc.SimpleDecoder(path, use_device_memory=False)
-        threaded = nvc.ThreadedDecoder(path, 4, use_device_memory=False)
-        def pixels(frame): return md5(np.from_dlpack(frame))
-        first = [pixels(frame) for frame in threaded.get_batch_frames(2)]
-        assert first == [pixels(simple[0]), pixels(simple[1])]
-        tenth = pixels(simple[10])
-        def work():
-            assert pixels(simple[10]) == tenth
-            raises(nvc.PyNvVCExceptionUnsupported, "after the fork", lambda: threaded.get_batch_frames(2))
-            threaded.end()
-            threaded.reconfigure_decoder(path)
-            assert [pixels(frame) for frame in threaded.get_batch_frames(2)] == first
-        in_children(work, 2)
-        assert pixels(threaded.get_batch_frames(1)[0]) == pixels(simple[2])
-        """,
-        generated("h264_bframes.mp4"),
-        json.dumps(ffmpeg_framemd5(generated("h264_bframes.mp4"))),
-    )
-
-
 @pytest.mark.needs_nvdec
 def test_a_reader_on_a_gpu_raises_at_once_in_a_child(tmp_path: Path) -> None:
-    """Over stand-ins for the driver; tests/python/gpu/test_fork_gpu.py does the same on a GPU."""
+    """Over stand-ins for the driver; tests/python/gpu/test_streams_gpu.py does the same on a GPU."""
     script = (
         PRELUDE
         + f"clip = {str(generated('h264_nob.mp4'))!r}\n"

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -131,45 +130,3 @@ def test_a_python_thread_goes_on_while_the_memory_of_a_large_array_is_freed() ->
     worker.join()
 
     assert moved
-
-
-class Gate:
-    """A file that lets one read wait until it may continue."""
-
-    def __init__(self, path: Path) -> None:
-        self.file = path.open("rb")
-        self.closed_gate = False
-        self.waiting = threading.Event()
-        self.opened = threading.Event()
-
-    def read(self, size: int) -> bytes:
-        if self.closed_gate:
-            self.waiting.set()
-            assert self.opened.wait(60)
-        return self.file.read(size)
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self.file.seek(offset, whence)
-
-
-def test_a_reader_inside_a_call_keeps_no_other_reader_waiting() -> None:
-    path = generated(CLIP)
-    gate = Gate(path)
-    held = tricodec.FrameReader(gate, num_workers=1)
-    other = tricodec.FrameReader(path, num_workers=1)
-    expected = other.batch(range(50), dtype="float32", size=(224, 224))
-    gate.closed_gate = True
-    results: list[np.ndarray] = []
-    inside = threading.Thread(target=lambda: results.append(held.batch(range(50), dtype="float32", size=(224, 224))))
-
-    inside.start()
-    assert gate.waiting.wait(60)
-    meanwhile = other.batch(range(50), dtype="float32", size=(224, 224))
-    came_back = not inside.is_alive()
-    gate.opened.set()
-    inside.join()
-    gate.file.close()
-
-    assert not came_back
-    assert np.array_equal(meanwhile, expected)
-    assert np.array_equal(results[0], expected)

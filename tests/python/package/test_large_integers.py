@@ -15,7 +15,6 @@ import tricodec
 import tricodec.io
 from dali_testing import decode
 from media import generated
-from tricodec.compress import DecompressConfig
 
 CLIP = "h264_bframes.mp4"
 NUM_FRAMES = 50
@@ -75,12 +74,6 @@ def range_of(start: int, stop: int) -> list[int]:
     return np.asarray(codec.decode_range(codec.encode(np.arange(100, dtype=np.uint8)), start, stop)).tolist()
 
 
-def expanded_to(size: int) -> Any:
-    """Decompresses what is said to have that size."""
-    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
-    return codec.decode(codec.encode(np.arange(100, dtype=np.uint8)), decompression_config=DecompressConfig((size,)))
-
-
 def stream_reader(**options: Any) -> Any:
     """A StreamReader with one output of pictures."""
     opened = tricodec.io.StreamReader(generated(CLIP), arrays="numpy")
@@ -93,18 +86,6 @@ def stream_writer(**options: Any) -> Any:
     writer = tricodec.io.StreamWriter(io.BytesIO(), format="matroska")
     writer.add_video_stream(**{"frame_rate": 25, "width": 160, "height": 96, "encoder": "mpeg4", **options})
     return writer
-
-
-def written_chunk(stream: int) -> None:
-    """Writes a picture to the stream of that number."""
-    with stream_writer().open() as writer:
-        writer.write_video_chunk(0, np.zeros((1, 3, 96, 160), np.uint8))
-        writer.write_video_chunk(stream, np.zeros((1, 3, 96, 160), np.uint8))
-
-
-def video_of(**options: Any) -> bytes:
-    """Two pictures as a file."""
-    return tricodec.encode_video(np.zeros((2, 96, 160, 3), np.uint8), preset="ultrafast", **options)
 
 
 CALLS: dict[str, Callable[[Any, int], Any]] = {
@@ -148,18 +129,6 @@ def test_slices_clip_as_those_of_a_list(reader: tricodec.FrameReader, value: int
         slice(3, None, value),
     ):
         assert numbers(reader[where]) == frames[where], where
-
-
-@pytest.mark.parametrize("value", [2**31, 2**62, 2**63 - 1])
-def test_a_large_stride_or_count_means_what_it_says(reader: tricodec.FrameReader, value: int) -> None:
-    for start in (0, 5, -1, 49):
-        assert reader.select(start=start, stride=value) == [start % NUM_FRAMES]
-        assert numbers(reader.iterate(start=start, stride=value)) == [start % NUM_FRAMES]
-        assert numbers(reader.iterate(start=start, count=value)) == list(range(start % NUM_FRAMES, NUM_FRAMES))
-        assert [len(batch) for batch in reader.batches(value, start=start, size=(8, 8))] == [
-            NUM_FRAMES - start % NUM_FRAMES
-        ]
-    assert len(list(reader.batches(1, stride=value, count=value, size=(8, 8)))) == 1
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is installed: one shared library for every front end, nothing of CUDA linked, a CMake package that works."""
+"""What is installed: one shared library, nothing of CUDA linked, and wheels for names of NVIDIA's packages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import media
 import pytest
 import tricodec
+from packaging.version import Version
+from programs import printed_by
 
 CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
+
+
 PACKAGE = Path(tricodec.__file__).parent
 
 
@@ -89,22 +94,6 @@ print(*mapped, sep="\\n")
     assert [Path(path).resolve() for path in mapped] == [tricodec.library_path().resolve()]
 
 
-def test_libavfilter_is_opened_by_the_first_stream() -> None:
-    program = f"""
-import tricodec.io
-def mapped():
-    return "libavfilter" in open("/proc/self/maps").read()
-assert tricodec.decode_video({str(media.generated("h264.mov"))!r}, count=1).frames.shape[0] == 1
-assert not mapped()
-reader = tricodec.io.StreamReader({str(media.generated("h264.mov"))!r})
-reader.add_basic_video_stream(1)
-assert reader.fill_buffer() == 0
-assert mapped()
-"""
-
-    run(sys.executable, "-W", "ignore", "-c", program)
-
-
 def test_package_contains_one_libtricodec() -> None:
     assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [tricodec.library_path()]
 
@@ -137,3 +126,71 @@ def test_library_exports_only_names_of_tricodec() -> None:
     foreign = [name for name in symbols if not re.match(r"_Z(T[ISVT]|Th\w+?_|GVZ?|Z)?NK?8tricodec", name)]
 
     assert foreign == []
+
+
+TOOL = media.REPOSITORY / "tools/make_pynv_wheel.py"
+
+
+def make_empty_wheel(folder: Path, name: str, version: str, *requirements: str) -> None:
+    """A wheel of metadata only, for pip's resolver."""
+    information = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    metadata += "".join(f"Requires-Dist: {requirement}\n" for requirement in requirements)
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{information}/METADATA", metadata)
+        archive.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{information}/RECORD", "")
+
+
+def pip_install(folder: Path, target: Path, *requirements: str) -> subprocess.CompletedProcess[str]:
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-index"]
+    return subprocess.run(
+        [*pip, "--find-links", folder, "--target", target, *requirements], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel, one of tricodec without its files, and those of two programs."""
+    folder = tmp_path_factory.mktemp("wheels")
+    subprocess.run([sys.executable, TOOL, "--output", folder], check=True)
+    make_empty_wheel(folder, "tricodec", tricodec.__version__)
+    make_empty_wheel(folder, "program", "1.0", "PyNvVideoCodec>=2.1")
+    make_empty_wheel(folder, "future_program", "1.0", "PyNvVideoCodec>=3")
+    return folder
+
+
+def test_a_requirement_of_the_original_is_met_by_the_wheel_and_tricodec(wheels: Path, tmp_path: Path) -> None:
+    result = pip_install(wheels, tmp_path, "program")
+
+    assert result.returncode == 0, result.stderr
+    code = "from importlib.metadata import version; print(version('PyNvVideoCodec'), version('tricodec'))"
+    printed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    pynv, ours = printed.stdout.split()
+    assert (Version(pynv).public, Version(pynv).local, ours) == ("2.2.4", "tricodec", tricodec.__version__)
+
+
+def test_nvidias_own_nvcomp_is_left_alone(tmp_path: Path) -> None:
+    make_empty_wheel(tmp_path, "nvidia_nvcomp_cu13", "5.3.0")
+    assert pip_install(tmp_path, tmp_path / "site", "nvidia-nvcomp-cu13").returncode == 0
+    program = "import runpy, sys; print(runpy.run_path(sys.argv[1])['nvidias_nvcomp']())"
+    assert printed_by(program, TOOL, PYTHONPATH=str(tmp_path / "site")) == "nvidia-nvcomp-cu13\n"
+    assert printed_by(program, TOOL) == "None\n"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, media.REPOSITORY / "tools/make_wheel.py", "--output", folder]
+    subprocess.run(command, check=True)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, installed by pip, which refuses one that this machine is too old for."""
+    folder = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "--quiet", "install", "--no-index", "--no-deps", "--target", folder, wheel]
+    subprocess.run(pip, check=True)
+    return folder

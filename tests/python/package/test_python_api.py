@@ -8,7 +8,6 @@ import json
 import logging
 import sys
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,6 @@ def test_import_brings_no_large_package_with_it() -> None:
     """)
 
     assert result.stdout.strip() == "[]", result.stderr
-
-
-def test_paths_are_those_of_the_installed_package() -> None:
-    package = Path(tricodec.__file__).resolve().parent
-
-    assert tricodec.library_path() == package / "lib" / "libtricodec.so"
-    assert (tricodec.include_dir() / "tricodec" / "tricodec.h").is_file()
-    assert (tricodec.cmake_dir() / "tricodec-config.cmake").is_file()
-    assert str(tricodec.library_path()) in Path("/proc/self/maps").read_text(), "another libtricodec.so is loaded"
 
 
 def test_probe_describes_a_video_as_ffprobe_does() -> None:
@@ -66,6 +56,7 @@ def test_probe_describes_every_stream() -> None:
 
     video, audio = info.streams
     assert (video.index, video.kind, audio.index, audio.kind) == (0, "video", 1, "audio")
+    assert (info.video.index, info.audio.index) == (0, 1)
     assert (audio.codec_name, audio.sample_rate, audio.num_channels) == ("aac", 48000, 1)
     assert "2 streams" in repr(info)
     assert "aac 48000 Hz" in repr(audio)
@@ -78,7 +69,7 @@ def test_to_dict_is_json_that_holds_every_attribute(name: str) -> None:
 
     again = json.loads(json.dumps(info.to_dict()))
 
-    attributes = {name for name in dir(tricodec.MediaInfo) if not name.startswith("_")} - {"to_dict", "video"}
+    attributes = {name for name in dir(tricodec.MediaInfo) if not name.startswith("_")} - {"to_dict", "video", "audio"}
     assert set(again) == attributes
     assert len(again["streams"]) == len(info.streams)
     video = again["streams"][0]
@@ -117,39 +108,6 @@ def test_decode_video_gives_frames_and_times() -> None:
 def test_decode_video_refuses_a_request_that_cannot_be_met(options: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         tricodec.decode_video(generated("h264_bframes.mp4"), **options)
-
-
-def test_transform_options_make_the_same_transform_again() -> None:
-    transform = tricodec.Transform(
-        crop=(0, 10, 90, 160),
-        size=[45, 80],
-        resize="bicubic",
-        antialias=False,
-        chroma="nearest",
-        color="bgr",
-        matrix="bt601",
-        range="full",
-        unspecified="by_height",
-        rotate=False,
-        dtype=np.float16,
-        layout="CHW",
-        scale=1.0,
-        mean=np.array([1.0, 2.0, 3.0]),
-        std=2,
-    )
-
-    options = transform.options
-    again = tricodec.Transform(**options)
-
-    assert again.options == options
-    assert again.describe() == transform.describe()
-    assert options["crop"] == (0, 10, 90, 160)
-    assert options["size"] == (45, 80)
-    assert options["chroma"] == "nearest"
-    assert "nearest chroma" in repr(transform)
-    assert (options["dtype"], options["layout"], options["matrix"]) == ("float16", "CHW", "smpte170m")
-    assert (options["scale"], options["mean"], options["std"]) == (1.0, (1.0, 2.0, 3.0), (2.0,))
-    assert tricodec.Transform(**tricodec.Transform().options).options == tricodec.Transform().options
 
 
 def test_transform_explains_what_it_fuses() -> None:
@@ -291,41 +249,3 @@ def test_the_process_ends_cleanly_with_readers_messages_and_threads_alive() -> N
     for _ in range(3):
         result = run_python(script, str(generated("h264_bframes.mp4")))
         assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
-
-
-def test_a_forked_child_logs_and_reads() -> None:
-    result = run_python(
-        """
-        import os, sys
-        import tricodec
-        from tricodec import _tricodec
-
-        _tricodec.log("warning", "parent")
-        child = os.fork()
-        if child == 0:
-            _tricodec.log("warning", "child")
-            print(len(tricodec.FrameReader(sys.argv[1], num_workers=1)))
-            sys.stdout.flush()
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        sys.exit(status)
-        """,
-        str(generated("h264_bframes.mp4")),
-    )
-
-    assert (result.returncode, result.stdout) == (0, "50\n"), result.stderr
-    assert result.stderr.splitlines() == ["parent", "child"]
-
-
-@pytest.mark.parametrize(("level", "printed"), [("debug", 2), ("error", 1), ("off", 0)])
-def test_the_environment_sets_the_log_level(level: str, printed: int) -> None:
-    script = """
-        from tricodec import _tricodec
-        _tricodec.log("info", "a message")
-        _tricodec.log("error", "a message")
-    """
-
-    result = run_python(script, TRICODEC_LOG=level)
-
-    assert len(result.stderr.splitlines()) == printed
-    assert result.stderr.count("a message") == printed

@@ -45,7 +45,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "part": {"start_s": 0.3, "end_s": 0.8, "stride": 2, "size": (48, 64)},
     "bounds": {"fps": 20.0, "min_frames": 2, "max_frames": 5, "size": (48, 64)},
     "evenly": {"num_frames": 5, "size": (48, 64)},
-    "rule": {"sampling": "qwen", "fps": 3.0, "max_frames": 6, "size": (48, 64)},
+    "rule": {"sampling": "centers", "num_frames": 6, "size": (48, 64)},
     "key_frames": {"sampling": "key_frames", "size": (48, 64)},
     "around": {"sampling": "around", "times": [0.2, 0.9], "num_frames": 3, "stride": 2, "size": (48, 64)},
 }

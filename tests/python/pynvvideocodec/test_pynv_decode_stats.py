@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""enableDecodeStats: quantizers, types and vectors of 16x16 blocks, against the encoder's settings and PyAV."""
+"""What comes beside decoded pictures: statistics of blocks, SEI messages and reports of damage."""
 
 from __future__ import annotations
 
 import ctypes
+import logging
 import struct
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import av
+import media
+import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
+from pynv_helpers import decode_all
 
 NAMES = ["qp_luma", "cu_type", "mv0_x", "mv0_y", "mv1_x", "mv1_y"]
+
+
 INTRA, INTER, SKIPPED = range(3)
 
 
@@ -112,3 +118,167 @@ def test_decode_stats_are_empty_when_they_are_not_requested(clip: Path) -> None:
 
     assert frame.ParseDecodeStats() == {name: [] for name in NAMES}
     assert (frame.decode_stats_ptr, frame.decode_stats_size, frame.getRawDecodeStats()) == (None, 0, [])
+
+
+UUID = bytes(range(0x30, 0x40))
+
+
+USER_DATA = nvc.SEI_TYPE.USER_DATA_UNREGISTERED
+
+
+class _Clock(ctypes.LittleEndianStructure):
+    _fields_ = [
+        ("time_offset_value", ctypes.c_uint32),
+        ("n_frames", ctypes.c_uint16),
+        *((name, ctypes.c_uint8) for name in (
+            "clock_timestamp_flag", "units_field_based_flag", "counting_type", "full_timestamp_flag",
+            "discontinuity_flag", "cnt_dropped_flag", "seconds_value", "minutes_value", "hours_value", "seconds_flag",
+            "minutes_flag", "hours_flag", "time_offset_length", "reserved",
+        )),
+    ]  # fmt: skip
+
+
+class _TimeCode(ctypes.LittleEndianStructure):
+    _fields_ = [("clocks", _Clock * 3), ("num_clock_ts", ctypes.c_uint8)]
+
+
+class _MasteringDisplay(ctypes.LittleEndianStructure):
+    _fields_ = [
+        ("x", ctypes.c_uint16 * 3),
+        ("y", ctypes.c_uint16 * 3),
+        ("white_x", ctypes.c_uint16),
+        ("white_y", ctypes.c_uint16),
+        ("max_luminance", ctypes.c_uint32),
+        ("min_luminance", ctypes.c_uint32),
+    ]
+
+
+class _LightLevel(ctypes.LittleEndianStructure):
+    _fields_ = [("max_cll", ctypes.c_uint16), ("max_fall", ctypes.c_uint16), ("reserved", ctypes.c_uint32)]
+
+
+def encoded(codec: str, path: Path, num_frames: int = 12) -> Path:
+    """A stream with reordered pictures, each of which says its number in a message of its own."""
+    encoder = nvc.CreateEncoder(192, 128, "NV12", True, codec=codec, bf=2, gop=6, fps=25)
+    rng = np.random.default_rng(3)
+    data = b""
+    for number in range(num_frames):
+        frame = rng.integers(0, 255, (192, 192), np.uint8).astype(np.uint8)
+        message = ({"sei_type": int(USER_DATA)}, list(UUID + bytes([number, 0, 0, 1, 0, 0, 3])))
+        data += bytes(encoder.Encode(frame, 0, [message]))
+    data += bytes(encoder.EndEncode())
+    path.write_bytes(data)
+    return path
+
+
+def payloads(frame: nvc.DecodedFrame) -> list[bytes]:
+    return [bytes(data) for facts, data in frame.getSEIMessage() if facts["sei_type"] == USER_DATA]
+
+
+def made_by_ffmpeg(path: Path, *options: str) -> Path:
+    media.ffmpeg("-f lavfi -i testsrc2=size=192x128:rate=25:duration=0.2", *options, path)
+    return path
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_messages_come_with_their_own_picture_whatever_the_coding_order(codec: str, tmp_path: Path) -> None:
+    stream = encoded(codec, tmp_path / f"clip.{codec}")
+
+    frames = decode_all(stream, enableSEIMessage=1)
+
+    assert len(frames) == 12
+    ours = [[data for data in payloads(frame) if data.startswith(UUID)] for frame in frames]
+    assert ours == [[UUID + bytes([number, 0, 0, 1, 0, 0, 3])] for number in range(12)]
+    assert all(facts["sei_uncompressed"] == 0 for facts, _ in frames[0].getSEIMessage())
+
+
+@pytest.mark.parametrize("piece", [1400, 10**9])
+def test_messages_come_too_where_the_caller_cuts_the_stream(piece: int, tmp_path: Path) -> None:
+    data = encoded("h264", tmp_path / "clip.h264").read_bytes()
+    decoder = nvc.CreateDecoder(codec=nvc.cudaVideoCodec.H264, enableSEIMessage=True)
+    frames = []
+    for start in range(0, len(data), piece):
+        part = np.frombuffer(data[start : start + piece], np.uint8)
+        packet = nvc.PacketData()
+        packet.bsl, packet.bsl_data = len(part), part.ctypes.data
+        frames += decoder.Decode(packet)
+    frames += decoder.Decode(nvc.PacketData())
+
+    assert [payloads(frame)[-1][16] for frame in frames] == list(range(12))
+
+
+def test_a_mastering_display_and_light_levels_are_structures(tmp_path: Path) -> None:
+    stream = made_by_ffmpeg(
+        tmp_path / "hdr.mp4", "-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params",
+        "log-level=error:hdr10=1:repeat-headers=1:max-cll=1000,400:"
+        "master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)",
+    )  # fmt: skip
+
+    first = decode_all(stream, enableSEIMessage=1)[0].getSEIMessage()
+
+    found = {facts["sei_type"]: (facts["sei_uncompressed"], bytes(data)) for facts, data in first}
+    flag, data = found[nvc.SEI_TYPE.MASTERING_DISPLAY_COLOR_VOLUME]
+    display = _MasteringDisplay.from_buffer_copy(data)
+    assert (flag, len(data)) == (1, 24)
+    assert (list(display.x), list(display.y)) == ([13250, 7500, 34000], [34500, 3000, 16000])
+    assert (display.white_x, display.white_y) == (15635, 16450)
+    assert (display.max_luminance, display.min_luminance) == (10000000, 50)
+    flag, data = found[nvc.SEI_TYPE.CONTENT_LIGHT_LEVEL_INFO]
+    levels = _LightLevel.from_buffer_copy(data)
+    assert (flag, len(data), levels.max_cll, levels.max_fall) == (1, 8, 1000, 400)
+
+
+def test_a_time_code_is_a_structure_that_agrees_with_ffprobe(tmp_path: Path) -> None:
+    # Written by hand (H.265 D.2.27): one full time stamp, 01:02:03 and frame 4.
+    bits = "01" + "1" + "0" + "00000" + "1" + "0" + "0" + f"{4:09b}" + f"{3:06b}" + f"{2:06b}" + f"{1:05b}" + "00000"
+    bits += "1"
+    payload = int(bits.ljust(-(-len(bits) // 8) * 8, "0"), 2).to_bytes(-(-len(bits) // 8), "big")
+    encoder = nvc.CreateEncoder(192, 128, "NV12", True, codec="hevc", bf=0, fps=25)
+    frame = np.full((192, 192), 90, np.uint8)
+    data = bytes(encoder.Encode(frame, 0, [({"sei_type": int(nvc.SEI_TYPE.TIME_CODE)}, list(payload))]))
+    stream = tmp_path / "clip.hevc"
+    stream.write_bytes(data + bytes(encoder.EndEncode()))
+    shown = media.ffprobe(stream, "-show_frames")["frames"][0]["side_data_list"]
+    assert any("01:02:03" in str(each) for each in shown)
+
+    messages = decode_all(stream, enableSEIMessage=1)[0].getSEIMessage()
+
+    (coded,) = [data for facts, data in messages if facts["sei_type"] == nvc.SEI_TYPE.TIME_CODE]
+    code = _TimeCode.from_buffer_copy(bytes(coded))
+    clock = code.clocks[0]
+    assert (len(coded), code.num_clock_ts) == (64, 1)
+    assert (clock.hours_value, clock.minutes_value, clock.seconds_value, clock.n_frames) == (1, 2, 3, 4)
+    assert (clock.full_timestamp_flag, clock.time_offset_length) == (1, 0)
+
+
+def packets_of(name: str) -> list[nvc.PacketData]:
+    return list(nvc.CreateDemuxer(str(media.generated(name))))
+
+
+def decode_packets(decoder: nvc.PyNvDecoder, packets: list[nvc.PacketData]) -> list[nvc.DecodedFrame]:
+    return [frame for packet in packets for frame in decoder.Decode(packet)]
+
+
+def test_u15_stream_without_a_decodable_picture_raises_at_its_end() -> None:
+    garbage = bytearray(b"\0\0\1\x65" + b"\xff" * 500 + b"\0\0\1\x65" + b"\xaa" * 500)
+    packet = nvc.PacketData()
+    packet.bsl, packet.bsl_data = len(garbage), ctypes.addressof(ctypes.c_char.from_buffer(garbage))
+    decoder = nvc.CreateDecoder()
+    assert decoder.Decode(packet) == []
+
+    with pytest.raises(nvc.PyNvVCException, match="no frame of this h264 stream could be decoded"):
+        decoder.Decode(nvc.PacketData())
+
+    assert len(decode_packets(decoder, packets_of("h264_bframes.mp4"))) == 50
+
+
+def test_damage_is_logged_and_listed(caplog: pytest.LogCaptureFixture) -> None:
+    demuxer = nvc.CreateDemuxer(str(media.generated("flipped.ts")))
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+
+    with caplog.at_level(logging.WARNING, logger="PyNvVideoCodec"):
+        frames = decode_packets(decoder, list(demuxer))
+
+    assert len(frames) >= 40
+    assert len(decoder.issues) >= 1
+    assert "packets were damaged" in caplog.text

@@ -7,7 +7,6 @@ import ctypes
 import gc
 import hashlib
 import itertools
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,7 +14,7 @@ import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
-from programs import resident_bytes, run_python, run_threads
+from programs import resident_bytes, run_python
 from pynv_helpers import decode_all, pycuda_driver
 from pynv_helpers.pixels import nv12_bytes
 
@@ -140,19 +139,6 @@ def test_c31_width_is_even_where_chroma_comes_in_pairs(name: str, size: tuple[in
     assert (decoder.GetWidth(), decoder.GetHeight(), decoder.GetFrameSize()) == (*size, frame_size)
 
 
-def test_c34_external_context_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    cuda = pycuda_driver.install(monkeypatch)
-    context, stream = cuda.Device(0).retain_primary_context(), cuda.Stream()
-    context.push()
-
-    decoder = nvc.CreateDecoder(cudacontext=context.handle, cudastream=stream.handle, usedevicememory=True)
-    frames = decode_packets(decoder, packets_of("h264_bframes.mp4"))
-    del decoder
-
-    assert (context.pushed, stream.num_synchronized) == (1, 0)
-    assert [bytes(frame) for frame in frames] == expected_nv12()
-
-
 def test_c35_c37_asynchronous_copies_on_another_stream_give_the_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     cuda = pycuda_driver.install(monkeypatch)
     context, decoding, copying = cuda.Device(0).retain_primary_context(), cuda.Stream(), cuda.Stream()
@@ -168,16 +154,6 @@ def test_c35_c37_asynchronous_copies_on_another_stream_give_the_pixels(monkeypat
             copying.synchronize()
 
     assert cuda.copies == expected_nv12()
-
-
-@pytest.mark.parametrize(("context", "stream"), [(0, 0), (1, 0), (0, 1)])
-def test_c36_asynchronous_allocation_needs_context_and_stream(context: int, stream: int) -> None:
-    text = "Please provide CUDA context and CUDA stream that application has created"
-
-    with pytest.raises(RuntimeError, match=text) as raised:
-        nvc.CreateDecoder(cudacontext=context, cudastream=stream, enableasyncallocations=True)
-
-    assert not isinstance(raised.value, nvc.PyNvVCException)  # U15: the call is wrong, not the video
 
 
 def test_c40_size_change_gives_frames_of_the_new_size() -> None:
@@ -247,26 +223,6 @@ def test_decoders_in_several_threads_are_independent() -> None:
         results = list(pool.map(lambda name: [bytes(frame) for frame in decode_all(media.generated(name))], names))
 
     assert results == [expected_nv12(name) for name in names]
-
-
-def test_one_decoder_called_from_several_threads_takes_turns() -> None:
-    decoder = nvc.CreateDecoder()
-    packets = iter(packets_of("h264_nob.mp4")[:-1])
-    take, frames = threading.Lock(), []
-
-    def work() -> None:
-        while True:
-            with take:  # packets keep their order; only the calls come from different threads
-                packet = next(packets, None)
-                if packet is None:
-                    return
-                frames.extend(decoder.Decode(packet))
-            decoder.WaitOnCUStream(0)
-
-    run_threads([work] * 4)
-    frames += decoder.Decode(nvc.PacketData())
-
-    assert [bytes(frame) for frame in frames] == expected_nv12("h264_nob.mp4")
 
 
 def test_decoding_again_and_again_keeps_memory_flat() -> None:

@@ -166,21 +166,6 @@ def test_c57_a_frame_of_another_length_is_refused(size: int) -> None:
         nvc.CreateEncoder(64, 48, "NV12", True).Encode(np.zeros(size, np.uint8))
 
 
-def test_c63_the_result_is_bytes_and_a_sequence_of_packets() -> None:
-    frames = bitstreams.moving(64, 48, 3)
-    encoder = nvc.CreateEncoder(64, 48, "NV12", True, preset="P1", bf=1, tuning_info="ultra_low_latency")
-
-    result = encoder.Encode(frames[0].reshape(-1))
-
-    assert isinstance(result, bytes)
-    assert bool(result)
-    assert len(result) == 1
-    assert bytes(result) == result[0]["data"] == bytearray(result) == b"".join([result]) == result.tobytes()
-    assert (result[0]["timestamp"], result[0]["picture_type"]) == (0, 3)
-    assert [packet["timestamp"] for packet in encoder.Encode(frames[1].reshape(-1))] == [1]
-    assert np.frombuffer(result, np.uint8).size == result.nbytes
-
-
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -210,18 +195,6 @@ def test_c63_the_result_is_bytes_and_a_sequence_of_packets() -> None:
 def test_values_outside_the_documented_ranges_are_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, **options)
-
-
-def test_u13_a_key_frame_is_forced_and_headers_with_it() -> None:
-    encoder = nvc.CreateEncoder(64, 48, "NV12", True, bf=1, tuning_info="ultra_low_latency")
-    frame = np.full(64 * 72, 80, np.uint8)
-    first = encoder.Encode(frame)
-    plain = encoder.Encode(frame)
-
-    forced = encoder.Encode(frame, int(nvc.FORCEIDR) | int(nvc.OUTPUT_SPSPPS))
-
-    assert [packet["picture_type"] for packet in (*first, *plain, *forced)] == [3, 0, 3]
-    assert bitstreams.nal_types(bytes(forced), "h264")[:2] == [7, 8]
 
 
 @pytest.mark.parametrize(("codec", "kind"), [("h264", 6), ("hevc", 39)])

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import bitstreams
-import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
@@ -61,22 +60,6 @@ def test_c73_c75_c83_c84_c87_encoders_tell_in_the_stream_what_a_parameter_set(
         told = re.search(rb"options: ([ -~]+)", b"".join(bytes(packet) for packet in packets))
         assert told is not None
         assert wanted in " " + told[1].decode()
-
-
-@pytest.mark.parametrize("codec", ["h264", "hevc"])
-def test_c73_vbr_stays_below_its_maximum_over_any_second(codec: str, tmp_path: Path) -> None:
-    calm, wild = bitstreams.moving(WIDTH, HEIGHT, 60), bitstreams.moving(WIDTH, HEIGHT, 90, noise=60)
-    most, buffer = 1_000_000, 250_000
-
-    path = encode(
-        np.concatenate([calm, wild]), tmp_path, codec=codec, rc="vbr", bitrate=800_000, maxbitrate=most,
-        vbvbufsize=buffer, vbvinit=buffer // 2,
-    )  # fmt: skip
-
-    sizes = [8 * int(packet["size"]) for packet in bitstreams.probe(path, "packet=size")["packets"]]
-    seconds = [sum(sizes[first : first + 30]) for first in range(len(sizes) - 29)]
-    assert max(seconds) <= 1.05 * (most + buffer)
-    assert max(seconds) > 0.6 * most
 
 
 @pytest.mark.parametrize("rc", ["cbr", "vbr"])
@@ -156,12 +139,3 @@ def test_c72_presets_and_tunings_work_together(tuning: str, tmp_path: Path) -> N
     path = encode(frames, tmp_path, preset="P1".lower(), tuning_info=tuning)
 
     assert bitstreams.psnr(bitstreams.decoded(path, "nv12").reshape(frames.shape), frames) > 40
-
-
-@pytest.mark.parametrize(("least", "most"), [(33, 35), ([30, 33, 31], [35, 51, 40])], ids=["of all", "of P, B and I"])
-def test_qmin_and_qmax_bound_the_quantizers(least: object, most: object, tmp_path: Path) -> None:
-    """What lies in 33 to 35 keeps all three limits of the lists."""
-    path = encode(bitstreams.moving(WIDTH, HEIGHT, 8, noise=10), tmp_path, qmin=least, qmax=most, bf=1)
-
-    initial = 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0]
-    assert {initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")} <= {33, 34, 35}

@@ -129,24 +129,6 @@ def test_a_threaded_decoder_ends_when_it_is_told_or_dropped(clip: Path) -> None:
     assert running() == before
 
 
-def test_threads_that_take_batches_get_whole_ones_each_frame_once(clip: Path, expected: list[bytes]) -> None:
-    decoder = threaded(clip, 8)
-    batches: list[list[bytes]] = []
-
-    def take() -> None:
-        while batch := decoder.get_batch_frames(8):
-            batches.append(bytes_of(batch))
-
-    threads = [threading.Thread(target=take) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-
-    wanted = [expected[start : start + 8] for start in range(0, len(expected), 8)]
-    assert sorted(batches) == sorted(wanted)
-
-
 def test_a_threaded_decoder_starts_where_it_is_told_and_changes_over(clip: Path, expected: list[bytes]) -> None:
     decoder = threaded(clip, 4, start_frame=47)
 

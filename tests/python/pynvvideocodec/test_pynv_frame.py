@@ -107,17 +107,6 @@ def test_c39_c44_c45_views_tell_shape_stride_type_and_address(name: str) -> None
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EVERY)
-def test_c44_host_views_are_numpy_arrays_without_a_copy(name: str) -> None:
-    frame = frame_of(name)
-    whole = np.asarray(frame)
-
-    views = [np.asarray(view) for view in frame.cuda()]
-
-    assert np.concatenate([view.ravel() for view in views]).tobytes() == whole.tobytes()
-    assert all(np.shares_memory(view, whole) for view in views)
-
-
 def test_c43_frame_prints_as_documented_for_1080p() -> None:
     demuxer = nvc.CreateDemuxer(str(media.generated("h264_1080p.mp4")))
     decoder = nvc.CreateDecoder()
@@ -126,22 +115,6 @@ def test_c43_frame_prints_as_documented_for_1080p() -> None:
     assert repr(frame) == str(frame) == PRINTED_FRAME
     assert [view.shape for view in frame.cuda()] == [[1080, 1920, 1], [540, 960, 2]]  # C45
     assert (decoder.GetWidth(), decoder.GetHeight(), frame.framesize()) == (1920, 1080, 1920 * 1620)
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "stride"), [(NV12, [270, 320, 1], [320, 2, 1]), (YUV444, [540, 320, 1], [320, 3, 1])]
-)
-def test_c46_nvcv_image_is_one_view_and_changes_nothing(name: str, shape: list[int], stride: list[int]) -> None:
-    frame = frame_of(name)
-    before = repr(frame)
-
-    first, second = frame.nvcv_image(), frame.nvcv_image()
-
-    assert [(view.shape, view.stride) for view in first] == [(shape, stride)]
-    assert [(view.shape, view.data) for view in second] == [(shape, frame.GetPtrToPlane(0))]
-    assert first[0].__cuda_array_interface__["typestr"] == "|u1"
-    assert repr(frame) == before
-    assert np.asarray(first[0]).tobytes() == np.asarray(frame).tobytes()
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the drop-in PyNvVideoCodec: C1 to C3, the enumerations, exceptions and encoder structs."""
+"""The names of the drop-in PyNvVideoCodec, of releases 1.0 and 2.2, beside those of NVIDIA's package."""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import pickle
+from pathlib import Path
+from typing import Any
 
+import media
+import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
+import tricodec
 from programs import printed_by
+from pynv_encoding import HEIGHT, WIDTH
+from pynv_helpers import differences, official, surface
+from pynv_helpers.pixels import nv12_bytes
 
 ENUMS = {
     "cudaVideoCodec": {
@@ -28,6 +38,8 @@ ENUMS = {
     "DisplayDecodeLatencyType": {"NATIVE": 0, "LOW": 1, "ZERO": 2},
     "VideoPacketFlag": {"ENDOFSTREAM": 1, "TIMESTAMP": 2, "DISCONTINUITY": 4, "ENDOFPICTURE": 8, "NOTIFY_EOS": 16},
 }  # fmt: skip
+
+
 MEMBERS = [(enum, name, value) for enum, members in ENUMS.items() for name, value in members.items()]
 
 
@@ -96,3 +108,180 @@ def test_reconfigure_params_print_all_fields_in_the_documented_order() -> None:
 def test_reconfigure_params_refuse_other_types(field: str, value: object) -> None:
     with pytest.raises(TypeError, match=field):
         setattr(nvc.structEncodeReconfigureParams(), field, value)
+
+
+CAPS = {
+    "codec_id", "chromaformat_id", "bitdepth", "supported", "num_decoder_engines", "width_max", "height_max",
+    "mb_num_max", "width_min", "height_min",
+}  # fmt: skip
+
+
+NO_GPU = tricodec.resolve_device("auto") == "cpu"
+
+
+def chroma(name: str) -> Any:
+    return getattr(nvc.cudaVideoChromaFormat, name)
+
+
+def decoded(decoder: nvc.PyNvDecoder, packets: Any) -> list[bytes]:
+    return [np.asarray(frame).tobytes() for packet in packets for frame in decoder.Decode(packet)]
+
+
+def frames_of(name: str, width: int = 320, height: int = 180) -> list[bytes]:
+    return [nv12_bytes(data, width, height) for data in media.ffmpeg_frames(media.generated(name), "yuv420p")]
+
+
+@pytest.mark.parametrize(
+    ("codec", "subsampling", "depth", "supported"),
+    [("H264", "420", 8, 1), ("HEVC", "444", 12, 1), ("VP8", "420", 10, 0), ("NV12", "420", 8, 0)],
+)
+def test_decoder_caps_are_those_of_the_engine_that_decodes(
+    codec: str, subsampling: str, depth: int, supported: int
+) -> None:
+    kind = getattr(nvc.cudaVideoCodec, codec)
+
+    caps = nvc.GetDecoderCaps(0, kind, chroma(subsampling), depth)
+
+    assert set(caps) == CAPS
+    assert caps["supported"] == supported
+    assert (caps["codec_id"], caps["chromaformat_id"], caps["bitdepth"]) == (kind, chroma(subsampling), depth)
+    assert (caps["width_max"] > 0) == bool(supported)
+    if NO_GPU:
+        assert caps["num_decoder_engines"] == 0
+        assert caps["width_max"] == (tricodec.get_limits().max_width if supported else 0)
+
+
+def test_decoder_takes_the_positional_order_of_1_0_when_the_sixth_argument_is_a_bool() -> None:
+    decoder = nvc.CreateDecoder(
+        0, nvc.cudaVideoCodec.H264, 0, 0, False, False, 640, 360, nvc.OutputColorType.RGB,  # type: ignore[call-arg]
+        False, nvc.DisplayDecodeLatencyType.LOW,
+    )  # fmt: skip
+
+    frame = decoder.Decode(next(nvc.CreateDemuxer(media.generated("h264_intra_only.mp4"))))[0]
+
+    assert frame.format == nvc.Pixel_Format.RGB
+    with pytest.raises(RuntimeError, match="CUDA context and CUDA stream"):
+        nvc.CreateDecoder(0, nvc.cudaVideoCodec.H264, 0, 0, True, True)
+
+
+def test_decoder_takes_the_positional_order_of_2_2_when_the_sixth_argument_is_an_int() -> None:
+    decoder = nvc.CreateDecoder(
+        0, nvc.cudaVideoCodec.H264, 0, 0, False, 640, 360, nvc.OutputColorType.RGBP, False, False,  # type: ignore[misc]
+        nvc.DisplayDecodeLatencyType.LOW,
+    )  # fmt: skip
+
+    frame = decoder.Decode(next(nvc.CreateDemuxer(media.generated("h264_intra_only.mp4"))))[0]
+
+    assert frame.format == nvc.Pixel_Format.RGBP
+
+
+@pytest.mark.parametrize("taken", [10, None], ids=["cut off", "whole"])
+@pytest.mark.parametrize(("first", "second", "size"), [("h264_bframes.mp4", "h264_318x178.mp4", (318, 178))])
+def test_decoder_decodes_another_stream_when_it_is_reconfigured(
+    first: str, second: str, size: tuple[int, int], taken: int | None
+) -> None:
+    demuxer = nvc.CreateDemuxer(media.generated(first))
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+    packets = list(demuxer)
+    decoded(decoder, packets if taken is None else packets[:taken])
+
+    assert decoder.setReconfigParams(*size) == 1
+
+    assert decoded(decoder, nvc.CreateDemuxer(media.generated(second))) == frames_of(second, *size)
+
+
+def test_decoder_leaves_out_frames_before_a_seek_time() -> None:
+    demuxer = nvc.CreateDemuxer(media.generated("h264_bframes.mp4"))
+    decoder = nvc.CreateDecoder()
+    decoder.SetSeekPTS(20 * 512)
+
+    frames = [frame for packet in demuxer for frame in decoder.Decode(packet)]
+
+    assert [frame.timestamp for frame in frames] == [512 * number for number in range(20, 50)]
+
+
+def test_demuxer_takes_a_callback_by_name() -> None:
+    data = media.generated("h264_bframes.mp4").open("rb")
+
+    with data:
+        demuxer = nvc.CreateDemuxer(callback=data.readinto)
+
+        assert sum(packet.bsl > 0 for packet in demuxer) == 50
+    with pytest.raises(TypeError, match="a filename or a callback"):
+        nvc.CreateDemuxer()
+
+
+def test_decoder_gives_the_frames_that_it_kept() -> None:
+    demuxer = nvc.CreateDemuxer(media.generated("h264_intra_only.mp4"))
+    decoder = nvc.CreateDecoder(latency=nvc.DisplayDecodeLatencyType.LOW)
+
+    assert decoder.GetNumDecodedFrame(demuxer.Demux()) == 1
+    assert np.asarray(decoder.GetFrame()).tobytes() == frames_of("h264_intra_only.mp4")[0]
+    with pytest.raises(IndexError, match="no frame is ready"):
+        decoder.GetFrame()
+
+
+def test_frame_turns_to_rgb_as_the_decoder_would_turn_it() -> None:
+    path = media.generated("bt709.mp4")
+    decoder, rgb = nvc.CreateDecoder(), nvc.CreateDecoder(outputColorType=nvc.OutputColorType.RGBP)
+    frames = [frame for packet in nvc.CreateDemuxer(path) for frame in decoder.Decode(packet)]
+
+    turned = [np.asarray(frame.nv12_to_rgb()).tobytes() for frame in frames]
+
+    assert turned == decoded(rgb, nvc.CreateDemuxer(path))
+    assert frames[0].decoder_stream_event == 0
+    with pytest.raises(ValueError, match="takes NV12 frames, this one is RGBP"):
+        frames[0].nv12_to_rgb().nv12_to_rgb()
+
+
+@pytest.mark.parametrize("kind", [2, 3])
+def test_encoder_makes_a_key_frame_when_the_picture_type_is_intra(kind: int) -> None:
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, preset="P1", gop=100, idrperiod=100)
+    picture = np.zeros(WIDTH * HEIGHT * 3 // 2, np.uint8)
+    packets: list[Any] = []
+    for number in range(6):
+        parameters = nvc.NV_ENC_PIC_PARAMS()
+        parameters.pictureType = kind if number == 3 else 0
+        packets += encoder.Encode(picture, parameters)
+    packets += encoder.EndEncode()
+
+    assert [packet["picture_type"] == 3 for packet in packets] == [True, False, False, True, False, False]
+
+
+def test_encoder_changes_its_quality_when_the_target_quality_changes() -> None:
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", True, preset="P1", rc="vbr", cq=20, gop=1)
+    noise = np.random.default_rng(1).integers(0, 255, WIDTH * HEIGHT * 3 // 2, np.uint8)
+    params = encoder.GetEncodeReconfigureParams()
+    sizes = []
+    for quality in (20, 45):
+        params.targetQuality = quality
+        encoder.Reconfigure(params)
+        packets = [*encoder.Encode(noise), *encoder.EndEncode()]
+        sizes.append(sum(len(packet["data"]) for packet in packets))
+
+    assert encoder.GetEncodeReconfigureParams().targetQuality == 45
+    assert sizes[1] < sizes[0] / 2
+    params.targetQuality = 64
+    with pytest.raises(ValueError, match="targetQuality must be from 0 to 63, not 64"):
+        encoder.Reconfigure(params)
+
+
+@pytest.mark.skipif(not NO_GPU, reason="with a GPU the memory is the GPU's")
+def test_encoder_loads_a_file_for_its_pictures(tmp_path: Path) -> None:
+    data = np.random.default_rng(2).integers(0, 255, 100_000, np.uint8).tobytes()
+    (tmp_path / "raw.nv12").write_bytes(data)
+    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False, preset="P1")
+
+    address = encoder.CopyToDeviceMemory(str(tmp_path / "raw.nv12"))
+
+    assert ctypes.string_at(address, len(data)) == data
+
+
+def test_surface_differs_from_the_official_one_only_as_the_table_says(tmp_path: Path) -> None:
+    theirs = json.loads(official.run_with_module(Path(surface.__file__).read_text(), tmp_path))
+    ours = json.loads(json.dumps(surface.surface(nvc)))
+
+    found = differences.differences(theirs, ours)
+
+    assert found == {name: what for name, (what, _) in differences.KNOWN.items()}
+    assert len(theirs) > 60  # the whole of it was read

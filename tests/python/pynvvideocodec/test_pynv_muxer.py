@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 from pathlib import Path
 
 import bitstreams
@@ -61,32 +60,6 @@ def test_muxed_b_frames_are_shown_in_the_order_they_were_encoded_in(tmp_path: Pa
     shown = bitstreams.decoded(path, "nv12").reshape(frames.shape).astype(np.int16)
     nearest = [int(np.abs(frames - picture).mean(axis=(1, 2)).argmin()) for picture in shown]
     assert nearest == list(range(12))
-
-
-def test_recorded_times_of_a_source_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "a.mp4"
-    demuxer = nvc.CreateDemuxer(str(media.generated("h264_bframes.mp4")))
-    stream = tricodec.Demuxer(media.generated("h264_bframes.mp4")).stream
-    assert stream.time_base is not None
-    encoder = nvc.CreateEncoder(stream.width, stream.height, "NV12", False, bf=2, preset="P1")
-    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
-    muxer = nvc.FFmpegMuxer(
-        str(path), nvc.MP4, "h264", stream.width, stream.height, timebase_den=stream.time_base.denominator,
-        extradata=encoder.GetSequenceParams(),
-    )  # fmt: skip
-    packets = []
-    for packet in demuxer:
-        if packet.bsl:
-            muxer.RecordSourceVideoPacket(packet)
-        for frame in decoder.Decode(packet):
-            packets += list(encoder.Encode(frame))
-    for each in [*packets, *encoder.EndEncode()]:
-        muxer.MuxVideoPacket(each["data"], each["picture_type"], each["timestamp"])
-    muxer.Finalize()
-
-    assert media.ffprobe_times(path) == pytest.approx(
-        media.ffprobe_times(media.generated("h264_bframes.mp4")), abs=1e-3
-    )
 
 
 @pytest.fixture(scope="module")
@@ -149,24 +122,6 @@ def test_a_transcode_keeps_times_and_copies_sound(talking: Path, tmp_path: Path)
         assert [float(packet["pts_time"]) for packet in ours] == pytest.approx(
             [float(packet["pts_time"]) for packet in theirs], abs=1e-3
         )
-
-
-def test_a_demuxer_gives_all_streams_from_the_first_packet_on_only(talking: Path, tmp_path: Path) -> None:
-    demuxer = nvc.CreateDemuxer(str(talking))
-    assert demuxer.Demux().is_video == 1
-    with pytest.raises(nvc.PyNvVCException, match="from the first packet on"):
-        demuxer.DemuxNoSkipAudio()
-
-    with talking.open("rb") as file:
-        once = nvc.CreateDemuxer(file.readinto)
-        counted = sum(1 for packet in once if packet.bsl)
-    assert counted == sum(1 for packet in nvc.CreateDemuxer(str(talking)) if packet.bsl)
-
-    context = demuxer.GetAVFormatInputContext()
-    del demuxer
-    gc.collect()
-    with pytest.raises(ValueError, match="no input context"):
-        nvc.FFmpegMuxer(str(tmp_path / "a.mp4"), nvc.MP4, context, "h264", WIDTH, HEIGHT)
 
 
 def test_transcoder_needs_no_audio_and_names_segments(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import logging
 from pathlib import Path
@@ -94,31 +93,6 @@ def test_a_decoder_that_runs_goes_on_over_a_new_session_and_one_can_begin_there(
         luma = np.stack([frame.to_ndarray(format="nv12") for frame in shown])
         assert len(luma) == count
         assert bitstreams.psnr(luma, run.frames[COUNT - count :]) > 30
-
-
-@pytest.mark.parametrize("name", ["h264_to_constqp", "hevc_bit_rate", "av1_bit_rate"])
-def test_a_container_holds_both_sessions_as_one_stream(name: str, tmp_path: Path) -> None:
-    codec, options, change = NEW_SESSIONS[name]
-    run = Run(codec, {**options, "use_ivf_container": 0}, change)
-    path = tmp_path / "a.mp4"
-    muxer = nvc.FFmpegMuxer(
-        str(path), nvc.MP4, codec, WIDTH, HEIGHT, fps_num=30, timebase_den=15360,
-        extradata=Run(codec, options, None).encoder.GetSequenceParams(),
-    )  # fmt: skip
-    muxer.SetUniformPtsIncrement(512)
-
-    for packet in run.packets:
-        muxer.MuxVideoPacket(packet["data"], packet["picture_type"], packet["timestamp"])
-    muxer.Finalize()
-
-    frames = bitstreams.probe(path, "frame=pts_time,key_frame")["frames"]
-    assert [float(frame["pts_time"]) for frame in frames] == pytest.approx(
-        [number / 30 for number in range(COUNT)], abs=1e-4
-    )
-    assert [number for number, frame in enumerate(frames) if frame["key_frame"]] == [0, AT]
-    with av.open(io.BytesIO(path.read_bytes())) as container:
-        shown = np.stack([frame.to_ndarray(format="nv12") for frame in container.decode(video=0)])
-    assert bitstreams.psnr(shown, run.frames) > 30
 
 
 def fullness(sizes: list[int], rate: int, buffer: int) -> list[float]:

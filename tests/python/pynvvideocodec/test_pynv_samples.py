@@ -1,22 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's sample programs, as their wheel has them, write the right frames with tricodec's PyNvVideoCodec."""
+"""NVIDIA's sample programs and the document's examples run and write the right frames."""
 
 from __future__ import annotations
 
 import pickle
 import re
 import subprocess
+import types
 from pathlib import Path
 from typing import Any
 
 import media
 import numpy as np
+import PyNvVideoCodec as nvc
 import pytest
+from pynv_helpers import document_examples as examples
+from pynv_helpers import pycuda_driver
+from pynv_helpers.document_examples import Names
 from pynv_helpers.official import folder, run_notebook, run_sample
 from pynv_helpers.pixels import nv12_bytes
 
 SIZE = "320x180"
+
+
 FRAME = 320 * 180 * 3 // 2
+
+
 SEI = bytes.fromhex("dc45e9bde6d948b7962cd820d923eeef") + bytes.fromhex("126756daef9900bb6ac4d810f9e33e8f")
 
 
@@ -114,21 +123,6 @@ def test_sample_encode_writes_every_frame(codec: str, output: str, raw: Path, tm
         assert int.from_bytes((tmp_path / output).read_bytes()[24:28], "little") == 50
 
 
-@pytest.mark.parametrize("options", [[], ["-tq"]], ids=["", "target quality"])
-def test_sample_reconfigure_halves_the_rate_of_a_hundred_frames(options: list[str], tmp_path: Path) -> None:
-    noise = np.random.default_rng(3).integers(0, 256, (300, 96 * 3 // 2, 160), np.uint8)
-    (tmp_path / "noise.nv12").write_bytes(noise.tobytes())
-
-    arguments = ["-i", "noise.nv12", "-s", "160x96", "-o", "out.h264", *options]
-    run_sample("advanced/encode_reconfigure.py", *arguments, cwd=tmp_path)
-
-    sizes = [int(packet["size"]) for packet in probe(tmp_path / "out.h264", "packet=size")]
-    parts = [sum(sizes[start + 20 : start + 100]) for start in (0, 100, 200)]
-    assert len(sizes) == 300
-    assert parts[1] < 0.65 * parts[0]
-    assert parts[1] < 0.65 * parts[2]
-
-
 @pytest.mark.parametrize("codec", ["h264", "hevc"])
 def test_sample_sei_messages_come_back(codec: str, raw: Path, tmp_path: Path) -> None:
     output = f"out.{codec}"
@@ -183,3 +177,74 @@ def test_notebook_of_simple_decoder_shows_both_videos(notebooks: Path, tmp_path:
     assert "Resolution: 320x180\nFrame Count: 260\nFrame Rate: 25.0 fps\n" in printed
     assert "Average GOP size: 25 frames" in printed
     assert "New video resolution: 160x96. Note that the resolution of the earlier video was 320x180." in printed
+
+
+@pytest.fixture
+def clip() -> Path:
+    return media.generated("h264_bframes.mp4")
+
+
+@pytest.fixture
+def expected(clip: Path) -> list[bytes]:
+    return [nv12_bytes(data, 320, 180) for data in media.ffmpeg_frames(clip)]
+
+
+def run(code: str, **names: Any) -> Names:
+    namespace = Names(np=np, **names)
+    exec(compile(code, "<document>", "exec"), {"__builtins__": __builtins__}, namespace)
+    return namespace
+
+
+@pytest.mark.filterwarnings("ignore:usedevicememory=True")
+def test_document_reads_frames_by_address(clip: Path, expected: list[bytes]) -> None:
+    arrays: list[bytes] = []
+
+    run(
+        examples.READ_BY_ADDRESS,
+        enc_file_path=str(clip),
+        cast_address_to_1d_bytearray=examples.cast_address_to_1d_bytearray,
+        process_array=lambda array: arrays.append(array.tobytes()),
+    )
+
+    assert arrays == expected
+
+
+@pytest.mark.filterwarnings("ignore:usedevicememory=True")
+@pytest.mark.parametrize("code", [examples.COPY_FROM_HOST, examples.EXTERNAL_CONTEXT], ids=["host", "external context"])
+def test_document_copies_frames_with_pycuda(
+    code: str, clip: Path, expected: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = pycuda_driver.install(monkeypatch)
+
+    names = run(code, enc_file_path=str(clip))
+
+    assert driver.copies == expected
+    assert names["raw_frame"].tobytes() == expected[-1]
+
+
+@pytest.mark.filterwarnings("ignore:usedevicememory=True")
+def test_document_decodes_with_asynchronous_allocations(
+    clip: Path, expected: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = pycuda_driver.install(monkeypatch)
+
+    names = run(examples.ASYNC_ALLOCATIONS, demuxer=nvc.CreateDemuxer(str(clip)))
+
+    assert driver.copies == expected
+    assert names["cuda_stream_app"].num_synchronized == 50
+    assert names["cuda_ctx"].pushed == 1
+
+
+@pytest.mark.filterwarnings("ignore:usedevicememory=True")
+def test_document_hands_frames_to_a_framework(clip: Path, expected: list[bytes]) -> None:
+    tensors: list[bytes] = []
+
+    run(
+        examples.INTEROPERABILITY,
+        demuxer=nvc.CreateDemuxer(str(clip)),
+        decoder=nvc.CreateDecoder(),
+        torch=types.SimpleNamespace(from_dlpack=np.from_dlpack),
+        process_tensor=lambda tensor: tensors.append(tensor.tobytes()),
+    )
+
+    assert tensors == expected

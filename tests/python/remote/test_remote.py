@@ -18,7 +18,6 @@ import tricodec
 from media import ffmpeg, ffprobe, generated
 from programs import printed_by
 from range_server import RangeServer
-from tricodec._remote._source import RemoteFile
 from tricodec._remote._stores import open_url
 from tricodec.cli import command
 
@@ -220,25 +219,6 @@ def test_a_read_in_order_that_stops_early_has_fetched_little(server: RangeServer
     assert server.bytes_sent <= 3 << 20
 
 
-def test_the_core_borrows_what_was_fetched(
-    server: RangeServer, long_clip: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lent = []
-    lend = RemoteFile.lend
-
-    def counted(self: RemoteFile, size: int) -> memoryview:
-        data = lend(self, size)
-        lent.append(len(data))
-        return data
-
-    monkeypatch.setattr(RemoteFile, "lend", counted)
-    source = tricodec.remote(server.put("long.mp4", long_clip.read_bytes()))
-    with tricodec.FrameReader(source, device="cpu", num_workers=1) as reader:
-        assert sum(1 for _ in reader) == 600
-    assert len(lent) < 60
-    assert max(lent) > 256 << 10
-
-
 def test_objects_of_one_server_share_its_connections(server: RangeServer) -> None:
     clip = generated("h264_bframes.mp4").read_bytes()
     for i in range(6):
@@ -329,13 +309,6 @@ def test_a_playlist_on_a_server_leads_to_no_other_request(server: RangeServer) -
     with pytest.raises(tricodec.Error):
         tricodec.FrameReader(tricodec.remote(server.put("list.m3u8", playlist)))
     assert set(server.paths) == {"/list.m3u8"}
-
-
-def test_a_plain_url_stays_refused(server: RangeServer) -> None:
-    url = server.put("a.mp4", generated("h264_bframes.mp4").read_bytes())
-    with pytest.raises(tricodec.RefusedError, match="protocol"):
-        tricodec.FrameReader(url)
-    assert not server.paths
 
 
 def test_a_source_pickles(server: RangeServer) -> None:

@@ -28,7 +28,6 @@ CALLS = {
     "AudioReader": ("sound = tricodec.AudioReader(tricodec.remote(SOUND))", "sound[:]"),
     "read_av": ("", "tricodec.read_av(tricodec.remote(SOUND), size=(8, 8), device='cpu')"),
     "read_many": ("", "tricodec.read_many([tricodec.remote(URL), tricodec.remote(SOUND)], size=(8, 8), device='cpu')"),
-    "decord": ("from tricodec.compat import decord", "decord.VideoReader(tricodec.remote(URL).open())"),
 }
 PROGRAM = """
 import os, signal, sys, threading, time

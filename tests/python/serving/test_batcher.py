@@ -7,7 +7,6 @@ import asyncio
 import gc
 import queue
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -93,23 +92,6 @@ def test_a_full_batch_leaves_at_once_and_keeps_the_order(make: Make, clock: Fake
     assert (batcher.num_items, batcher.num_batches) == (4, 1)
 
 
-def test_an_item_after_the_wait_is_of_the_next_batch(make: Make, clock: FakeClock) -> None:
-    double = Function()
-    batcher = make(double, 4, 1000, clock=clock)
-
-    first = [batcher.submit(1), batcher.submit(2)]
-    clock.until_waits(1.0)
-    clock.advance(1.0)
-    assert results(first) == [2, 4]
-    clock.advance(0.5)
-    second = batcher.submit(3)
-    clock.until_waits(2.5)
-    clock.advance(1.0)
-
-    assert second.result(timeout=20) == 6
-    assert double.calls == [[1, 2], [3]]
-
-
 def test_one_failing_item_fails_alone(make: Make, clock: FakeClock) -> None:
     calls = []
 
@@ -185,24 +167,6 @@ def test_a_call_fails_when_there_is_no_room_in_time(make: Make, clock: FakeClock
     assert double.calls == [[0], [1]]
 
 
-def test_a_cancelled_item_leaves_the_queue_and_makes_room(make: Make) -> None:
-    double = Function(is_held=True)
-    batcher = make(double, 4, 0, max_queue=4, queue_timeout_ms=0)
-    first = batcher.submit(0)
-    double.wait_until_entered()
-    futures = [batcher.submit(item) for item in (1, 2, 3, 4)]
-    with pytest.raises(queue.Full):
-        batcher.submit(5)
-
-    assert futures[1].cancel()
-    futures.append(batcher.submit(5))
-    double.release(2)
-
-    assert not first.cancel()
-    assert results([futures[0], *futures[2:]]) == [2, 6, 8, 10]
-    assert double.calls == [[0], [1, 3, 4, 5]]
-
-
 def test_coroutines_share_batches_with_threads(make: Make, clock: FakeClock) -> None:
     double = Function()
     batcher = make(double, 3, 1000, clock=clock)
@@ -257,27 +221,6 @@ def test_a_dropped_batcher_finishes_its_queue_and_ends_its_thread(clock: FakeClo
 
     assert not thread.is_alive()
     assert future.result(timeout=0) == 2
-
-
-def test_items_and_errors_are_freed_without_the_garbage_collector(make: Make) -> None:
-    class Item:
-        pass
-
-    def fail(items: list[Item]) -> list[Any]:
-        raise ValueError("no")
-
-    batcher = make(fail, 4)
-    item = Item()
-    watched = weakref.ref(item)
-    gc.disable()
-    try:
-        future = batcher.submit(item)
-        assert isinstance(future.exception(timeout=20), ValueError)
-        del item, future
-        batcher.close()
-        assert watched() is None
-    finally:
-        gc.enable()
 
 
 @pytest.mark.parametrize(

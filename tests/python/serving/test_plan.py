@@ -182,24 +182,6 @@ def test_a_changed_file_is_refused(tuned: tuple[tricodec.Plan, Path, float], tmp
             tricodec.Plan.load(changed)
 
 
-@pytest.mark.parametrize(
-    ("content", "error", "named"),
-    [
-        (b"\x00\xff", tricodec.CorruptDataError, "is not a plan of tricodec"),
-        (b"[1]", tricodec.CorruptDataError, "pass a file that Plan.save wrote"),
-        (b'{"format": "tricodec plan", "version": 9}', tricodec.UnsupportedError, "has the file version 9"),
-    ],
-)
-def test_other_files_are_not_plans(tmp_path: Path, content: bytes, error: type[Exception], named: str) -> None:
-    path = tmp_path / "plan.json"
-    path.write_bytes(content)
-
-    with pytest.raises(error, match=named):
-        tricodec.Plan.load(path)
-    with pytest.raises(FileNotFoundError):
-        tricodec.Plan.load(tmp_path / "absent.json")
-
-
 class Blocking:
     """A source that waits in its first read until the test lets it continue."""
 
@@ -239,26 +221,6 @@ def test_a_context_in_two_threads_is_an_error_that_harms_no_read(clip: Path) -> 
     expected = tricodec.decode_video(clip, count=4, size=(56, 80))
     assert_same(read[0], expected)
     assert_same(context.read(clip), expected)
-
-
-def test_a_plan_works_in_a_forked_child(clip: Path) -> None:
-    printed = printed_by(
-        """
-        import os, sys
-        import tricodec
-        plan = tricodec.Plan(sys.argv[1], count=4, size=(56, 80), device="cpu")
-        context = plan.context()
-        first = context.read(sys.argv[1]).frames.tobytes()
-        child = os.fork()
-        if not child:
-            same = [context.read(sys.argv[1]).frames.tobytes(), plan.read(sys.argv[1]).frames.tobytes()] == [first] * 2
-            os._exit(0 if same else 1)
-        print(os.waitpid(child, 0)[1])
-        """,
-        clip,
-    )
-
-    assert printed == "0\n"
 
 
 @pytest.mark.parametrize(

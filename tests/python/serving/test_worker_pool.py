@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -117,31 +116,6 @@ def test_map_takes_items_as_results_are_taken() -> None:
 
     assert first == [0, 10, 20]
     assert len(taken) <= 3 + 2 * 2
-
-
-def test_an_error_in_the_block_cancels_what_is_queued() -> None:
-    entered, released = threading.Event(), threading.Event()
-
-    def work() -> str:
-        entered.set()
-        assert released.wait(20)
-        return "done"
-
-    futures = []
-
-    def interrupted() -> None:
-        with tricodec.WorkerPool(work, 1) as pool:
-            futures.extend([pool.submit(), pool.submit()])
-            assert entered.wait(20)
-            threading.Timer(0.01, released.set).start()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-
-    assert futures[0].result(timeout=0) == "done"
-    with pytest.raises(CancelledError):
-        futures[1].result(timeout=0)
 
 
 @pytest.mark.parametrize(

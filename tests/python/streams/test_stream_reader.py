@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -163,21 +162,6 @@ def test_content_does_not_depend_on_the_chunk_size(movie: Path, movie_rgb: Any, 
     assert np.array_equal(np.concatenate(chunks), movie_rgb)
     starts = np.cumsum([0, *sizes[:-1]])
     assert [chunk.pts for chunk in chunks] == pytest.approx(starts / 25)
-
-
-def test_newest_chunks_are_kept_with_their_times(movie: Path, movie_rgb: Any, caplog: pytest.LogCaptureFixture) -> None:
-    reader = video_reader(movie, 10, 3)
-
-    with caplog.at_level(logging.WARNING, logger="tricodec"):
-        reader.process_all_packets()
-
-    chunks = []
-    while (chunk := reader.pop_chunks()[0]) is not None:
-        chunks.append(chunk)
-    assert [len(chunk) for chunk in chunks] == [10, 10, 5]
-    assert [chunk.pts for chunk in chunks] == pytest.approx([4.0, 4.4, 4.8])
-    assert np.array_equal(np.concatenate(chunks), movie_rgb[100:])
-    assert sum("dropped" in record.message for record in caplog.records) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg
-from programs import limits, printed_by
+from programs import printed_by
 from stream_testing import TESTSRC, StreamReader, all_of, movie, movie_rgb, video_reader
 from tricodec.io import ArrayChunk
 
@@ -66,38 +66,6 @@ def test_a_damaged_packet_raises_and_the_next_one_is_decoded(tmp_path: Path) -> 
 
     (chunk,) = reader.pop_chunks()
     assert len(chunk) == 4
-
-
-def grown(tmp_path: Path) -> bytes:
-    """H.264 of 96x64 and then, from its sixth picture on, of 160x96."""
-    parts = []
-    for size in ("96x64", "160x96"):
-        path = tmp_path / f"{size}.ts"
-        codec = ("-pix_fmt", "yuv420p", "-c:v", "libx264", "-bf", "0", "-f", "mpegts")
-        ffmpeg("-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-frames:v", "5", *codec, path)
-        parts.append(path.read_bytes())
-    return b"".join(parts)
-
-
-@pytest.mark.parametrize("limit", ["max_width", "max_height", "max_pixels"])
-def test_a_stream_that_grows_past_the_limits_is_refused_from_there_on(tmp_path: Path, limit: str) -> None:
-    small = {"max_width": 96, "max_height": 64, "max_pixels": 96 * 64}
-    data = grown(tmp_path)
-
-    reader = StreamReader(data)  # so short a file has the headers of the larger pictures
-    with limits(**{limit: small[limit]}):
-        reader.add_basic_video_stream(-1)
-    refusals = []
-    for _ in range(12):
-        try:
-            reader.process_all_packets()
-        except tricodec.RefusedError as error:
-            refusals.append(str(error))
-
-    (chunk,) = reader.pop_chunks()
-    assert chunk.shape == (5, 3, 64, 96)
-    assert refusals
-    assert all("is 160x96, past limits.max_width, max_height or max_pixels" in text for text in refusals)
 
 
 def test_files_and_protocols_are_not_opened_unasked(tmp_path: Path, movie: Path) -> None:

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import io
-import logging
 import subprocess
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import media
 import numpy as np
 import pytest
 from stream_testing import RATE, decode, generate, probe, sine
@@ -52,21 +50,6 @@ def test_raw_video_of_the_same_format_is_exact(pixel_format: str, kind: str, tmp
     planar = pixel_format in ("yuv444p", "gbrp")
     stored = video[:, [1, 2, 0]] if pixel_format == "gbrp" else video  # its planes are G, B, R
     assert raw == (stored if planar else stored.transpose(0, 2, 3, 1)).tobytes()
-
-
-@pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12"])
-def test_subsampled_frames_are_taken_as_they_are_stored(pixel_format: str) -> None:
-    source = f"testsrc2=rate=25:size=64x48:duration=0.2,format={pixel_format}"
-    raw = media.ffmpeg("-f lavfi -i", source, "-f rawvideo -")
-    chunk = np.frombuffer(raw, np.uint8).reshape(5, 1, 72, 64)
-    file = io.BytesIO()
-    writer = StreamWriter(file, format="rawvideo")
-    writer.add_video_stream(25, 64, 48, pixel_format, encoder="rawvideo")
-
-    with writer.open():
-        writer.write_video_chunk(0, chunk)
-
-    assert file.getvalue() == raw
 
 
 @pytest.mark.parametrize(
@@ -202,18 +185,3 @@ def test_encoder_options_give_what_the_ffmpeg_command_line_gives() -> None:
     ours = decode(file.getvalue(), "-f", "rawvideo")
     assert ours == decode(expected, "-f", "rawvideo")
     assert abs(len(file.getvalue()) - len(expected)) < 200  # the settings that x264 writes into the stream
-
-
-def test_times_that_are_given_are_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "a.mkv"
-    video = generate(rate=25)
-    writer = StreamWriter(path)
-    writer.add_video_stream(25, 64, 48, encoder="mjpeg")
-
-    with caplog.at_level(logging.WARNING, logger="tricodec"), writer.open():
-        writer.write_video_chunk(0, video[:2], pts=0.0)
-        writer.write_video_chunk(0, video[2:4], pts=1.001)  # rounded to a frame
-
-    assert not caplog.records
-    times = [float(f["pts_time"]) for f in probe(path, "-show_frames")["frames"]]
-    assert times == pytest.approx([0, 0.04, 1.0, 1.04])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stream_testing import RATE, generate, probe, sine
+from stream_testing import generate, probe, sine
 from tricodec.io import StreamWriter
 
 
@@ -137,22 +137,3 @@ def test_a_trailer_that_cannot_be_written_is_reported() -> None:
 
     with pytest.raises(OSError, match="the disk is full"):
         writer.__exit__(None, None, None)
-
-
-@pytest.mark.needs_torch
-def test_torch_tensors_are_written_as_arrays_are() -> None:
-    import torch
-
-    video, audio = generate(), sine(1600, 2)
-    outputs = []
-    for convert in (lambda array: array, torch.from_numpy):
-        file = io.BytesIO()
-        writer = StreamWriter(file, format="nut")
-        writer.add_video_stream(RATE, 64, 48, encoder="rawvideo")
-        writer.add_audio_stream(16000, 2, encoder="pcm_f32le")
-        with writer.open({"fflags": "bitexact"}):
-            writer.write_video_chunk(0, convert(video))
-            writer.write_audio_chunk(1, convert(audio))
-        outputs.append(file.getvalue())
-
-    assert outputs[0] == outputs[1]

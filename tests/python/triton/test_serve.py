@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -24,10 +22,9 @@ from patience import least_seconds
 from tricodec.serve import Server, find_tritonserver
 from tricodec.serve.command import build_parser
 from tricodec.serve.environment import create_environment
-from tricodec.serve.private import PrivateFolder, remove_abandoned
 from tricodec.serve.repository import installed_repository, lay_out_models
 from triton_testing import command as command_of
-from triton_testing import descendants, listening, running, stubs, wait_until, workers
+from triton_testing import descendants, running, workers
 
 needs_triton = pytest.mark.needs_triton
 
@@ -181,15 +178,6 @@ def test_models_run_this_tricodec_with_numpy_below_2_and_bytes_arrive_intact(ech
 
 
 @needs_triton
-def test_all_doors_listen_on_the_loopback_only(echo_server: Server) -> None:
-    urls = (echo_server.http_url, echo_server.grpc_url, echo_server.metrics_url)
-    ports = {int(url.rpartition(":")[2]) for url in urls}
-
-    assert len(ports) == 3
-    assert listening(ports) == {("127.0.0.1", port) for port in ports}
-
-
-@needs_triton
 def test_a_model_that_does_not_load_is_one_line_with_the_cause_and_the_remedy(echo: Path) -> None:
     (echo / "echo" / "1" / "model.py").write_text("import no_such_package\n")
     server = Server(echo, ["echo"])
@@ -214,63 +202,6 @@ def test_a_server_can_be_started_again_and_from_a_thread_that_ends(echo: Path) -
     server.stop()
 
     assert server.pid is None
-
-
-@needs_triton
-def test_a_second_start_is_refused_while_the_server_runs(echo_server: Server) -> None:
-    with pytest.raises(RuntimeError, match="already runs"):
-        echo_server.start()
-
-    assert ask_echo(echo_server.grpc_url, b"x")
-
-
-@pytest.mark.parametrize("port", ["http", "grpc", "metrics"])
-def test_a_port_that_is_taken_is_an_error_at_once_that_names_port_option_and_process(echo: Path, port: str) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        number = taken.getsockname()[1]
-        server = Server(echo, None, **{f"{port}_port": number})
-
-        def refuse() -> float:
-            began = time.monotonic()
-            with pytest.raises(
-                RuntimeError, match=rf"port {number} .*in use by process {os.getpid()} .*with --{port}-port, or 0"
-            ):
-                server.start()
-            return time.monotonic() - began
-
-        assert least_seconds(refuse, 2) < 2
-
-
-@needs_triton
-def test_the_server_dies_with_its_parent_and_the_next_start_deletes_its_folder(
-    echo: Path, tmp_path: Path, monkeypatch: Any
-) -> None:
-    script = (
-        "import sys, time; from tricodec.serve import Server\n"
-        "server = Server(sys.argv[1], None, stop_timeout_seconds=3).start()\n"
-        "print(server.pid, flush=True); time.sleep(600)"
-    )
-    variables = os.environ | {"TMPDIR": str(tmp_path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(echo)], stdout=subprocess.PIPE, text=True, env=variables
-    ) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        family = [pid, *descendants(pid)]
-        os.kill(stubs(pid, "echo")[0], signal.SIGKILL)  # by itself the server would wait for this one without end
-        parent.kill()
-
-    (folder,) = tmp_path.glob("tricodec-serve-*")  # what is killed cannot clean up, but the next start can
-    regions = {path.name for path in Path("/dev/shm").iterdir() if path.name.startswith(f"tricodec_{parent.pid}_")}
-    wait_until(lambda: not any(running(member) for member in family), "the server and its models are gone")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with contextlib.closing(PrivateFolder("tricodec_test")) as living:
-        assert remove_abandoned() == [folder]
-        assert living.path.is_dir()
-    assert not folder.exists()
-    assert not any((Path("/dev/shm") / name).exists() for name in regions)
 
 
 @needs_triton

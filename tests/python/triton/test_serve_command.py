@@ -1,26 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `tricodec serve` prints: one line for what keeps a server from starting, and what it does instead of serving."""
+"""What `tricodec serve` prints, hides from other users and does beside a server of another program."""
 
 from __future__ import annotations
 
 import base64
 import contextlib
+import http.client
 import json
+import os
+import re
 import shlex
 import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import tricodec
 from media import generated
 from patience import slowdown
 from tricodec.serve import Server, main
-from triton_testing import connect
+from triton_testing import connect, descendants, metric, settled, stubs, variants, wait_until
 
 
 def failure(capsys: Any, *arguments: str) -> str:
@@ -140,3 +147,173 @@ def test_ctrl_c_waits_for_an_open_stream_for_a_bounded_time_and_twice_for_none(
             assert least <= time.monotonic() - began < most * max(1.0, slowdown())
             with contextlib.suppress(ConnectionError):
                 chunks.close()
+
+
+KEY = "operators-key-4711"
+
+
+RESTRICTED = f"--http-restricted-api=model-repository:admin={KEY}"
+
+
+@contextlib.contextmanager
+def shown_meanwhile() -> Iterator[dict[int, set[bytes]]]:
+    """Collects the command lines and environments of this process's descendants, as often as it can."""
+    shown: dict[int, set[bytes]] = {}
+    ended = threading.Event()
+
+    def look() -> None:
+        while True:
+            last = ended.is_set()
+            for pid in descendants(os.getpid()):
+                for name in ("cmdline", "environ"):
+                    with contextlib.suppress(OSError):
+                        shown.setdefault(pid, set()).add(Path(f"/proc/{pid}/{name}").read_bytes())
+            if last:
+                return
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield shown
+    finally:
+        ended.set()
+        thread.join()
+
+
+def index_status(url: str, **headers: str) -> int:
+    """The status of a call that lists the models of a server."""
+    with contextlib.closing(http.client.HTTPConnection(url, timeout=30)) as connection:
+        connection.request("POST", "/v2/repository/index", headers=headers)
+        return connection.getresponse().status
+
+
+@pytest.mark.needs_triton
+@pytest.mark.parametrize("options", [[], ["--model-control-mode=explicit", "--load-model=*", RESTRICTED]])
+def test_no_process_of_a_server_shows_a_key(options: list[str], tmp_path: Path) -> None:
+    server = Server(models=["probe"], extra_args=options, log_file=tmp_path / "log", stop_timeout_seconds=5)
+    with shown_meanwhile() as shown:
+        starter = server.start if True else start_in_thread(server)
+        starter()
+        try:
+            with connect(server.grpc_url, retries=1) as client:
+                client.probe(generated("h264_16x16.mp4"))
+            key = KEY if options else next(iter(server._control._headers.values()))
+            name = "admin" if options else "tricodec-key"
+            statuses = [index_status(server.http_url), index_status(server.http_url, **{name: "--tricodec-secret"})]
+            statuses.append(index_status(server.http_url, **{name: key}))
+            time.sleep(0.2)
+            preloads = [
+                b"LD_PRELOAD" in Path(f"/proc/{pid}/environ").read_bytes() for pid in stubs(server.pid, "probe")
+            ]
+        finally:
+            server.stop()
+
+    lines = {text.split(b"\0")[0].rpartition(b"/")[2] for texts in shown.values() for text in texts}
+    assert {b"tritonserver", b"triton_python_backend_stub"} <= lines
+    assert preloads == [False]
+    assert statuses == [403, 403, 200]
+    everything = b"\0".join(text for texts in shown.values() for text in texts) + (tmp_path / "log").read_bytes()
+    assert key.encode() not in everything
+
+
+def start_in_thread(server: Server) -> Any:
+    def start() -> None:
+        thread = threading.Thread(target=server.start)
+        thread.start()
+        thread.join()
+
+    return start
+
+
+@pytest.mark.needs_triton
+def test_a_header_that_others_could_read_is_refused_with_the_remedy(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "header"
+    file.write_text(f"admin={KEY}\n")
+    file.chmod(0o640)
+    for mode, text, expected in (
+        (0o640, f"admin={KEY}\n", f"other users can read the file; run chmod 600 {file}"),
+        (0o600, KEY, "expected lines KEY=VALUE"),
+        (0o600, "", "expected lines KEY=VALUE"),
+    ):
+        file.write_text(text)
+        file.chmod(mode)
+        assert main(["--watch", "127.0.0.1:1", "--header", f"@{file}"]) == 1
+        assert re.fullmatch(f"tricodec serve: .*{re.escape(expected)}\n", capsys.readouterr().err)
+
+    assert main(["--watch", "127.0.0.1:1", "--header", f"@{file}.gone"]) == 1
+    assert "No such file" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["--watch", "127.0.0.1:1", "--header", f"admin={KEY}"])
+    assert "mode 0600" in capsys.readouterr().err
+
+
+needs_triton = pytest.mark.needs_triton
+
+
+HEADER = "admin-key=secret"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that signs itself, with its key in server.key beside it."""
+    folder = tmp_path_factory.mktemp("tls")
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    )
+    files = ["-keyout", folder / "server.key", "-out", folder / "server.pem"]
+    subprocess.run([*command.split(), *files], check=True, capture_output=True)
+    return folder / "server.pem"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, certificate: Path) -> Iterator[Any]:
+    """A server as an operator configures it: for the network, with TLS, with a model of another name."""
+    repository = variants(tmp_path_factory.mktemp("repository"), decoder={"workers": "1"})
+    options = ["--model-control-mode=explicit", "--load-model=*", f"--http-restricted-api=model-repository:{HEADER}"]
+    tls = {"tls_certificate": certificate, "tls_key": certificate.with_name("server.key")}
+    with Server(repository, None, extra_args=options, host="0.0.0.0", **tls) as started:
+        yield started
+
+
+def sidecar(server: Any, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tricodec.cli", "serve", "--watch", f"http://{server.http_url}", *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@needs_triton
+def test_a_sidecar_loads_a_killed_model_again_and_its_pings_are_no_requests(server: Any, certificate: Path) -> None:
+    path = generated("h264_bframes.mp4")
+    tls = {"ssl": True, "root_certificates": str(certificate)}
+    with connect(server.grpc_url, model="decoder", retries=3, **tls) as client:
+        client.decode_video(path, count=1)
+        header = certificate.with_name("header")
+        header.touch(0o600)
+        header.write_text(HEADER)
+        with sidecar(server, "--header", f"@{header}") as process:
+            try:
+                assert process.stdout is not None
+                assert process.stdout.readline().startswith("watching decoder at ")
+                (before,) = settled(
+                    lambda: [metric(server.metrics_url, "tricodec_requests_total", model="decoder", outcome="ok")]
+                )
+                (stub,) = stubs(server.pid, "decoder")
+                os.kill(stub, signal.SIGKILL)
+                video = client.decode_video(path, count=2)
+                line = process.stdout.readline()
+            finally:
+                process.terminate()
+
+    np.testing.assert_array_equal(video.frames, tricodec.decode_video(path, count=2).frames)
+    assert line.startswith("decoder: its process is dead; loaded again in ")
+    assert process.returncode == 0
+    assert before == 1
+    wait_until(lambda: len(stubs(server.pid, "decoder")) == 1, "one stub is left")
+
+
+@pytest.mark.parametrize("url", ["https://a", "a:b"])
+def test_an_address_that_is_not_http_is_refused(url: str) -> None:
+    from tricodec.serve.sidecar import parse_address
+
+    with pytest.raises(ValueError, match="expected the server's HTTP address"):
+        parse_address(url)

@@ -197,11 +197,6 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
     np.testing.assert_array_equal(frames, tricodec.decode_video(generated("h264_bframes.mp4"), count=2).frames)
 
 
-def test_only_a_server_that_watches_its_models_loads_one_again() -> None:
-    with pytest.raises(RuntimeError, match="use watch=True"):
-        Server(watch=False).reload("video_decode")
-
-
 def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> None:
     from tricodec.serve.control import ControlError
     from tritonclient.grpc import InferenceServerClient
@@ -213,18 +208,6 @@ def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> 
     with InferenceServerClient(server.grpc_url) as client, pytest.raises(InferenceServerException):
         client.unload_model("video_decode")
 
-    assert control.is_ready("video_decode")
-
-
-@again_if_triton_crashes
-def test_a_reload_on_purpose_while_a_killed_model_comes_back_leaves_it_loaded(server: Any, control: Any) -> None:
-    killed = kill_stub(server, "video_decode")
-    wait_until_noticed(server, control, "video_decode", killed)
-
-    server.reload("video_decode")
-
-    assert control.is_ready("video_decode")
-    wait_until(lambda: len(stubs(server.pid, "video_decode")) == 1, "the old processes have ended")
     assert control.is_ready("video_decode")
 
 

@@ -111,34 +111,6 @@ def test_memory_is_used_again_when_no_array_of_it_is_left(server: Any) -> None:
     np.testing.assert_array_equal(second, expected(size=(200, 300), start=10))
 
 
-def test_frames_that_a_forked_child_has_stay_as_they_are(server: Any) -> None:
-    program = f"""
-import os, sys, tricodec
-from tricodec.client import Client
-
-def decode(start):
-    return client.decode_video(sys.argv[1], size=(200, 300), start=start, count=5).frames
-
-with Client({server.grpc_url!r}, model="processes") as client:
-    frames = decode(0)
-    (read, write), (answer, end) = os.pipe(), os.pipe()
-    if os.fork() == 0:
-        os.close(write)
-        os.read(read, 1)  # ends when the parent has decoded others
-        same = frames.tobytes() == tricodec.decode_video(sys.argv[1], size=(200, 300), count=5).frames.tobytes()
-        os.write(end, b"same" if same else b"others")
-        os._exit(0)
-    del frames
-    others = [decode(10), decode(20)]
-    os.close(write)
-    print(os.read(answer, 10).decode())
-"""
-    command = [sys.executable, "-W", "ignore", "-c", program, str(clip())]
-    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-
-    assert result.stdout == "same\n", result.stderr
-
-
 @pytest.mark.parametrize("is_path", [True, False])
 def test_a_video_in_memory_and_one_on_disk_give_the_same_frames(
     server: Any, model: str, tmp_path: Path, is_path: bool
@@ -155,19 +127,6 @@ def test_a_video_in_memory_and_one_on_disk_give_the_same_frames(
 
         assert "/proc/" not in str(error.value)
         assert client._try_files
-
-
-def test_a_file_that_is_too_small_stays_as_it_is_and_the_answer_says_the_shape(server: Any, model: str) -> None:
-    frames = File(NUM_BYTES - 1)
-
-    answer = infer(
-        server.grpc_url, {"VIDEO": videos(clip().read_bytes()), "FRAMES_FILE": frames.tensor(), **SIZE}, OUTPUTS,
-        model=model,
-    )  # fmt: skip
-
-    assert answer["FRAMES_SHAPE"].tolist() == [[5, 40, 60, 3]]
-    assert answer["PTS"].shape == (1, 0)
-    assert not any(frames.bytes())
 
 
 NO_FILES: dict[str, tuple[Any, str]] = {

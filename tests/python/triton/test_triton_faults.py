@@ -7,7 +7,6 @@ import concurrent.futures
 import contextlib
 import os
 import signal
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -205,93 +204,6 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, m
     data = clip(name) if "." in name else getattr(damaged_clips, name)()
 
     assert outcome(lambda: decode(server, model, data)) == outcome(lambda: tricodec.decode_video(data))
-
-
-def through_regions(client: Any) -> Any:
-    """The client, as if the server could not open memory files of its process: Triton's regions are the next best."""
-    client._try_files = False
-    return client
-
-
-def test_regions_that_another_client_unregisters_cost_no_answer(server: Any) -> None:
-    import tritonclient.grpc as triton_grpc
-    from tritonclient.utils import InferenceServerException
-
-    expected = tricodec.decode_video(clip(), size=(240, 320), count=20).frames
-    done = threading.Event()
-
-    def unregister() -> None:
-        with triton_grpc.InferenceServerClient(server.grpc_url) as other:
-            while not done.is_set():
-                with contextlib.suppress(InferenceServerException):  # a region that is in use right now
-                    other.unregister_system_shared_memory()
-
-    with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        unregistered = thread.submit(unregister)
-        try:
-            with through_regions(connect(server.grpc_url, model="one_worker")) as client:
-                for _ in range(10):
-                    frames = client.decode_video(clip(), size=(240, 320), count=20).frames
-                    np.testing.assert_array_equal(frames, expected)
-            with (
-                through_regions(connect(server.grpc_url, model="one_worker", shared_memory=True)) as client,
-                pytest.raises(ConnectionError, match="a client unregistered it"),
-            ):
-                all(client.decode_video(clip(), size=(240, 320), count=20) for _ in range(100))
-        finally:
-            done.set()
-        unregistered.result()
-
-
-def test_a_request_that_failed_leaves_no_shared_memory_in_the_server(server: Any) -> None:
-    """A region of a request that may still run stays: the server would write to memory that is not there."""
-    import tritonclient.grpc as triton_grpc
-
-    def num_regions() -> int:
-        with triton_grpc.InferenceServerClient(server.grpc_url) as client:
-            return len(client.get_system_shared_memory_status().regions)
-
-    before = num_regions()
-    stop_worker(server.pid, "impatient")
-    with (
-        through_regions(connect(server.grpc_url, model="impatient")) as client,
-        pytest.raises(TimeoutError, match="700 ms"),
-    ):
-        client.decode_video(clip(), size=(240, 320), count=20)
-    assert num_regions() == before
-
-    stop_worker(server.pid, "one_worker")
-    hurried = through_regions(connect(server.grpc_url, model="one_worker", timeout_seconds=2))
-    with hurried as client, pytest.raises(TimeoutError, match="did not answer in time"):
-        client.decode_video(clip(), size=(240, 320), count=20)
-    assert num_regions() == before + 1
-
-
-def test_many_simultaneous_requests_and_failures_are_all_answered(server: Any) -> None:
-    good, bad = clip("h264_16x16.mp4"), b"no video at all"
-    expected = {start: tricodec.decode_video(good, start=start, count=3).frames.tobytes() for start in range(10)}
-
-    def ask(number: int) -> bool:
-        if number % 7 == 0:
-            try:
-                client.decode_video(bad)
-            except tricodec.CorruptDataError:
-                return True
-            return False
-        return client.decode_video(good, start=number % 10, count=3).frames.tobytes() == expected[number % 10]
-
-    with (
-        connect(server.grpc_url, model="busy", shared_memory=False) as client,
-        concurrent.futures.ThreadPoolExecutor(8) as threads,
-    ):
-        answers = list(threads.map(ask, range(600)))
-
-    assert all(answers)
-    labels = [{"model": "busy", "outcome": outcome} for outcome in ("ok", "invalid_arg")]
-    wait_until(
-        lambda: sum(metric(server.metrics_url, "tricodec_requests_total", **each) for each in labels) == 600,
-        "all are counted",
-    )
 
 
 def test_a_parameter_that_is_not_accepted_keeps_the_model_from_loading(tmp_path: Path) -> None:

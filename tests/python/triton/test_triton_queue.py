@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,23 +66,3 @@ def test_requests_beyond_max_queue_are_refused_and_the_others_answered(server: A
         np.testing.assert_array_equal(frames, expected)
     for error in refused:
         assert "2 requests wait for a worker of this model, which lets 2 wait (its parameter max_queue)" in str(error)
-
-
-def test_requests_that_tritons_queue_puts_together_get_their_own_answers(server: Any) -> None:
-    def statistics() -> dict[str, Any]:
-        with urllib.request.urlopen(f"http://{server.http_url}/v2/models/policy/stats") as response:
-            return json.load(response)["model_stats"][0]
-
-    files = [generated(CLIP).read_bytes()] * 6
-    files[2] = b"\0" * 1000
-    with connect(server.grpc_url, model="policy") as client, ThreadPoolExecutor(6) as threads:
-        futures = [threads.submit(client.decode_video, file, **QUICK) for file in files]
-        errors = [future.exception() for future in futures]
-
-    assert [type(error) for error in errors if error is not None] == [tricodec.CorruptDataError]
-    assert errors[2] is not None
-    expected = tricodec.decode_video(generated(CLIP), device="cpu", **QUICK).frames
-    for future in (future for future in futures if future.exception() is None):
-        np.testing.assert_array_equal(future.result().frames, expected)
-    wait_until(lambda: statistics()["inference_count"] == 6, "Triton has counted them")
-    assert statistics()["execution_count"] < 6

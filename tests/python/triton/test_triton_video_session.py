@@ -82,16 +82,6 @@ def test_the_chunks_of_a_session_are_the_frames_of_decode_video(
     assert_same(joined(chunks), expected)
 
 
-@pytest.mark.parametrize("shared_memory", [True, False])
-def test_chunks_stay_as_they_are_while_the_session_goes_on(
-    server: Any, whole: tricodec.DecodedVideo, shared_memory: bool
-) -> None:
-    with connect(server.grpc_url, shared_memory=shared_memory) as client:
-        with client.open(generated(CLIP), 3) as session:
-            chunks = list(session)
-        assert_same(joined(chunks), whole)
-
-
 def test_seeking_by_number_and_by_time_gives_the_frames_that_the_reader_has_there(client: Any) -> None:
     reader = tricodec.FrameReader(generated("h264_vfr.mkv"), device="cpu")
     with client.open(generated("h264_vfr.mkv"), 4) as session:
@@ -137,21 +127,6 @@ def test_the_words_of_decode_video_choose_its_frames_when_a_session_opens_and_la
         session.read()
         session.seek(**words)
         assert_same(joined(list(session)), expected)
-
-
-def test_a_seek_that_the_video_does_not_have_is_an_error_and_another_one_goes_on(
-    client: Any, whole: tricodec.DecodedVideo
-) -> None:
-    with client.open(generated(CLIP), 4) as session:
-        session.read()
-        session.seek(1000)
-        with pytest.raises(IndexError, match="start is 1000; the video has 50 frames"):
-            session.read()
-        session.seek(start_s=99.0)
-        with pytest.raises(IndexError, match=r"start_s is 99 s; the video shows frames from"):
-            session.read()
-        session.seek(48)
-        np.testing.assert_array_equal(joined(list(session)).frames, whole.frames[48:])
 
 
 def test_many_sessions_at_a_time_keep_their_places(client: Any, whole: tricodec.DecodedVideo) -> None:

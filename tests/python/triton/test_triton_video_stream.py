@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import time
@@ -183,24 +182,6 @@ def test_a_worker_that_dies_costs_its_stream_and_the_next_one_succeeds(
     assert_same(joined(list(client.stream_video(path, 9, model="one_worker"))), tricodec.decode_video(path))
 
 
-def test_limits_of_an_answer_are_those_of_a_chunk(client: Any) -> None:
-    path = generated("h264_bframes.mp4")  # a frame of 320x180 is 172,800 bytes
-
-    chunks = list(client.stream_video(path, 2, count=20, model="strict"))
-    assert_same(joined(chunks), tricodec.decode_video(path, count=20))
-    with pytest.raises(tricodec.RefusedError, match=r"3456000 bytes.*400000 a request.*COUNT.*START.*CONTINUE"):
-        next(client.stream_video(path, 2, count=20, model="strict", window=None))
-    assert len(list(client.stream_video(path, 1, count=2, model="strict", window=None))) == 2
-
-    with pytest.raises(tricodec.RefusedError, match=r"518400 bytes.*400000 an answer.*with CHUNK"):
-        next(client.stream_video(path, 3, count=20, model="strict"))
-    with pytest.raises(tricodec.RefusedError, match=r"21 frames.*at most 20"):
-        next(client.stream_video(path, 2, count=21, model="strict"))
-    for chunk in (0, -1, 21):
-        with pytest.raises(ValueError, match=f"CHUNK is {chunk}; accepted are 1 to 20"):
-            next(client.stream_video(path, chunk, model="strict"))
-
-
 @pytest.mark.parametrize(
     ("name", "options"),
     [
@@ -225,15 +206,6 @@ def test_a_stream_in_several_requests_is_the_stream_in_one(
     assert len(chunks) == -(-len(expected.frames) // 3)
     if name == "truncated.mkv":
         wait_until(lambda: requests() > before + 1, "several requests")
-
-
-@pytest.mark.parametrize("text", [b"x", b"[1, [-1]]", 100_000 * b"["])
-def test_what_no_answer_had_to_continue_with_is_refused(server: Any, text: bytes) -> None:
-    with PlainStream(server.grpc_url, "video_stream") as stream:
-        stream.send(generated("h264_16x16.mp4").read_bytes(), following=text)
-        wait_until(lambda: len(stream.came) == 1, "the answer")
-
-    assert "ValueError: CONTINUE is" in str(stream.came[0])
 
 
 @pytest.mark.parametrize("model", ["video_stream", "one_worker", "inline"])
@@ -300,29 +272,6 @@ def test_a_client_that_stops_reading_has_no_more_answers_than_it_granted(server:
         frames = np.concatenate([answer.as_numpy("FRAMES") for answer in stream.came])
 
     np.testing.assert_array_equal(frames, tricodec.decode_video(video).frames)
-
-
-def test_a_client_that_grants_nothing_for_too_long_loses_its_stream(server: Any, client: Any) -> None:
-    def lost() -> float:
-        return metric(server.metrics_url, "tricodec_requests_total", model="stalled", outcome="unavailable")
-
-    path = generated("h264_bframes.mp4")
-    chunks = client.stream_video(path, 1, model="stalled", window=2)
-    next(chunks)
-    wait_until(lambda: lost() >= 1, "the stream is lost")
-
-    with pytest.raises(TimeoutError, match=r"granted no answer for 400 ms .*max_stall_ms.* START"):
-        list(chunks)
-    whole: list[tricodec.DecodedVideo] = []
-
-    def is_read_in_time() -> bool:
-        """A busy machine may be late."""
-        with contextlib.suppress(TimeoutError):
-            whole.append(joined(list(client.stream_video(path, 9, model="stalled", window=1))))
-        return bool(whole)
-
-    wait_until(is_read_in_time, "a stream is read without a pause")
-    assert_same(whole[0], tricodec.decode_video(path))
 
 
 def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(server: Any) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
-import sys
 import threading
 from typing import Any
 
@@ -32,22 +31,6 @@ class FileLike:
 
     def seek(self, offset: int, whence: int) -> int:
         return self._file.seek(offset, whence)
-
-
-class Pipe(io.RawIOBase):
-    """A stream that can only be read onwards, a few bytes at a time."""
-
-    def __init__(self, data: bytes) -> None:
-        self._file = io.BytesIO(data)
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return False
-
-    def read(self, size: int = -1) -> bytes:
-        return self._file.read(min(size, 1000))
 
 
 def packet_facts(demuxer: tricodec.Demuxer) -> list[tuple[int | None, int | None, bool, str]]:
@@ -86,16 +69,6 @@ def test_every_kind_of_source_gives_the_same_packets(make: Any) -> None:
     found = packet_facts(tricodec.Demuxer(make(path)))
 
     assert found == expected
-
-
-def test_a_stream_that_cannot_seek_is_read_onwards() -> None:
-    path = generated("h264.ts")
-    expected = packet_facts(tricodec.Demuxer(path))
-
-    demuxer = tricodec.Demuxer(Pipe(path.read_bytes()))
-
-    assert not demuxer.seekable
-    assert packet_facts(demuxer) == expected
 
 
 def test_bytes_are_borrowed_and_stay_exported_while_the_demuxer_is_open() -> None:
@@ -201,24 +174,6 @@ def test_a_source_whose_read_misbehaves_is_an_error_that_says_how(
         tricodec.Demuxer(Bad(b"x" * 1000))
 
 
-def test_a_source_that_calls_its_own_demuxer_is_an_error_and_no_deadlock() -> None:
-    class Reentrant(FileLike):
-        demuxer: tricodec.Demuxer | None = None
-
-        def read(self, size: int) -> bytes:
-            if self.demuxer is not None:
-                self.demuxer.read()
-            return super().read(size)
-
-    source = Reentrant(generated("h264_1080p.mp4").read_bytes())
-    demuxer = tricodec.Demuxer(source)
-    source.demuxer = demuxer
-
-    with pytest.raises(ValueError, match="called by its own source"):
-        list(demuxer)
-    source.demuxer = None
-
-
 def test_a_closed_demuxer_says_so_and_keeps_its_description() -> None:
     with tricodec.Demuxer(generated("h264_bframes.mp4")) as demuxer:
         packet = demuxer.read()
@@ -232,31 +187,6 @@ def test_a_closed_demuxer_says_so_and_keeps_its_description() -> None:
     assert repr(demuxer).endswith("closed>")
     with pytest.raises(ValueError, match="this Demuxer is closed"):
         demuxer.read()
-
-
-def test_two_threads_on_one_demuxer_share_its_packets() -> None:
-    path = generated("h264_bframes.mp4")
-    expected = sorted(packet_facts(tricodec.Demuxer(path)), key=str)
-    demuxer = tricodec.Demuxer(FileLike(path.read_bytes()))
-    found: list[Any] = []
-
-    run_threads([lambda: found.extend(packet_facts(demuxer))] * 4)
-
-    assert sorted(found, key=str) == expected
-
-
-def test_sources_and_packets_are_released() -> None:
-    data = generated("h264_bframes.mp4").read_bytes()
-    source = FileLike(data)
-    count_of_data, count_of_source = sys.getrefcount(data), sys.getrefcount(source)
-
-    for _ in range(20):
-        list(tricodec.Demuxer(data))
-        list(tricodec.Demuxer(source))
-    gc.collect()
-
-    assert sys.getrefcount(data) == count_of_data
-    assert sys.getrefcount(source) == count_of_source
 
 
 @pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc10.mkv", "vp9.webm", "av1.mp4", "mpeg4.avi"])

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, ffmpeg_frames, generated
-from programs import resident_bytes, run_threads
 
 NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 CPU = (1, 0)
@@ -171,31 +170,6 @@ def test_arrays_outlive_reader_decoder_and_frame() -> None:
         np.testing.assert_array_equal(array, frame[0])
 
 
-def test_the_surface_is_freed_with_the_last_view() -> None:
-    reader = tricodec.FrameReader(generated("h264_1080p.mp4"))
-    reader[0]
-
-    def export(frame: tricodec.Frame) -> None:
-        plane = frame.planes[0]
-        for version in (None, (1, 0)):
-            plane.__dlpack__(max_version=version)  # dropped unconsumed
-            plane.__dlpack__(max_version=version, copy=True)
-        np.from_dlpack(plane)
-        np.asarray(plane)
-        memoryview(plane)
-
-    for _ in range(20):
-        export(reader[0])
-    gc.collect()
-    before = resident_bytes()
-    for _ in range(200):
-        export(reader[0])
-    gc.collect()
-
-    # 200 leaked frames would be 600 MB, 200 leaked copies of a plane 400 MB.
-    assert resident_bytes() - before < 100e6
-
-
 class _Tensor(ctypes.Structure):
     """DLTensor of DLPack's specification."""
 
@@ -262,21 +236,6 @@ def test_dlpack_gives_the_kind_of_capsule_that_the_consumer_understands(
         assert managed.flags == 1, "read-only"
 
 
-def test_dlpack_with_copy_is_a_writable_tensor_without_padding() -> None:
-    plane = decoded("h264_318x178.mp4").planes[0]
-
-    name, managed = open_capsule(capsule := plane.__dlpack__(max_version=(1, 0), copy=True))
-
-    rows, columns = plane.shape
-    assert name == "dltensor_versioned"
-    assert managed.flags == 2, "copied, and not read-only"
-    assert managed.tensor.data != plane.data_ptr
-    assert tuple(managed.tensor.strides[:2]) == (columns, 1)
-    copied = ctypes.string_at(managed.tensor.data, rows * columns)
-    assert copied == np.ascontiguousarray(plane).tobytes()
-    del capsule
-
-
 @pytest.mark.skipif(not NUMPY_2, reason="numpy 1's from_dlpack takes one argument")
 def test_numpy_2_passes_every_argument_of_dlpack() -> None:
     plane = decoded("h264_bframes.mp4").planes[0]
@@ -289,17 +248,6 @@ def test_numpy_2_passes_every_argument_of_dlpack() -> None:
     assert copied.ctypes.data != plane.data_ptr
     assert copied.flags.writeable
     np.testing.assert_array_equal(shared, copied)
-
-
-def test_a_consumed_capsule_frees_when_its_consumer_is_dropped_on_another_thread() -> None:
-    plane = decoded("h264_bframes.mp4").planes[0]
-    expected = np.array(plane)
-    arrays = [np.from_dlpack(plane) for _ in range(10)]
-    del plane
-    np.testing.assert_array_equal(arrays[0], expected)
-    run_threads([arrays.clear])
-
-    assert arrays == []
 
 
 @pytest.mark.needs_torch
@@ -328,21 +276,6 @@ def test_pixels_cannot_be_written() -> None:
         np.asarray(plane)[0, 0] = 1
     with pytest.raises(TypeError, match="not writable"):
         (ctypes.c_char * plane.nbytes).from_buffer(plane)
-
-
-@pytest.mark.parametrize(
-    ("planes", "format", "error", "words"),
-    [
-        ([np.zeros((4, 6), np.uint8)], "yuv420p", ValueError, "3 planes"),
-        ([np.zeros((4, 6), np.uint8)] * 3, "yuv420p", ValueError, r"planes\[1\] has shape \(4, 6\).*\(2, 3\)"),
-        ([np.zeros((4, 6), np.uint16)], "gray", TypeError, "uint16.*gray holds uint8"),
-        ([np.zeros(4, np.uint8)], "gray", ValueError, "rows and columns"),
-        ([np.zeros((4, 6), np.uint8)], "no_such_format", ValueError, "no_such_format"),
-    ],
-)
-def test_from_planes_says_what_does_not_fit(planes: list[Any], format: str, error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        tricodec.Frame.from_planes(planes, format)
 
 
 def test_convert_moves_samples_and_changes_no_value() -> None:

@@ -118,21 +118,6 @@ def test_a_selection_that_cannot_be_is_an_error(
         next(reader.iterate(**options))
 
 
-def test_two_iterators_and_random_access_do_not_disturb_each_other(
-    reader: tricodec.FrameReader, expected: list[str]
-) -> None:
-    first, second = iter(reader), reader.iterate(start=20)
-    seen_first, seen_second = [], []
-
-    for i in range(10):
-        seen_first.append(next(first).md5())
-        seen_second.append(next(second).md5())
-        assert reader[i * 5].md5() == expected[i * 5]
-
-    assert seen_first == expected[:10]
-    assert seen_second == expected[20:30]
-
-
 def test_at_gives_the_frame_on_screen(reader: tricodec.FrameReader) -> None:
     times = reader.pts_seconds
 
@@ -144,15 +129,6 @@ def test_at_gives_the_frame_on_screen(reader: tricodec.FrameReader) -> None:
     for seconds in (-0.5, times[-1] + 10):
         with pytest.raises(IndexError):
             reader.at(seconds)
-
-
-def test_pts_seconds_and_key_frames_describe_the_video(reader: tricodec.FrameReader) -> None:
-    times = reader.pts_seconds
-    times[0] = 99  # the caller's own array
-
-    np.testing.assert_allclose(reader.pts_seconds, np.arange(50) / 25)
-    assert times.dtype == np.float64
-    assert reader.key_frames == [0, 12, 24, 36, 48]
 
 
 def test_batch_is_the_transform_of_each_frame(reader: tricodec.FrameReader) -> None:

@@ -1,52 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged files: every way to read gives the frames that can be decoded, or the same error; no process ends.
-
-Undamaged files report no damage, whatever the number of decoders and of their threads.
-"""
+"""Damaged and cut files: no way to read ends the process, and the frames before the damage are exact."""
 
 from __future__ import annotations
 
+import io
 import os
-import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import damaged_clips
+import hostile_packets
 import isolated
+import media
 import numpy as np
 import pytest
 import tricodec
 from bitstreams import probe
 
 SLOW_FILES = int(os.environ.get("TRICODEC_FUZZ_FILES", "5000"))
+
+
 JOBS = int(os.environ.get("TRICODEC_FUZZ_JOBS", "1"))
+
+
 DRIVER = Path(damaged_clips.__file__)
 
 
-# 5310: AV1 that libdav1d 1.0 waits for. 412643: H.264 shows a picture too late.
-# 627246, 606915, 613576: numbers of pictures. 639128: a key frame of HEVC that drops the pictures before it.
-# 845999: AV1 with the header of a key frame that has no tiles. 837803: VP9 with a picture past the limits.
-# 957650: AV1 with a redundant header that is none. 938845: MPEG-4 with another length of times in its header.
-# 303463: HEVC that shows the pictures before a damaged GOP after it. 2010107: another range of colors of VP8.
+# 5310: AV1 that libdav1d 1.0 waits for. 845999: AV1 with the header of a key frame that has no tiles.
+# 837803: VP9 with a picture past the limits. 957650: AV1 with a redundant header that is none.
 @pytest.mark.parametrize(
     ("first", "count"),
-    [(0, isolated.AT_ONCE // 2), pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow)],
-)
-def test_damaged_files_are_read_alike_by_every_way(first: int, count: int) -> None:
-    assert isolated.faults(DRIVER, first, count) == []
+    [
+        (0, isolated.AT_ONCE // 2), (5310, 1), (845999, 1), (837803, 1), (957650, 1), (damaged_clips.FIRST_OF_VP8, 5),
+        pytest.param(50, 2 * isolated.AT_ONCE, marks=pytest.mark.slow),
+        pytest.param(1000, SLOW_FILES, marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
+def test_damaged_files_end_no_process_and_have_exact_frames_before_the_damage(first: int, count: int) -> None:
+    assert isolated.faults(DRIVER, first, count, JOBS) == []
 
-
-@pytest.mark.slow
-def test_many_damaged_files_are_read_alike_by_every_way() -> None:
-    assert isolated.faults(DRIVER, 1000, SLOW_FILES, JOBS) == []
-
-
-# A file that has a frame less than its packets promise.
 
 PROMISED = 30
+
+
 LEFT = 29
+
+
 LOST = 15
 
 
@@ -90,14 +91,16 @@ def test_what_asks_for_a_frame_that_is_not_there_says_how_many_there_are(
         with pytest.raises(IndexError, match=message) as raised:
             read(reader)
 
-        assert re.search(rf"damaged.*{LEFT}", str(raised.value))
+        assert str(LEFT) in str(raised.value)
         assert len(reader) == LEFT
 
 
-# Undamaged files that make a codec complain where it begins in the middle, and those of many slices and of fields.
-
 _X264 = "-c:v libx264 -preset veryfast -crf 30 -x264-params keyint=8:bframes=3:scenecut=0:"
+
+
 _X265 = "-c:v libx265 -preset ultrafast -crf 32 -x265-params keyint=8:pools=2:log-level=error:"
+
+
 UNDAMAGED = {
     "fields.mp4": _X264 + "tff=1",
     "fields_open.h264": _X264 + "interlaced=1:open-gop=1",
@@ -160,22 +163,69 @@ def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> No
         assert video.num_damaged_packets > 0, num_workers
 
 
-@pytest.fixture
-def refused_after_damage() -> bytes:
-    """VP9 with damage in frame 15, and a height past the limits in frame 20."""
-    return damaged_clips.damaged(420206)[1]
+SIZED = ["h264_fragmented.mp4", "h264_open_gop.mkv", "h264.avi", "h264.ts"]
+"""Of each container that is checked."""
+
+
+WHOLE = ["h264_bframes.mp4", "h264_fragmented.mp4", "h264_open_gop.mkv", "h264.ts", "vp9.webm", "mpeg4.avi"]
+
+
+def cut(name: str, part: float = 2 / 3) -> bytes:
+    """The first part of a clip; of a transport stream never whole packets alone, which show no cut."""
+    data = media.generated(name).read_bytes()
+    size = int(len(data) * part)
+    return data[: size + (size % 188 == 0)]
+
+
+def ends_early(source: Any) -> str:
+    with tricodec.Demuxer(source) as demuxer:
+        assert demuxer.ends_early == ""
+        for _ in demuxer:
+            pass
+        return demuxer.ends_early
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_what_is_there_of_a_cut_file_comes_and_the_cut_is_told(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    with tricodec.FrameReader(media.generated(name), num_workers=1) as whole:
+        expected = [frame.md5() for frame in whole]
+
+    with tricodec.FrameReader(cut(name), num_workers=1) as reader:
+        md5s = [frame.md5() for frame in reader]
+        told = reader.issues[-1]
+
+    # The last pictures may lack what they refer to, or a part of their own.
+    assert len(expected) // 4 < len(md5s) < len(expected)
+    assert md5s[:-5] == expected[: len(md5s) - 5]
+    assert told.message.startswith("it ends early: ")
+    assert "bytes; it was cut off or is still being written" in told.message
+    assert (told.pts, told.pos) == (None, len(cut(name)))
+    assert caplog.text.count("ends early") == 1
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_files_say_nothing(name: str) -> None:
+    assert ends_early(media.generated(name)) == ""
+
+
+def test_an_object_that_can_seek_is_told_of_and_left_where_it_was_read() -> None:
+    data = cut("h264_open_gop.mkv")
+    with tricodec.Demuxer(io.BytesIO(data)) as demuxer:
+        first = [packet.pts for packet in demuxer]
+        assert "its segment ends at byte" in demuxer.ends_early
+        demuxer.seek(0)
+        assert [packet.pts for packet in demuxer] == first
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
-@pytest.mark.parametrize("knows_length", [False, True])
-def test_every_iteration_gives_the_frames_before_a_refused_picture(
-    refused_after_damage: bytes, num_workers: int, knows_length: bool
-) -> None:
-    given = []
-    with tricodec.FrameReader(refused_after_damage, device="cpu", num_workers=num_workers) as reader:
-        if knows_length:
-            assert reader[16].index == 16
-        with pytest.raises(tricodec.RefusedError, match="64x32832"):
-            given.extend(frame.index for frame in reader)
+def test_transcode_counts_the_cut(num_workers: int, caplog: pytest.LogCaptureFixture) -> None:
+    source = cut("h264_open_gop.mkv")
 
-    assert given == list(range(19))
+    result = tricodec.transcode(source, None, format="mp4", options={"preset": "ultrafast"}, num_workers=num_workers)
+
+    assert (result.num_frames, result.num_damaged_packets) == (33, 1)
+    assert caplog.text.count("ends early") == 1
+
+
+def test_good_streams_are_exact_after_damaged_packets() -> None:
+    assert isolated.faults(Path(hostile_packets.__file__), 0, 100) == []

@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import bitstreams
 import media
 import pytest
 import tricodec
-from h264_writer import H264Stream, Picture
-from hevc_writer import CRA, IDR, HevcStream
-from hevc_writer import Picture as HevcPicture
 
 
 def units(packet: bytes) -> list[bytes]:
@@ -110,73 +105,3 @@ def test_av1_shows_its_key_frames_where_ffprobe_flags_their_packets() -> None:
     key_times = {packet["pts"] for packet in packets if "K" in packet["flags"]}
     with tricodec.FrameReader(path, device="cpu") as reader:
         assert {frame.pts for frame in reader if frame.key} == key_times
-
-
-OLDER, KEY = 1, 2
-"""Frames before an open key frame repeat the first one; those after it repeat the key frame, if they are undamaged."""
-
-
-def after_open_key_frame(path: Path, *pictures: Picture) -> Path:
-    """An IDR picture, one that repeats it, an open key frame, and pictures that show another one."""
-    stream = H264Stream(64, 64, num_ref_frames=4)
-    stream.write(stream.noise(), Picture(idr=True))
-    stream.skip(Picture(frame_num=OLDER, poc=2 * OLDER))
-    stream.write(stream.noise(), Picture(frame_num=KEY, poc=2 * KEY, recovers=True))
-    write_after(stream, pictures)
-    return in_mp4(bytes(stream.data), "h264", path)
-
-
-def write_after(stream: H264Stream, pictures: Sequence[Picture]) -> None:
-    for number, picture in enumerate(pictures, KEY + 1):
-        stream.skip(dataclasses.replace(picture, frame_num=number, poc=2 * number))
-
-
-def after_cra_picture(path: Path, *references: list[int], long_term: int | None = None) -> Path:
-    """The same of HEVC: each picture shows the first of those that it refers to, the last one a long-term picture."""
-    stream = HevcStream()
-    stream.write(HevcPicture(kind=IDR), stream.noise())
-    stream.write(HevcPicture(poc=OLDER, before=[0]))
-    stream.write(HevcPicture(poc=KEY, kind=CRA, before=[OLDER, 0]), stream.noise())
-    for number, before in enumerate(references, KEY + 1):
-        stream.write(HevcPicture(poc=number, before=before, long_term=None if before else long_term))
-    return in_mp4(bytes(stream.data), "hevc", path)
-
-
-def in_mp4(stream: bytes, codec: str, path: Path) -> Path:
-    path.with_suffix(".bin").write_bytes(stream)
-    media.ffmpeg(f"-r 25 -f {codec} -i", path.with_suffix(".bin"), "-c copy", path)
-    return path
-
-
-def every_way(path: Path, index: str, num_workers: int) -> list[list[str]]:
-    with tricodec.FrameReader(path, device="cpu", index=index, num_workers=num_workers) as reader:
-        ways = [[frame.md5() for frame in reader]]
-    ways.append([])
-    for number in range(len(ways[0])):
-        with tricodec.FrameReader(path, device="cpu", index=index, num_workers=num_workers) as reader:
-            ways[1].append(reader[number].md5())
-    return ways
-
-
-@pytest.mark.parametrize("index", ["packets", "container"])
-def test_open_key_frames_of_undamaged_streams_stay_where_decoding_begins(index: str, tmp_path: Path) -> None:
-    paths = {
-        "forgets what is older": after_open_key_frame(
-            tmp_path / "forgets.mp4", Picture(forgets=[2, 3]), Picture(), Picture(forgets=[1])
-        ),
-        "lets it slide": after_open_key_frame(tmp_path / "slides.mp4", *[Picture()] * 4),
-        "has a list as long as what it keeps": after_open_key_frame(
-            tmp_path / "lists.mp4", Picture(forgets=[2, 3]), Picture(num_active=2, shows_later=1)
-        ),
-        "hevc": after_cra_picture(tmp_path / "hevc.mp4", [KEY], [KEY + 1, KEY], [KEY]),
-        "hevc keeps its key frame for long": after_cra_picture(
-            tmp_path / "long.mp4", [KEY], [KEY + 1, KEY], [], long_term=KEY
-        ),
-    }
-    for name, path in paths.items():
-        one, other = every_way(path, index, 2)
-        with tricodec.FrameReader(path, device="cpu", index=index) as reader:
-            assert reader.key_frames == [0, KEY], name
-            assert reader.num_damaged_packets == 0, name
-        assert one == other, name
-        assert one[KEY:] == [one[KEY]] * (len(one) - KEY), name

@@ -254,15 +254,6 @@ class Endless:
         return data
 
 
-def test_a_demuxer_of_an_endless_stream_keeps_nothing_of_it() -> None:
-    tricodec.set_limits(max_spool_bytes=2 << 20)
-    source = Endless()
-
-    with tricodec.Demuxer(source) as demuxer:
-        while source.num_read < 8 << 20:
-            assert demuxer.read() is not None
-
-
 @pytest.mark.parametrize("read", [len, lambda reader: sum(1 for _ in reader)], ids=["len", "iterate"])
 def test_a_frame_reader_of_an_endless_stream_is_refused_at_the_limit(read: Callable[[Any], int]) -> None:
     tricodec.set_limits(max_spool_bytes=2 << 20)
@@ -301,17 +292,3 @@ def test_past_the_limit_of_memory_a_temporary_file_without_a_name_is_used(
         assert list(tmp_path.iterdir()) == []
     gc.collect()
     assert deleted_files(tmp_path) == []
-
-
-@pytest.mark.parametrize("name", ["long.mp4", "long_faststart.mp4", "h264.ts"])
-@pytest.mark.parametrize("call", [tricodec.decode_video, lambda source: list(tricodec.Demuxer(source))])
-def test_what_read_raises_in_the_middle_comes_out(name: str, call: Callable[[Any], Any]) -> None:
-    class Broken(ReadOnly):
-        def read(self, size: int) -> bytes:
-            if self.num_read > 50_000:
-                message = "the line is dead"
-                raise ConnectionResetError(message)
-            return super().read(min(size, 10_000))
-
-    with pytest.raises(ConnectionResetError, match="the line is dead"):
-        call(Broken(clip(name).read_bytes()))

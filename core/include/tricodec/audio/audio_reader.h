@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/media/decode_issue.h"
 #include "tricodec/media/media_source.h"
+#include "tricodec/media/packet.h"
 #include "tricodec/media/stream_info.h"
 #include "tricodec/tensor/tensor.h"
 

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "tricodec/base/device.h"
-#include "tricodec/base/stream.h"
 
 namespace tricodec {
 

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "tricodec/base/device.h"
-#include "tricodec/base/stream.h"
 
 namespace tricodec {
 

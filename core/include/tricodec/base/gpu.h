@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "tricodec/base/device.h"
-#include "tricodec/base/stream.h"
 
 namespace tricodec {
 

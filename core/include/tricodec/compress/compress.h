@@ -14,7 +14,6 @@
 
 #include "tricodec/base/device.h"
 #include "tricodec/base/error.h"
-#include "tricodec/base/stream.h"
 #include "tricodec/base/thread_pool.h"
 
 namespace tricodec {

@@ -11,10 +11,10 @@
 
 #include "tricodec/base/device.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/decode_issue.h"
 #include "tricodec/media/packet.h"
 #include "tricodec/media/stream_info.h"
 #include "tricodec/tensor/frame.h"
+#include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec {
 
@@ -25,12 +25,6 @@ struct DecoderOptions {
     /// On a GPU, the handle of the CUDA context to work in (a CUcontext as a number), which must outlive the decoder
     /// and its frames; 0 is the device's primary one.
     std::uintptr_t context = 0;
-    /// Of a CPU's decoder: each picture begins as zeros, so that what damage leaves undecoded is the same every time.
-    /// Else it shows what was in the memory before, of this video or zeros.
-    bool blank_pictures = false;
-    /// Of a CPU's decoder of MPEG-4 that has threads or begins in mid-stream: data left over after a picture are an
-    /// issue. Else libavcodec takes them for padding until it has decoded a few pictures.
-    bool reports_leftovers = false;
     /// Frames of H.264 and HEVC have block_statistics, where the decoder can tell: the CPU's of H.264, and NVDEC's if
     /// the driver gives them. If only the CPU can, it is the choice of "auto". docs/migration/pynvvideocodec.md has the
     /// layout.
@@ -77,5 +71,24 @@ public:
     /// How many decoders of this kind the hardware runs side by side; 0 where it is cores that decode.
     [[nodiscard]] virtual int num_engines() const noexcept { return 0; }
 };
+
+/// What a GPU decodes of one kind of pictures; all 0 if it does not.
+struct HardwareCaps {
+    bool supported = false;
+    int num_engines = 0;
+    int min_width = 0;
+    int min_height = 0;
+    int max_width = 0;
+    int max_height = 0;
+    int max_macroblocks = 0;
+};
+
+/// What GPU `index` decodes of a codec, by any of the formats of equal subsampling and depth. All 0 in a build without
+/// the engine. Throws Error(device).
+[[nodiscard]] HardwareCaps hardware_caps(CodecId codec, PixelFormat format, int index);
+
+/// Why GPU `index` does not give the CPU's frames of a video stream, for people, as far as the stream's headers tell;
+/// empty if it does. Without an index: why no GPU does. Throws Error(device).
+[[nodiscard]] std::string gpu_refusal(const StreamInfo& stream, std::optional<int> index);
 
 }  // namespace tricodec

@@ -21,7 +21,7 @@ public:
     FrameClock(std::vector<double> pts_seconds, std::vector<double> shown_seconds, double end_seconds);
 
     [[nodiscard]] const std::vector<double>& pts_seconds() const noexcept { return pts_seconds_; }
-    /// All but tick_seconds, frame_rate, key_frames and damaged. Valid as long as this object is.
+    /// All but tick_seconds, frame_rate and key_frames. Valid as long as this object is.
     [[nodiscard]] VideoTimes video_times() const;
 
 private:

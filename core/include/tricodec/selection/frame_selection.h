@@ -18,18 +18,13 @@ enum class TimePolicy : std::uint8_t {
 /// Throws Error(invalid_argument) for other words.
 [[nodiscard]] TimePolicy parse_time_policy(std::string_view word);
 
-/// A rule that chooses frames for a model. docs/howto/vlm.md has each formula, and the models that use it.
+/// A rule that chooses frames. docs/reference/python.md has each formula.
 enum class Sampling : std::uint8_t {
     none,
     uniform,        ///< num_frames from the first to the last, rounded
     uniform_floor,  ///< the same, cut off to whole numbers
     stride,         ///< num_frames, k * total / num_frames
     centers,        ///< the middles of num_frames equal parts
-    segments,       ///< InternVL's recipe
-    qwen,           ///< qwen-vl-utils
-    qwen2_vl,       ///< transformers' Qwen2-VL
-    qwen3_vl,       ///< transformers' Qwen3-VL
-    smolvlm,        ///< at a rate, then evenly
     key_frames,     ///< those from which decoding can start
     around,         ///< num_frames around each of `times`, `stride` apart
 };
@@ -81,7 +76,6 @@ struct VideoTimes {
     double tick_seconds = 0;              ///< the step of the container's time stamps
     double frame_rate = 0;                ///< frames a second as the headers state it, 0 unknown
     std::span<const std::int64_t> key_frames{};
-    bool damaged = false;                      ///< for messages
     std::span<const std::int64_t> by_time{};   ///< frame numbers in the order of their times; empty if times rise
     std::span<const double> rising_seconds{};  ///< clock(), where that differs from pts_seconds
     double clock_end_seconds = 0;              ///< when the last frame leaves the screen by `rising_seconds`
@@ -112,5 +106,24 @@ struct SelectedFrames {
 /// `count` numbers evenly from `first` to `last`, halves rounded up: the uniform_sample of DALI's readers. The rule
 /// "uniform" rounds halves to even.
 [[nodiscard]] std::vector<std::int64_t> evenly_half_up(std::int64_t first, std::int64_t last, std::int64_t count);
+
+/// What fills the places of a sequence that are past the last frame of its video.
+enum class PadMode : std::uint8_t {
+    none,          ///< nothing: there are no such places
+    constant,      ///< a value, kNoFrame
+    edge,          ///< the last frame
+    reflect_1001,  ///< the frames backwards from the last one, which comes again: 0 1 2 2 1 0 0 1
+    reflect_101    ///< the same without the repeat: 0 1 2 1 0 1 2
+};
+/// "none", "constant", "edge" ("repeat"), "reflect_1001" ("symmetric") or "reflect_101" ("reflect"). Throws
+/// Error(invalid_argument).
+[[nodiscard]] PadMode parse_pad_mode(std::string_view name);
+
+/// A place without a frame.
+inline constexpr std::int64_t kNoFrame = -1;
+
+/// The frame for a place: `number` itself if the video has that frame, else as `mode` says. `number` is at least 0,
+/// `num_frames` at least 1. kNoFrame for "constant" and "none".
+[[nodiscard]] std::int64_t padded_frame(PadMode mode, std::int64_t number, std::int64_t num_frames);
 
 }  // namespace tricodec

@@ -35,8 +35,6 @@ public:
     /// The size that a frame of this size and orientation comes out in. Throws Error(invalid_argument) if a crop does
     /// not lie inside the picture.
     [[nodiscard]] Size output_size(int width, int height, Orientation orientation) const;
-    /// True of a copy.
-    [[nodiscard]] bool is_copy_of(const SwscaleRgb& other) const noexcept { return contexts_ == other.contexts_; }
     /// Writes one frame. `out` is contiguous, [H, W, 3], of options().dtype, in host memory. A frame on a GPU is copied
     /// to the host first.
     void operator()(const Frame& frame, const TensorView& out) const;

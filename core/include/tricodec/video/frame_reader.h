@@ -123,21 +123,9 @@ public:
     using ReadNumbers = std::function<void(std::span<const std::int64_t> numbers)>;
     virtual void read_selected(const Select& select, const ReadNumbers& read) = 0;
 
-    /// One frame; negative counts from the end. Where calls ask for one frame after another, one decoder follows them:
-    /// `num_threads` is of that decoder, 0 for what num_workers means. Throws Error(out_of_range).
-    [[nodiscard]] virtual Frame frame(std::int64_t index, int num_threads = 0) = 0;
-    /// What a caller makes of a frame. It may be called on several threads at once.
-    using Converter = std::function<Tensor(const Frame&)>;
-    /// What a Converter made of a frame, with the frame's times in the stream's time base.
-    struct Converted {
-        Tensor picture;                   ///< the Converter's result
-        std::int64_t pts = kNoTimestamp;  ///< of the frame
-        std::int64_t duration = 0;        ///< of the frame; 0 if unknown
-    };
-    /// frame() through `convert`. On a CPU of many cores, frames asked for one after another by the same converter are
-    /// converted ahead by threads of the pool.
-    [[nodiscard]] virtual Converted converted(std::int64_t index, const std::shared_ptr<const Converter>& convert,
-                                              int num_threads = 0) = 0;
+    /// One frame; negative counts from the end. Where calls ask for one frame after another, one decoder follows them.
+    /// Throws Error(out_of_range).
+    [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
     /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames: throws
     /// Error(refused) where they take more than Limits::max_output_bytes, before it decodes as far as headers tell.
     [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A measurement that runs while a ``with`` block runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Native(Protocol):
+    """A measurement of the native module, which runs from its construction on."""
+
+    def stop(self) -> None:
+        """Ends the measurement and keeps its results."""
+
+
+NativeT = TypeVar("NativeT", bound=Native)
+
+
+class Measurement(ABC, Generic[NativeT]):
+    """A context manager that measures until its block ends. Each ``with`` begins a new measurement."""
+
+    def __init__(self) -> None:
+        self._native: NativeT | None = None
+
+    @abstractmethod
+    def _begin(self) -> NativeT:
+        """A new measurement."""
+
+    def __enter__(self) -> Self:
+        """Begin a new measurement."""
+        self._native = self._begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End the measurement and keep its results."""
+        self._started().stop()
+
+    def _started(self) -> NativeT:
+        if self._native is None:
+            name = type(self).__name__
+            msg = f"the {name} has not been started; use it as a context manager: with tricodec.{name}() as measured"
+            raise RuntimeError(msg)
+        return self._native

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memory of tricodec's allocators: now, and while a ``with`` block runs."""
+
+from __future__ import annotations
+
+import operator
+from typing import NamedTuple, SupportsIndex
+
+from tricodec import _tricodec
+from tricodec.measure._block import Measurement
+
+_MEBIBYTE = 1 << 20
+
+
+class AllocatorUse(NamedTuple):
+    """Memory of an allocator."""
+
+    in_use_bytes: int
+    """Bytes of existing pictures and arrays, and of working decoders."""
+    idle_bytes: int
+    """Bytes that the allocator keeps for later requests."""
+
+
+class TrackedAllocator(NamedTuple):
+    """Memory of an allocator, and its events while a `MemoryTracker` ran."""
+
+    in_use_bytes: int
+    """Bytes in use now, or at the end of the block."""
+    idle_bytes: int
+    """Bytes that the allocator keeps for later requests."""
+    peak_bytes: int
+    """The greatest number of bytes in use at a time."""
+    allocations: int
+    """Number of requests to the system or the driver."""
+    reuses: int
+    """Number of requests that kept memory has served."""
+
+
+class MemoryEvent(NamedTuple):
+    """One event of an allocator."""
+
+    seconds: float
+    """Time in seconds since the start of the block."""
+    allocator: str
+    """Name of the allocator, as in `memory_stats`."""
+    action: str
+    """``allocate`` (from the system or the driver), ``reuse`` (of kept memory), ``release`` (back to the
+    allocator, which keeps it) or ``free`` (back to the system or the driver)."""
+    size_bytes: int
+    """Size in bytes, as the allocator rounds it."""
+    in_use_bytes: int
+    """Bytes in use in this allocator after the event."""
+
+
+def memory_stats() -> dict[str, AllocatorUse]:
+    """The memory of tricodec's allocators in this process, by name.
+
+    ``host`` is ordinary memory for pictures and arrays, ``pinned cuda:0`` is page-locked memory for a GPU, and ``device
+    cuda:0`` is memory on it. ``decoders cuda:0`` is the memory of NVDEC's decoders, computed from their surfaces. A GPU
+    appears after its first use. Memory that codec libraries take from the system does not count, nor does memory of the
+    caller: ``out=`` arrays, buffers of DALI and Triton, allocators of `tricodec.compress`.
+
+    Thread safety: safe.
+    """
+    return {name: AllocatorUse(in_use, idle) for name, in_use, idle in _tricodec.memory_use()}
+
+
+class MemoryTracker(Measurement[_tricodec.MemoryTracker]):
+    """Records the use of tricodec's memory in the whole process, by all front ends and threads.
+
+    Allocators are those of `memory_stats`. ``peak_bytes`` is the greatest need at a time. If sizes repeat and
+    ``allocations`` still grow, the program holds something longer than expected.
+
+    ::
+
+        with tricodec.MemoryTracker() as tracker:
+            for batch in reader.batches(32, size=(224, 224)):
+                train(batch)
+        print(tracker)
+
+    Args:
+        max_events: number of the latest events to keep. An event takes about 100 bytes.
+
+    Raises:
+        ValueError: `max_events` is negative.
+
+    Thread safety: safe. Several trackers may run at once. Without one an allocator checks one variable.
+    """
+
+    def __init__(self, max_events: SupportsIndex = 0) -> None:
+        super().__init__()
+        self._max_events = operator.index(max_events)
+        if self._max_events < 0:
+            msg = f"max_events is {self._max_events}; it must be 0 or more, the number of the latest events to keep"
+            raise ValueError(msg)
+
+    def _begin(self) -> _tricodec.MemoryTracker:
+        return _tricodec.MemoryTracker(self._max_events)
+
+    @property
+    def allocators(self) -> dict[str, TrackedAllocator]:
+        """The allocators by name."""
+        return {name: TrackedAllocator(*values) for name, *values in self._started().allocators()}
+
+    @property
+    def events(self) -> list[MemoryEvent]:
+        """The latest `max_events` events in their order."""
+        return [MemoryEvent(event[0] / 1e9, *event[1:]) for event in self._started().events()]
+
+    @property
+    def dropped_events(self) -> int:
+        """Number of events that were not kept."""
+        return self._started().num_dropped_events()
+
+    def __str__(self) -> str:
+        """A table in MiB with a line for each allocator."""
+        if self._native is None:
+            return "MemoryTracker: nothing seen yet"
+        lines = [f"{'allocator':<18}{'in use':>10}{'idle':>10}{'peak':>10}{'allocations':>13}{'reuses':>10}"]
+        for name, use in self.allocators.items():
+            sizes = "".join(f"{size / _MEBIBYTE:>10.1f}" for size in use[:3])
+            lines.append(f"{name:<18}{sizes}{use.allocations:>13}{use.reuses:>10}")
+        return "\n".join(lines)

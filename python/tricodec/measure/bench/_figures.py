@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a measurement, and the warnings about what they do not show."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tricodec.measure.bench._load import Load
+from tricodec.measure.bench._statistics import Distribution
+from tricodec.measure.bench._windows import Query, Windows
+
+_DELAYED_SECONDS = 0.001
+"""A query of a rate that starts later than this after its scheduled time is delayed; timers are more exact."""
+_DELAYED_SHARE = 0.01
+_UNSTEADY = 0.025
+"""trtexec's bound of the coefficient of variation of a GPU's computation."""
+TRANSFERS = ("upload", "download")
+"""Parts of a query that copy between host and device."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The result of a measurement: the queries of its latest three windows."""
+
+    seconds: float
+    """Duration of the windows."""
+    queries: int
+    warm_up_queries: int
+    trials: int
+    """Number of windows that were measured."""
+    stable: bool
+    difference: float
+    """How far throughputs or mean latencies of the windows differ: 0.1 is 10 %."""
+    window_throughputs: tuple[float, ...]
+    """Queries per second of each window."""
+    latency: Distribution
+    """Latencies in seconds, of all queries of the windows together."""
+    parts: dict[str, Distribution]
+    """Seconds of the named parts of queries."""
+    frames: int
+    uncompressed_bytes: int
+    compressed_bytes: int
+    delayed: int
+    """Number of queries of a rate that started late; they count from their scheduled time."""
+
+    @classmethod
+    def of(cls, windows: Windows) -> Figures:
+        """Of a run with at least one window."""
+        latest = windows.latest
+        queries = [query for window in latest for query in window.queries]
+        names = dict.fromkeys(name for query in queries for name in query.done.parts)
+        return cls(
+            seconds=latest[-1].end - latest[0].start,
+            queries=len(queries),
+            warm_up_queries=windows.warm_up_queries,
+            trials=len(windows.windows),
+            stable=windows.stable,
+            difference=windows.difference,
+            window_throughputs=tuple(window.throughput for window in latest),
+            latency=Distribution.of([query.latency for query in queries]),
+            parts={
+                name: Distribution.of([q.done.parts[name] for q in queries if name in q.done.parts]) for name in names
+            },
+            frames=sum(query.done.frames for query in queries),
+            uncompressed_bytes=sum(query.done.uncompressed_bytes for query in queries),
+            compressed_bytes=sum(query.done.compressed_bytes for query in queries),
+            delayed=sum(map(_is_delayed, queries)),
+        )
+
+    @property
+    def queries_per_second(self) -> float:
+        """Completed queries / seconds."""
+        return self.queries / self.seconds
+
+    @property
+    def frames_per_second(self) -> float:
+        """Completed frames / seconds."""
+        return self.frames / self.seconds
+
+    @property
+    def megabytes_per_second(self) -> float:
+        """Uncompressed bytes of completed queries / seconds, in 10^6 bytes."""
+        return self.uncompressed_bytes / self.seconds / 1e6
+
+    @property
+    def throughput(self) -> float:
+        """What a sweep compares: frames per second; without frames 10^6 bytes, without bytes queries per second."""
+        return self.frames_per_second or self.megabytes_per_second or self.queries_per_second
+
+    @property
+    def ratio(self) -> float | None:
+        """Uncompressed / compressed bytes; None if nothing was compressed."""
+        return self.uncompressed_bytes / self.compressed_bytes if self.compressed_bytes else None
+
+    def warnings(self, load: Load) -> list[str]:
+        """What a reader of these figures has to know.
+
+        Args:
+            load: the load of the run.
+        """
+        found = []
+        if not self.stable:
+            share = "without bound" if math.isinf(self.difference) else f"by {self.difference:.1%}"
+            found.append(
+                f"unstable: the last three of {self.trials} windows differ {share}; "
+                "use a quieter machine or a longer --duration"
+            )
+        if self.delayed > _DELAYED_SHARE * self.queries:
+            found.append(
+                f"{self.delayed} of {self.queries} queries started more than 1 ms late; the rate is too high, "
+                f"--max-threads ({load.concurrency}) too low, or the machine busy"
+            )
+        if load.rate is None and load.concurrency > 1:
+            found.append(
+                f"{load.concurrency} queries are in flight at a time; a latency includes the wait for the others"
+            )
+        return found + self._warnings_of_parts()
+
+    def _warnings_of_parts(self) -> list[str]:
+        work = [part for name, part in self.parts.items() if name not in TRANSFERS]
+        found = []
+        for name in TRANSFERS:
+            if work and name in self.parts and self.parts[name].median >= sum(part.median for part in work):
+                found.append(f"{name} takes as long as the work itself; the transfer limits these queries")
+        for name, part in self.parts.items():
+            if name not in TRANSFERS and any(each in self.parts for each in TRANSFERS) and part.variation > _UNSTEADY:
+                found.append(f"{name} varies by {part.variation:.1%} on the GPU; lock its clocks for steady figures")
+        return found
+
+
+def _is_delayed(query: Query) -> bool:
+    return query.start - query.due > _DELAYED_SECONDS

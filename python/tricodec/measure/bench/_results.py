@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The results of a session as JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tricodec.measure.bench._session import Case, Engine, Measured, Session
+from tricodec.measure.bench._statistics import Distribution
+
+SCHEMA = 1
+"""The version of the JSON: a change of the meaning of a field raises it."""
+
+_CASE = ("threads", "batch", "concurrency", "rate")
+
+
+def case_values(case: Case) -> dict[str, float | None]:
+    """The values of a case by the names of CSV's columns."""
+    values = (case.threads, case.batch, case.load.concurrency, case.load.rate)
+    return dict(zip(_CASE, values, strict=True))
+
+
+def flat_result(measured: Measured) -> dict[str, Any]:
+    """The figures of a case in one level: times in ms, rates in units per second, 10^6 bytes per second."""
+    figures = measured.figures
+    return {
+        **case_values(measured.case),
+        "stable": figures.stable,
+        "difference": _finite(figures.difference),
+        "queries": figures.queries,
+        "seconds": figures.seconds,
+        "queries_per_second": figures.queries_per_second,
+        "frames_per_second": figures.frames_per_second,
+        "megabytes_per_second": figures.megabytes_per_second,
+        "ratio": figures.ratio,
+        **{f"latency_{name}_ms": value for name, value in _milliseconds(figures.latency).items()},
+    }
+
+
+def session_json(engine: Engine, session: Session, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The whole report.
+
+    Args:
+        engine: the engine of the session.
+        session: a session with results.
+        environment: of `environment`, from before the session.
+    """
+    threshold = session.threshold
+    return {
+        "schema": SCHEMA,
+        "command": engine.name,
+        "environment": dict(environment),
+        "settings": engine.settings,
+        "scope": engine.scope,
+        "stable": session.stable,
+        "results": [_full_result(each) for each in session.results],
+        "knees": [{"dimension": each.dimension, "value": each.value, **each.others} for each in session.knees()],
+        "threshold": threshold
+        and {
+            "latency_ms": threshold.milliseconds,
+            "percentile": threshold.percentile,
+            "highest_load": threshold.case and case_values(threshold.case),
+        },
+    }
+
+
+def session_csv(session: Session) -> str:
+    """A line for each case, ordered by throughput as perf_analyzer orders them."""
+    rows = [flat_result(each) for each in session.results]
+    rows.sort(key=lambda row: row["queries_per_second"])
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _full_result(measured: Measured) -> dict[str, Any]:
+    figures = measured.figures
+    return {
+        **flat_result(measured),
+        "warm_up_queries": figures.warm_up_queries,
+        "trials": figures.trials,
+        "window_queries_per_second": list(figures.window_throughputs),
+        "delayed_queries": figures.delayed,
+        "parts_ms": {name: _milliseconds(part) for name, part in figures.parts.items()},
+        "stages_per_query": measured.stages,
+        **measured.facts,
+        "warnings": figures.warnings(measured.case.load),
+        "latencies_ms": [latency * 1000 for latency in measured.latencies],
+    }
+
+
+def _milliseconds(values: Distribution) -> dict[str, float | None]:
+    named = {
+        "min": values.minimum, "mean": values.mean, "median": values.median, "max": values.maximum,
+        "deviation": values.deviation, **{f"p{each:g}": value for each, value in values.percentiles.items()},
+    }  # fmt: skip
+    return {name: None if value is None else value * 1000 for name, value in named.items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of measurements: every case of a sweep, or the search for the highest load within a latency."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import tricodec
+from tricodec.measure.bench._figures import Figures
+from tricodec.measure.bench._load import Clock, Load, Work, run
+from tricodec.measure.bench._search import highest_within
+from tricodec.measure.bench._statistics import knee, needed_values, percentile_of
+from tricodec.measure.bench._windows import Rules
+
+_PROFILE_SECONDS = 0.1
+
+
+class Engine(Protocol):
+    """A kind of work that is measured."""
+
+    name: str
+    """The sub-command."""
+    scope: str
+    """Where a query starts and where it ends."""
+    settings: dict[str, str]
+    """What the queries ask for."""
+    profiled: bool
+    """Whether the stages of the work run in this process."""
+
+    def open(self, batch: int, threads: int) -> AbstractContextManager[Work]:
+        """The context of one stream.
+
+        Args:
+            batch: frames or arrays of a query; 0 is the engine's default.
+            threads: threads of each codec; 0 is its own choice.
+        """
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Further facts of the latest case, such as the times of a server; empty if there are none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Case:
+    """One point of a sweep."""
+
+    threads: int
+    batch: int
+    load: Load
+
+    def values(self) -> dict[str, float]:
+        """The values by the name of their dimension: "threads", "batch", and "rate" or "concurrency"."""
+        if self.load.rate is not None:
+            return {"threads": self.threads, "batch": self.batch, "rate": self.load.rate}
+        return {"threads": self.threads, "batch": self.batch, "concurrency": self.load.concurrency}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A case with its figures."""
+
+    case: Case
+    figures: Figures
+    stages: dict[str, dict[str, float]]
+    """By stage of a `tricodec.Profiler`, in a further run: calls, seconds and gpu_seconds, by CUDA events."""
+    facts: dict[str, Any]
+    """Further facts of the engine."""
+    latencies: tuple[float, ...] = field(repr=False, default=())
+    """Every latency in seconds, in the order of the ends."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The values to try, each ascending."""
+
+    threads: Sequence[int] = (0,)
+    batch: Sequence[int] = (0,)
+    concurrency: Sequence[int] = (1,)
+    rates: Sequence[float] = ()
+    """Queries per second; empty is a closed loop."""
+    max_threads: int = 16
+    """Queries in flight at most, with a rate."""
+
+    def loads(self) -> list[Load]:
+        """The loads, ascending."""
+        if self.rates:
+            return [Load(self.max_threads, rate) for rate in self.rates]
+        return [Load(each) for each in self.concurrency]
+
+    def cases(self) -> list[Case]:
+        """Every combination."""
+        return [Case(*each) for each in itertools.product(self.threads, self.batch, self.loads())]
+
+
+@dataclass(frozen=True)
+class Knee:
+    """The smallest value of a dimension with 90 % of the best throughput, which larger values hardly exceed."""
+
+    dimension: str
+    """ "threads", "batch", "concurrency" or "rate"."""
+    value: float
+    others: dict[str, float]
+    """The values of the other dimensions."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The result of the search for the highest load within a latency."""
+
+    milliseconds: float
+    percentile: float
+    case: Case | None
+    """The highest load within the bound; None if the lowest one is outside."""
+
+
+class Session:
+    """Measures the cases of a sweep.
+
+    Args:
+        engine: the work.
+        rules: how long to measure.
+        say: a function that receives each result.
+        clock: the time; None is the monotonic clock of this machine.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        rules: Rules,
+        say: Callable[[Measured], None] = lambda _: None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._engine = engine
+        self._rules = rules
+        self._say = say
+        self._clock = clock
+        self.results: list[Measured] = []
+        """The measured cases, in the order of measurement."""
+        self.threshold: Threshold | None = None
+
+    def measure(self, case: Case, rules: Rules | None = None) -> Measured:
+        """Measure one case and keep its result."""
+        windows = run(lambda: self._engine.open(case.batch, case.threads), case.load, rules or self._rules, self._clock)
+        latencies = tuple(query.latency for window in windows.latest for query in window.queries)
+        measured = Measured(case, Figures.of(windows), self._stages(case), self._engine.facts(), latencies)
+        self.results.append(measured)
+        self._say(measured)
+        return measured
+
+    def sweep(self, sweep: Sweep) -> None:
+        """Measure every case."""
+        for case in sweep.cases():
+            self.measure(case)
+
+    def search(self, sweep: Sweep, milliseconds: float, percentile: float) -> Threshold:
+        """Find the highest load with the percentile of the latency within a bound, by bisection.
+
+        Args:
+            sweep: one number of threads, one batch size, and the loads.
+            milliseconds: the bound.
+            percentile: the percentile of the latency. Each measurement has enough queries for it.
+
+        Raises:
+            ValueError: several numbers of threads or batch sizes.
+        """
+        cases = sweep.cases()
+        if len(sweep.threads) > 1 or len(sweep.batch) > 1:
+            message = "a latency threshold searches the load; give one value of --threads and of --batch"
+            raise ValueError(message)
+        rules = dataclasses.replace(self._rules, iterations=max(self._rules.iterations, needed_values(percentile)))
+
+        def is_within(number: int) -> bool:
+            measured = self.measure(cases[number], rules)
+            latency = percentile_of(sorted(measured.latencies), percentile)
+            return measured.figures.stable and latency is not None and latency * 1000 <= milliseconds
+
+        found = highest_within(range(len(cases)), is_within)
+        self.threshold = Threshold(milliseconds, percentile, None if found is None else cases[found])
+        return self.threshold
+
+    @property
+    def stable(self) -> bool:
+        """Whether the figures that count are stable: all of a sweep, or that which a search has found."""
+        if self.threshold is not None:
+            return self.threshold.case is not None or self.results[0].figures.stable
+        return all(measured.figures.stable for measured in self.results)
+
+    def knees(self) -> list[Knee]:
+        """The knee of each swept dimension, for each combination of the other dimensions.
+
+        There is none of a search, and none where figures are not stable.
+        """
+        if self.threshold is not None or not self.stable:
+            return []
+        found = []
+        for name in ("threads", "batch", "concurrency", "rate"):
+            groups: dict[tuple[tuple[str, float], ...], list[tuple[float, float]]] = {}
+            for each in self.results:
+                values = each.case.values()
+                value = values.pop(name, None)
+                if value is not None:
+                    groups.setdefault(tuple(values.items()), []).append((value, each.figures.throughput))
+            found += [
+                Knee(name, knee([value for value, _ in points], [each for _, each in points]), dict(others))
+                for others, points in groups.items()
+                if len(points) > 1
+            ]
+        return found
+
+    def _stages(self, case: Case) -> dict[str, dict[str, float]]:
+        """Times of the stages for each query, in a run after the measurement that does not count."""
+        if not self._engine.profiled:
+            return {}
+        now = (self._clock or Clock()).now
+        queries = 0
+        with self._engine.open(case.batch, case.threads) as work:
+            work()  # fills caches
+            with tricodec.Profiler() as profiler:
+                end = now() + _PROFILE_SECONDS
+                while queries == 0 or now() < end:
+                    work()
+                    queries += 1
+        return {
+            name: {
+                "calls": stage.calls / queries,
+                "seconds": stage.seconds / queries,
+                "gpu_seconds": stage.gpu_seconds / queries,
+            }
+            for name, stage in profiler.stages.items()
+        }

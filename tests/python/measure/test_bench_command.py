@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tricodec bench` as a program: each sub-command for a fraction of a second, its report, its exit statuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from media import generated
+from preloaded import with_modules
+from tricodec.cli import main
+from tricodec.measure import bench
+from tricodec.serve import Server
+
+QUICK = ["--duration", "0.03", "--iterations", "3", "--warm-up", "1", "--max-trials", "3"]
+ANY = [*QUICK, "--stability-percentage", "1e9"]
+CLIP = "h264_bframes.mp4"
+NUM_FRAMES = 50
+
+
+def run_program(*arguments: object) -> subprocess.CompletedProcess[str]:
+    programs = with_modules("numpy", "tricodec.cli.command", "tricodec.measure.bench")
+    return programs.run_code("import sys\nfrom tricodec.cli import main\nsys.exit(main())", "bench", *arguments)
+
+
+COMMANDS: dict[str, list[str]] = {
+    "decode": ["--device", "cpu", "--threads", "1"],
+    "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "source"],
+    "encode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast"],
+    "transcode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast", "--size", "160x-2"],
+    "compress": ["--device", "cpu", "--array-bytes", "5000", "--batch", "2"],
+    "pipeline": ["--device", "cpu", "--batch", "3", "--concurrency", "1,2"],
+}
+FRAMES = {"decode": NUM_FRAMES, "encode": 5, "transcode": 5, "pipeline": 3}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_kind_of_work_is_measured_with_the_same_report(command: str, tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+
+    done = run_program(command, generated(CLIP), *COMMANDS[command], *ANY, "--json", "--csv", table)
+
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert {"cpu", "cores", "libraries"} <= set(result["environment"])
+    assert result["command"] == command
+    assert result["scope"]
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == len(result["results"])
+    for each in result["results"]:
+        assert each["queries"] >= 3
+        assert each["queries_per_second"] == pytest.approx(each["queries"] / each["seconds"], rel=1e-3)
+        assert each["latency_min_ms"] <= each["latency_median_ms"] <= each["latency_max_ms"]
+        assert len(each["latencies_ms"]) == each["queries"]
+        assert each["latency_p99_ms"] is None or each["queries"] >= 100
+        assert each["megabytes_per_second"] > 0
+        frames = FRAMES.get(command)
+        if frames is not None:
+            assert each["frames_per_second"] == pytest.approx(frames * each["queries_per_second"])
+        if command in ("encode", "transcode", "compress"):
+            assert each["ratio"] > 0.5
+
+
+def test_the_text_ends_with_the_best_case(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "decode", str(generated(CLIP)), *COMMANDS["decode"], *ANY]) == 0
+
+    text = capsys.readouterr().out
+    assert re.findall(r"^=== (\w+)", text, re.MULTILINE)[:3] == ["Environment", "Settings", "Summary"]
+    assert json.loads(text.split("result: ")[1].splitlines()[0])["command"] == "decode"
+
+
+def test_stages_are_those_of_the_work(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "pipeline", str(generated(CLIP)), "--device", "cpu", *ANY, "--json"]) == 0
+
+    stages = json.loads(capsys.readouterr().out)["results"][0]["stages_per_query"]
+    assert {"read", "decode", "transform"} <= set(stages)
+    assert all(stage["seconds"] > 0 for stage in stages.values())
+    assert {stage["gpu_seconds"] for stage in stages.values()} == {0}
+
+
+@pytest.mark.needs_dali
+def test_a_dali_pipeline_is_measured() -> None:
+    done = run_program("pipeline", generated(CLIP), "--device", "cpu", "--front-end", "dali", "--batch", 3, *ANY)
+
+    assert done.returncode == 0, done.stderr
+    assert "one run of a DALI pipeline" in done.stdout
+
+
+def test_without_a_file_test_pictures_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "compress", "--device", "cpu", "--direction", "decompress", *ANY]) == 0
+
+    assert "testsrc2" in capsys.readouterr().out
+
+
+def test_figures_that_are_not_stable_exit_with_2_and_say_so() -> None:
+    done = run_program("compress", generated(CLIP), "--device", "cpu", *QUICK, "--stability-percentage", "1e-9")
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert re.search(r"unstable \(\d+\.\d%\)", done.stdout)
+    assert "unstable: the last three of 3 windows differ" in done.stdout
+    assert json.loads(done.stdout.split("result: ")[1])["stable"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--batch", "4:1"], "'4:1' is not accepted"),
+        (["--concurrency", "2", "--request-rate", "5"], "not allowed with argument"),
+        (["--percentile", "100"], "percentile 100 is not accepted"),
+        (["--latency-threshold", "0"], "0 is not accepted"),
+        (["--bogus"], "unrecognized arguments: --bogus"),
+    ],
+)
+def test_wrong_usage_exits_with_3(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "decode", str(generated(CLIP)), *arguments])
+
+    assert ended.value.code == 3
+    assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["decode", "missing.mp4"], "missing.mp4"),
+        (["decode", "CLIP", "--batch", "100000"], "a batch of 100000 frames is more than h264_bframes.mp4 has"),
+        (["decode", "CLIP", "--duration", "0"], "duration 0 s; accepted: more than 0"),
+        (["encode", "CLIP", "--option", "fast"], "--option fast: write it as NAME=VALUE"),
+        (["compress", "CLIP", "--array-bytes", "0"], "arrays of 0 bytes are not accepted"),
+        (["compress", "CLIP", "--algorithm", "rar"], "rar"),
+        (["serve", "CLIP", "--url", "127.0.0.1:1"], "name a gRPC port with --url"),
+    ],
+)
+def test_what_cannot_be_measured_exits_with_1(
+    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if arguments[0] == "serve":
+        pytest.importorskip("tritonclient.grpc")
+    names = [str(generated(CLIP)) if each == "CLIP" else each for each in arguments]
+
+    assert main(["bench", *names]) == 1
+
+    assert text in capsys.readouterr().err
+
+
+def test_a_latency_threshold_names_the_highest_load_within_it(capsys: pytest.CaptureFixture[str]) -> None:
+    search = ["--concurrency", "1:2", "--latency-threshold", "100000", "--percentile", "50"]
+
+    assert main(["bench", "compress", str(generated(CLIP)), "--device", "cpu", *search, *ANY]) == 0
+
+    assert "p50 within 100000 ms: up to concurrency 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("stability", "status", "text"),
+    [("1e9", 0, "p50 within 1e-06 ms: not even at the lowest load"), ("1e-9", 2, "p50 within 1e-06 ms: not known")],
+)
+def test_a_threshold_that_no_load_meets_is_told_from_one_that_is_not_known(
+    stability: str, status: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    search = ["--concurrency", "1:2", "--latency-threshold", "1e-6", "--percentile", "50", *QUICK]
+    command = ["bench", "compress", str(generated(CLIP)), "--device", "cpu", *search]
+
+    assert main([*command, "--stability-percentage", stability]) == status
+
+    assert text in capsys.readouterr().out
+
+
+@pytest.mark.needs_triton
+def test_a_server_is_started_and_measured_with_its_own_times(capsys: pytest.CaptureFixture[str]) -> None:
+    request = ["--size", "32x32", "--batch", "2", "--request-rate", "20,40", "--shared-memory", "none"]
+
+    assert main(["bench", "serve", str(generated(CLIP)), *request, *ANY, "--json"]) == 0
+
+    result = json.loads(capsys.readouterr().out)
+    assert [each["rate"] for each in result["results"]] == [20, 40]
+    for each in result["results"]:
+        assert each["frames_per_second"] == pytest.approx(2 * each["queries_per_second"])
+        assert 0 < each["server_compute_infer_seconds"] < each["latency_max_ms"] / 1000
+
+
+@pytest.mark.needs_triton
+def test_every_model_of_a_running_server_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    with Server(models=bench.MODELS, parameters={model: {"workers": "1"} for model in bench.MODELS}) as server:
+        for model in bench.MODELS:
+            arguments = ["bench", "serve", str(generated(CLIP)), "--url", server.grpc_url, "--model", model, *ANY]
+            assert main([*arguments, "--batch", "4"]) == 0
+
+            result = json.loads(capsys.readouterr().out.split("result: ")[1])
+            assert result["frames_per_second"] == pytest.approx(4 * result["queries_per_second"])
+            assert result["megabytes_per_second"] > 0
+            assert result["ratio"] is None

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges of the command line, sweeps with their knees, and the highest load within a latency."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import math
+from typing import Any
+
+import pytest
+from bench_clock import FakeClock
+from tricodec.measure import bench
+
+RULES = bench.Rules(warm_up=0.5, duration=3, iterations=10)
+
+
+class Simulated:
+    """An engine of one worker: a query takes 10 ms and 1 ms for each frame of its batch."""
+
+    name = "simulated"
+    scope = "nothing"
+    profiled = False
+
+    def __init__(self, fake: FakeClock) -> None:
+        self.settings = {"input": "none"}
+        self._fake = fake
+
+    def open(self, batch: int, threads: int) -> contextlib.AbstractContextManager[bench.Work]:
+        return self._fake.work([0.01 + 0.001 * batch], bench.Done(frames=batch))()
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
+def session(rules: bench.Rules = RULES) -> bench.Session:
+    fake = FakeClock()
+    return bench.Session(Simulated(fake), rules, clock=fake.clock)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("4", [4]),
+        ("1,2,8", [1, 2, 8]),
+        ("1:4", [1, 2, 3, 4]),
+        ("1:8:3", [1, 4, 7]),
+        ("1:64:x2", [1, 2, 4, 8, 16, 32, 64]),
+        ("3:50:x4", [3, 12, 48]),
+    ],
+)
+def test_a_range_has_the_values_of_its_form(text: str, values: list[int]) -> None:
+    assert bench.parse_range(text, int) == values
+
+
+def test_a_range_of_rates_has_fractions() -> None:
+    assert bench.parse_range("0.5:2:0.5", float) == [0.5, 1.0, 1.5, 2.0]
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "2,1", "1,1", "8:1", "1:8:0", "1:8:x1", "1:2:3:4", "a", "1:1000000"])
+def test_a_range_that_is_not_accepted_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match="is not accepted; write a positive number") as error:
+        bench.parse_range(text, int)
+    assert str(error.value).startswith(repr(text))
+
+
+@pytest.mark.parametrize("limit", range(12))
+def test_bisection_finds_the_highest_value_within_a_bound_with_few_measurements(limit: int) -> None:
+    values = list(range(1, 11))
+    asked: list[int] = []
+
+    def is_within(value: int) -> bool:
+        asked.append(value)
+        return value <= limit
+
+    assert bench.highest_within(values, is_within) == (min(limit, 10) if limit >= 1 else None)
+    assert len(asked) <= 2 + math.ceil(math.log2(len(values)))
+    assert len(asked) == len(set(asked))
+
+
+def test_the_highest_rate_within_a_latency_is_that_of_the_simulated_server() -> None:
+    # A worker that takes 10 ms serves 100 queries per second; above that they wait longer and longer.
+    measuring = session()
+
+    found = measuring.search(bench.Sweep(rates=bench.parse_range("20:200:20", float), max_threads=1), 15, 99)
+
+    assert found.case is not None
+    assert found.case.load.rate == 100
+    assert measuring.stable  # an overloaded rate has no steady latency, which is what the search looks for
+    assert min(each.figures.queries for each in measuring.results) >= 100
+
+
+def test_a_search_without_any_load_within_the_bound_finds_none() -> None:
+    measuring = session()
+
+    found = measuring.search(bench.Sweep(rates=(50, 100), max_threads=1), 5, 90)
+
+    assert found.case is None
+    assert len(measuring.results) == 1
+
+
+def test_a_search_over_two_dimensions_is_refused() -> None:
+    with pytest.raises(ValueError, match="give one value of --threads and of --batch"):
+        session().search(bench.Sweep(batch=(1, 2)), 5, 90)
+
+
+def test_a_sweep_measures_every_combination_and_names_each_knee() -> None:
+    measuring = session()
+
+    measuring.sweep(bench.Sweep(threads=(1, 2), batch=bench.parse_range("1:128:x2", int)))
+
+    # batch / (10 + batch) is at least nine tenths of its value at 128 from 64 on.
+    cases = [(each.case.threads, each.case.batch) for each in measuring.results]
+    assert cases == [(threads, batch) for threads in (1, 2) for batch in (1, 2, 4, 8, 16, 32, 64, 128)]
+    knees = [(each.dimension, each.value, each.others) for each in measuring.knees()]
+    assert [knee for knee in knees if knee[0] == "batch"] == [
+        ("batch", 64, {"threads": 1, "concurrency": 1}),
+        ("batch", 64, {"threads": 2, "concurrency": 1}),
+    ]
+    assert {knee[1] for knee in knees if knee[0] == "threads"} == {1}
+    assert measuring.results[6].figures.frames_per_second == pytest.approx(64 / 0.074)
+
+
+def test_results_repeat_the_figures_in_every_form() -> None:
+    measuring = session()
+    measuring.sweep(bench.Sweep(batch=(10, 30)))
+
+    report = bench.session_json(Simulated(FakeClock()), measuring, {"cpu": "none"})
+    rows = list(csv.DictReader(io.StringIO(bench.session_csv(measuring))))
+
+    first = report["results"][0]
+    assert (report["schema"], report["command"], report["stable"]) == (1, "simulated", True)
+    assert len(first["latencies_ms"]) == first["queries"]
+    assert first["queries_per_second"] == pytest.approx(first["queries"] / first["seconds"], rel=1e-3)
+    assert first["latency_median_ms"] == pytest.approx(20)
+    assert first["frames_per_second"] == pytest.approx(500)
+    assert report["knees"] == [{"dimension": "batch", "value": 30, "threads": 0, "concurrency": 1}]
+    # perf_analyzer's order: by throughput of queries.
+    assert [row["batch"] for row in rows] == ["30", "10"]
+    assert float(rows[1]["latency_p90_ms"]) == pytest.approx(20)
+    assert rows[1]["rate"] == ""
