@@ -16,7 +16,7 @@ from check_layers import ROOT, includes, sources
 SUFFIXES = (".h", ".cpp", ".cu", ".cuh")
 ROOTS = {"core": ("core", "core/include"), "plugin": ("plugin",), "python/bindings": ("python/bindings",)}
 
-LAYERS = ("selection", "index", "decode", "encode", "video")
+LAYERS = ("io", "bitstream", "container", "selection", "index", "decode", "encode", "read")
 MOST_PARTS = 20
 MOST_LEVELS = 6
 """Of each of the layers, which were one until a reader could not tell what a read needs."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the layers of docs/explanation/architecture.md: what each layer may include or import.
 
-Core: base <- tensor <- media, base <- selection; media <- index, decode, audio, swscale; decode <- encode; index and
-decode <- video <- streams; tensor <- image, tensor <- compress. Some layers use image, audio and encoders by their
-public headers. The front ends (python/bindings, plugin, triton_backend) use the core's public headers or the Python
+Core: base <- tensor <- io <- ffmpeg <- bitstream <- container, base <- selection; container <- index, decode, audio,
+swscale; decode <- encode; index and decode <- read <- streams; tensor <- image, tensor <- compress. Some layers use
+image, audio and encoders by their public headers. The front ends (python/bindings, plugin, triton_backend) use the core's public headers or the Python
 package, never one another.
 """
 
@@ -17,27 +17,32 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
+_MEDIA = {"base", "tensor", "io", "ffmpeg", "bitstream", "container"}
+
 # By layer: the layers with private headers that it may include, and those with public headers that it may.
 PRIVATE_ALLOWED = {
     "base": {"base"},
     "tensor": {"base", "tensor"},
     "selection": {"base", "selection"},
-    "media": {"base", "tensor", "media"},
-    "index": {"base", "tensor", "selection", "media", "index"},
-    "decode": {"base", "tensor", "media", "decode"},
-    "encode": {"base", "tensor", "media", "decode", "encode"},
-    "swscale": {"base", "tensor", "media", "swscale"},
-    "audio": {"base", "tensor", "media", "audio"},
+    "io": {"base", "tensor", "io"},
+    "ffmpeg": {"base", "tensor", "io", "ffmpeg"},
+    "bitstream": {"base", "tensor", "io", "ffmpeg", "bitstream"},
+    "container": {*_MEDIA},
+    "index": {*_MEDIA, "selection", "index"},
+    "decode": {*_MEDIA, "decode"},
+    "encode": {*_MEDIA, "decode", "encode"},
+    "swscale": {*_MEDIA, "swscale"},
+    "audio": {*_MEDIA, "audio"},
     "image": {"base", "tensor", "image"},
     "compress": {"base", "tensor", "compress"},
-    "video": {"base", "tensor", "selection", "media", "index", "decode", "video"},
-    "streams": {"base", "tensor", "selection", "media", "index", "decode", "video", "streams"},
+    "read": {*_MEDIA, "selection", "index", "decode", "read"},
+    "streams": {*_MEDIA, "selection", "index", "decode", "read", "streams"},
 }
 # What a layer uses by its public headers alone.
 ABOVE = {
-    "encode": {"image", "audio", "index", "selection", "video"},
+    "encode": {"image", "audio", "index", "selection", "read"},
     "swscale": {"image"},
-    "video": {"image"},
+    "read": {"image"},
     "streams": {"image", "encode"},
 }
 PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}

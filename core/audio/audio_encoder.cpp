@@ -11,11 +11,11 @@ extern "C" {
 
 #include "audio/resampler.h"
 #include "base/stage_scope.h"
-#include "media/encoder_choice.h"
-#include "media/encoder_context.h"
-#include "media/packet.h"
+#include "ffmpeg/encoder_choice.h"
+#include "ffmpeg/encoder_context.h"
+#include "ffmpeg/packet.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/muxer.h"
+#include "tricodec/container/muxer.h"
 
 namespace tricodec {
 namespace {

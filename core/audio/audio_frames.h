@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "media/decoder_context.h"
-#include "media/ffmpeg.h"
-#include "tricodec/media/demuxer.h"
-#include "tricodec/media/media_source.h"
-#include "tricodec/media/packet.h"
+#include "ffmpeg/decoder_context.h"
+#include "ffmpeg/ffmpeg.h"
+#include "tricodec/container/demuxer.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/io/packet.h"
 
 namespace tricodec {
 

@@ -13,7 +13,7 @@ extern "C" {
 #include <utility>
 
 #include "audio/sample_window.h"
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/tensor/dtype.h"
 
 namespace tricodec {

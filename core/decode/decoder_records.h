@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tricodec/decode/decoder.h"
-#include "tricodec/media/packet.h"
+#include "tricodec/io/packet.h"
 #include "tricodec/tensor/color.h"
 
 namespace tricodec {

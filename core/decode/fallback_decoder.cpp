@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "bitstream/key_inspector.h"
 #include "decode/decoder_records.h"
 #include "decode/engines.h"
-#include "media/key_inspector.h"
 #include "tricodec/base/log.h"
 
 namespace tricodec {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "media/av_frame.h"
-#include "media/filter_graph.h"
+#include "ffmpeg/av_frame.h"
+#include "ffmpeg/filter_graph.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
 

@@ -11,7 +11,7 @@
 #include "encode/avcodec/encoder_settings.h"
 #include "encode/encoded_samples.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/media_target.h"
+#include "tricodec/io/media_target.h"
 #include "tricodec/tensor/raw_frames.h"
 
 namespace tricodec {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "encode/avcodec/av_encoder.h"
-#include "media/encoder_choice.h"
-#include "media/packet.h"
-#include "media/stream_info.h"
+#include "ffmpeg/encoder_choice.h"
+#include "ffmpeg/packet.h"
+#include "ffmpeg/stream_info.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"

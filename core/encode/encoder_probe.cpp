@@ -9,11 +9,11 @@
 #include "encode/avcodec/av_encoder.h"
 #include "encode/avcodec/encoder_settings.h"
 #include "encode/encoded_samples.h"
-#include "media/encoder_choice.h"
-#include "media/encoder_context.h"
+#include "ffmpeg/encoder_choice.h"
+#include "ffmpeg/encoder_context.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/media_target.h"
-#include "tricodec/media/muxer.h"
+#include "tricodec/container/muxer.h"
+#include "tricodec/io/media_target.h"
 
 namespace tricodec {
 namespace {

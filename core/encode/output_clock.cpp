@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "media/container_policy.h"
+#include "io/container_policy.h"
 
 namespace tricodec {
 namespace {

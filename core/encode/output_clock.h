@@ -5,8 +5,8 @@
 #include <deque>
 #include <optional>
 
-#include "tricodec/media/stream_info.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/io/stream_info.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "media/container_policy.h"
+#include "io/container_policy.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 

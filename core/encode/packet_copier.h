@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "tricodec/media/demuxer.h"
-#include "tricodec/media/media_source.h"
+#include "tricodec/container/demuxer.h"
+#include "tricodec/io/media_source.h"
 
 namespace tricodec {
 

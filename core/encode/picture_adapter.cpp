@@ -14,10 +14,10 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"
-#include "tricodec/media/demuxer.h"
-#include "tricodec/media/media_source.h"
-#include "tricodec/media/media_target.h"
-#include "tricodec/media/muxer.h"
+#include "tricodec/container/demuxer.h"
+#include "tricodec/container/muxer.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/io/media_target.h"
 
 namespace tricodec {
 namespace {

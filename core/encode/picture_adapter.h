@@ -7,7 +7,7 @@
 
 #include "tricodec/encode/transcode.h"
 #include "tricodec/image/transform.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/tensor/frame.h"
 
 namespace tricodec {

@@ -7,7 +7,7 @@
 #include "encode/packet_copier.h"
 #include "tricodec/audio/audio_encoder.h"
 #include "tricodec/audio/audio_reader.h"
-#include "tricodec/media/media_source.h"
+#include "tricodec/io/media_source.h"
 
 namespace tricodec {
 

@@ -8,7 +8,7 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
 namespace {

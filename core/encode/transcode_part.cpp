@@ -10,7 +10,7 @@ extern "C" {
 }
 
 #include "encode/deinterlacer.h"
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 
 namespace tricodec {
 

@@ -20,8 +20,8 @@
 #include "encode/picture_adapter.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/encode/encoder.h"
-#include "tricodec/media/media_source.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
 

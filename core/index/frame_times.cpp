@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 
 namespace tricodec {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "index/stream_index.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/selection/frame_clock.h"
 #include "tricodec/selection/frame_selection.h"
 

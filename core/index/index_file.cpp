@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "media/stream_info.h"
+#include "ffmpeg/stream_info.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/output_file.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "index/stream_index.h"
-#include "media/digest.h"
+#include "io/digest.h"
 #include "tricodec/index/frame_index.h"
 
 namespace tricodec {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "media/sps.h"
-#include "media/stream_info.h"
+#include "bitstream/sps.h"
+#include "ffmpeg/stream_info.h"
 #include "tricodec/base/limits.h"
 
 namespace tricodec {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <span>
 
+#include "bitstream/packet_inspector.h"
 #include "index/stream_index.h"
-#include "media/packet_inspector.h"
-#include "tricodec/media/demuxer.h"
+#include "tricodec/container/demuxer.h"
 
 namespace tricodec {
 

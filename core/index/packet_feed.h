@@ -12,8 +12,8 @@
 
 #include "index/listed_index.h"
 #include "index/stream_index.h"
-#include "media/digest.h"
-#include "tricodec/media/demuxer.h"
+#include "io/digest.h"
+#include "tricodec/container/demuxer.h"
 
 namespace tricodec {
 

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "media/av1_units.h"
-#include "media/packet_inspector.h"
+#include "bitstream/av1_units.h"
+#include "bitstream/packet_inspector.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/rational.h"
+#include "tricodec/container/demuxer.h"
 #include "tricodec/index/frame_index.h"
-#include "tricodec/media/demuxer.h"
 
 namespace tricodec {
 

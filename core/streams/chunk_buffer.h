@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/base/cuda_stream.h"
 #include "tricodec/image/transform.h"
 #include "tricodec/streams/stream_reader.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "media/samples.h"
+#include "ffmpeg/samples.h"
 #include "streams/chunk_buffer.h"
 
 namespace tricodec::streams {

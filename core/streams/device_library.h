@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 
 namespace tricodec::streams {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/streams/ffmpeg_info.h"
 
-#include "media/ffmpeg.h"
-#include "media/filter_graph.h"
+#include "ffmpeg/ffmpeg.h"
+#include "ffmpeg/filter_graph.h"
 #include "streams/device_library.h"
 #include "streams/gpu_surfaces.h"
 

@@ -8,7 +8,7 @@ extern "C" {
 #include <cstring>
 
 #include "base/suggestion.h"
-#include "media/samples.h"
+#include "ffmpeg/samples.h"
 #include "tricodec/base/text.h"
 
 namespace tricodec::streams {

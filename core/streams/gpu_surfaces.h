@@ -8,7 +8,7 @@ extern "C" {
 #include <memory>
 #include <string>
 
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/base/device.h"
 #include "tricodec/tensor/tensor.h"
 

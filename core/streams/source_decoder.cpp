@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/stage_scope.h"
-#include "media/decoder_context.h"
-#include "media/packet.h"
-#include "media/stream_info.h"
+#include "ffmpeg/decoder_context.h"
+#include "ffmpeg/packet.h"
+#include "ffmpeg/stream_info.h"
 #include "streams/gpu_surfaces.h"
 #include "tricodec/decode/decoder.h"
 

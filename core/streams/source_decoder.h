@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "media/ffmpeg.h"
-#include "media/filter_graph.h"
+#include "ffmpeg/ffmpeg.h"
+#include "ffmpeg/filter_graph.h"
 #include "streams/chunk_buffer.h"
 #include "streams/stream_seek.h"
 #include "tricodec/streams/stream_reader.h"

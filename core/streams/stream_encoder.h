@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "media/encoder_context.h"
-#include "media/ffmpeg.h"
-#include "media/filter_graph.h"
+#include "ffmpeg/encoder_context.h"
+#include "ffmpeg/ffmpeg.h"
+#include "ffmpeg/filter_graph.h"
 #include "streams/gpu_surfaces.h"
-#include "tricodec/media/packet.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/packet.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/streams/stream_writer.h"
 #include "tricodec/tensor/tensor.h"
 

@@ -8,7 +8,7 @@ extern "C" {
 #include <string_view>
 
 #include "base/stage_scope.h"
-#include "media/av_frame.h"
+#include "ffmpeg/av_frame.h"
 #include "streams/gpu_surfaces.h"
 
 namespace tricodec::streams {

@@ -13,10 +13,10 @@ extern "C" {
 #include <vector>
 
 #include "base/stage_scope.h"
-#include "media/container_policy.h"
-#include "media/dictionary.h"
-#include "media/input_context.h"
-#include "media/picture_limits.h"
+#include "container/input_context.h"
+#include "ffmpeg/dictionary.h"
+#include "ffmpeg/picture_limits.h"
+#include "io/container_policy.h"
 #include "streams/device_library.h"
 #include "streams/source_decoder.h"
 #include "streams/stream_seek.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "tricodec/video/frame_reader.h"
-#include "video/indexed_video.h"
+#include "read/indexed_video.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec::streams {
 namespace {

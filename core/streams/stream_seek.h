@@ -8,7 +8,7 @@
 
 #include "index/frame_times.h"
 #include "index/stream_index.h"
-#include "tricodec/media/media_source.h"
+#include "tricodec/io/media_source.h"
 
 namespace tricodec::streams {
 

@@ -6,7 +6,7 @@
 
 #include "streams/stream_encoder.h"
 #include "tricodec/base/fork.h"
-#include "tricodec/media/muxer.h"
+#include "tricodec/container/muxer.h"
 
 namespace tricodec {
 namespace {

@@ -19,7 +19,7 @@ extern "C" {
 #include "base/fork.h"
 #include "base/never_destroyed.h"
 #include "base/shared_library.h"
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 #include "tricodec/tensor/hdr.h"

@@ -11,8 +11,8 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 #include "tricodec/image/transform.h"
+#include "tricodec/read/frame_reader.h"
 #include "tricodec/tensor/raw_frames.h"
-#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/video_batch.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec::plugin {
 

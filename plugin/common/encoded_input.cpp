@@ -9,7 +9,7 @@
 
 #include "common/errors.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/packet_source.h"
+#include "tricodec/container/packet_source.h"
 
 namespace tricodec::plugin {
 namespace {

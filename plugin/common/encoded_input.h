@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "common/arguments.h"
-#include "tricodec/media/media_source.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/io/stream_info.h"
 
 namespace tricodec::plugin {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "tricodec/media/media_source.h"
+#include "tricodec/io/media_source.h"
 
 namespace tricodec::plugin {
 namespace {

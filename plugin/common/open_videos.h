@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tricodec/media/media_source.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec::plugin {
 

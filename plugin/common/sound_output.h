@@ -15,8 +15,8 @@
 #include "common/transform_arguments.h"
 #include "common/video_batch.h"
 #include "tricodec/audio/audio_reader.h"
-#include "tricodec/media/media_source.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec::plugin {
 

@@ -17,8 +17,8 @@
 #include "common/backend.h"
 #include "common/decoding_arguments.h"
 #include "common/open_videos.h"
+#include "tricodec/read/frame_reader.h"
 #include "tricodec/selection/frame_selection.h"
-#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 

@@ -13,7 +13,7 @@
 
 #include "ops/video_file.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/media_source.h"
+#include "tricodec/io/media_source.h"
 
 namespace tricodec::plugin {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "common/selection_arguments.h"
 #include "ops/video_file.h"
+#include "tricodec/read/frame_reader.h"
 #include "tricodec/selection/frame_selection.h"
-#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::plugin {
 

@@ -16,8 +16,8 @@
 #include "gil.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/fork.h"
-#include "tricodec/media/media_source.h"
-#include "tricodec/media/media_target.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/io/media_target.h"
 
 namespace tricodec::python {
 

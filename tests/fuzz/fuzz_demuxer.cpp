@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A file through Demuxer and Decoder: packets of all streams or one, seeking, frames.
+#include "bitstream/key_inspector.h"
+#include "bitstream/packet_inspector.h"
 #include "fuzzing.h"
-#include "media/key_inspector.h"
-#include "media/packet_inspector.h"
+#include "tricodec/container/demuxer.h"
 #include "tricodec/decode/decoder.h"
-#include "tricodec/media/demuxer.h"
 
 namespace tricodec::fuzzing {
 namespace {

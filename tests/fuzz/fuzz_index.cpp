@@ -7,7 +7,7 @@
 
 #include "fuzzing.h"
 #include "index/index_file.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec::fuzzing {
 namespace {

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "fuzzing.h"
-#include "tricodec/media/demuxer.h"
-#include "tricodec/media/muxer.h"
+#include "tricodec/container/demuxer.h"
+#include "tricodec/container/muxer.h"
 
 namespace tricodec::fuzzing {
 namespace {

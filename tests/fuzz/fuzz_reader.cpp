@@ -2,7 +2,7 @@
 /// A file through FrameReader: iteration and random access, by one worker and by two, end with frames that have their
 /// numbers, or with an error that is not internal.
 #include "fuzzing.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec::fuzzing {
 namespace {

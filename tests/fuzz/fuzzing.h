@@ -14,7 +14,7 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/log.h"
-#include "tricodec/media/media_source.h"
+#include "tricodec/io/media_source.h"
 
 namespace tricodec::fuzzing {
 

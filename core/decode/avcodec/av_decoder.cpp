@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <deque>
 
+#include "bitstream/key_inspector.h"
+#include "bitstream/mpeg4_fields.h"
 #include "decode/decode_scope.h"
 #include "decode/decoder_records.h"
 #include "decode/engines.h"
-#include "media/av_frame.h"
-#include "media/block_statistics.h"
-#include "media/decoder_context.h"
-#include "media/ffmpeg.h"
-#include "media/key_inspector.h"
-#include "media/mpeg4_fields.h"
-#include "media/packet.h"
-#include "media/stream_info.h"
+#include "ffmpeg/av_frame.h"
+#include "ffmpeg/block_statistics.h"
+#include "ffmpeg/decoder_context.h"
+#include "ffmpeg/ffmpeg.h"
+#include "ffmpeg/packet.h"
+#include "ffmpeg/stream_info.h"
 #include "tricodec/base/thread_pool.h"
 
 namespace tricodec {

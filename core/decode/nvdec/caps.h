@@ -6,7 +6,7 @@
 
 #include "decode/nvdec/cuvid.h"
 #include "tricodec/decode/decoder.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/tensor/pixel_format.h"
 
 namespace tricodec::nvdec {

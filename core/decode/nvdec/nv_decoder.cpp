@@ -6,19 +6,19 @@
 #include <optional>
 #include <utility>
 
+#include "bitstream/annexb.h"
+#include "bitstream/key_inspector.h"
+#include "bitstream/picture_areas.h"
+#include "bitstream/vp9_frames.h"
 #include "decode/decode_scope.h"
 #include "decode/decoder_records.h"
 #include "decode/engines.h"
 #include "decode/nvdec/color.h"
 #include "decode/nvdec/picture_type.h"
 #include "decode/nvdec/session.h"
-#include "media/annexb.h"
-#include "media/key_inspector.h"
-#include "media/packet.h"
-#include "media/picture_areas.h"
-#include "media/picture_limits.h"
-#include "media/stream_info.h"
-#include "media/vp9_frames.h"
+#include "ffmpeg/packet.h"
+#include "ffmpeg/picture_limits.h"
+#include "ffmpeg/stream_info.h"
 
 namespace tricodec {
 namespace {

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "media/bit_reader.h"
-#include "media/nal.h"
-#include "media/nal_types.h"
+#include "bitstream/nal.h"
+#include "bitstream/nal_types.h"
+#include "io/bit_reader.h"
 
 namespace tricodec::nvdec {
 namespace {

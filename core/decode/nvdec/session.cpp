@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/cuda/gpu_time.h"
-#include "media/block_statistics.h"
+#include "ffmpeg/block_statistics.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"

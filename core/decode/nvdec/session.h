@@ -9,8 +9,8 @@
 
 #include "base/cuda/event.h"
 #include "base/cuda/memory_report.h"
+#include "bitstream/picture_areas.h"
 #include "decode/nvdec/caps.h"
-#include "media/picture_areas.h"
 #include "tricodec/tensor/frame.h"
 
 namespace tricodec::nvdec {

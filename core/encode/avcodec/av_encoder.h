@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/encode/encoder.h"
 
 namespace tricodec {

@@ -15,8 +15,8 @@ extern "C" {
 #include <vector>
 
 #include "base/suggestion.h"
-#include "media/encoder_choice.h"
-#include "media/pixel_repack.h"
+#include "ffmpeg/encoder_choice.h"
+#include "ffmpeg/pixel_repack.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "media/encoder_context.h"
-#include "media/ffmpeg.h"
+#include "ffmpeg/encoder_context.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/encode/encoder.h"
 
 namespace tricodec {

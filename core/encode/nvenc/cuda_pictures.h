@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "media/ffmpeg.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/base/device.h"
 #include "tricodec/tensor/frame.h"
 

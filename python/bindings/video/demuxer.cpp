@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/media/demuxer.h"
+#include "tricodec/container/demuxer.h"
 
 #include <pybind11/stl.h>
 

@@ -18,8 +18,8 @@
 #include "guarded.h"
 #include "tricodec/base/device.h"
 #include "tricodec/base/fork.h"
+#include "tricodec/read/frame_reader.h"
 #include "tricodec/swscale/swscale_rgb.h"
-#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::python {
 

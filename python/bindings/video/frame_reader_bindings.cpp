@@ -3,7 +3,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include "bindings.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 #include "video/frame_reader.h"
 
 namespace tricodec::python {

@@ -10,8 +10,8 @@
 #include "errors.h"
 #include "gil.h"
 #include "media_io.h"
-#include "tricodec/media/demuxer.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/container/demuxer.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/tensor/color.h"
 #include "video/video.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/media/muxer.h"
+#include "tricodec/container/muxer.h"
 
 #include <pybind11/stl.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tricodec/media/packet.h"
+#include "tricodec/io/packet.h"
 
 #include <pybind11/stl.h>
 
@@ -11,7 +11,7 @@
 #include "bindings.h"
 #include "convert.h"
 #include "media_io.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/stream_info.h"
 #include "video/video.h"
 
 namespace tricodec::python {

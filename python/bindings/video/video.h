@@ -17,10 +17,10 @@
 #include "convert.h"
 #include "tricodec/encode/encoder.h"
 #include "tricodec/image/transform.h"
-#include "tricodec/media/packet.h"
+#include "tricodec/io/packet.h"
+#include "tricodec/read/frame_reader.h"
 #include "tricodec/tensor/frame.h"
 #include "tricodec/tensor/tensor.h"
-#include "tricodec/video/frame_reader.h"
 
 namespace tricodec::python {
 

@@ -7,8 +7,8 @@
 #include "media.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/container/demuxer.h"
 #include "tricodec/decode/decoder.h"
-#include "tricodec/media/demuxer.h"
 
 namespace tricodec {
 namespace {

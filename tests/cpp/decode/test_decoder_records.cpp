@@ -6,7 +6,7 @@
 
 #include "decode/decoder_records.h"
 #include "media.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
 namespace {

@@ -4,7 +4,7 @@
 #include "decode/engines.h"
 #include "media.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/demuxer.h"
+#include "tricodec/container/demuxer.h"
 
 namespace tricodec {
 namespace {

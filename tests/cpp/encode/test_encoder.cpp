@@ -15,7 +15,7 @@
 #include "media.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/encode/encoder.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "media.h"
+#include "tricodec/container/demuxer.h"
 #include "tricodec/decode/decoder.h"
-#include "tricodec/media/demuxer.h"
 
 namespace tricodec::testing {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "media.h"
-#include "tricodec/video/frame_reader.h"
+#include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
 namespace {

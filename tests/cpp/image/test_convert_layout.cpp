@@ -19,13 +19,6 @@ Frame packed_frame(PixelFormat format, int width, int height, const std::vector<
     return frame;
 }
 
-/// Packed words of 2 bytes.
-Frame packed_frame16(PixelFormat format, int width, int height, const std::vector<std::uint16_t>& words) {
-    std::vector<std::uint8_t> bytes(words.size() * 2);
-    std::memcpy(bytes.data(), words.data(), bytes.size());
-    return packed_frame(format, width, height, bytes);
-}
-
 std::vector<std::uint8_t> bytes_of(const Frame& frame) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(frame.size_bytes()));
     pack(frame, std::as_writable_bytes(std::span(bytes)));

@@ -4,7 +4,7 @@
 
 #include "index/listed_index.h"
 #include "media.h"
-#include "video/frame_reader.h"
+#include "read/frame_reader.h"
 
 namespace tricodec {
 namespace {

@@ -142,7 +142,7 @@ def test_metadata_chapters_languages_and_flags_are_kept_and_other_streams_named(
     assert [line.split(",")[-1] for line in shown.splitlines() if line.startswith("chapter")] == ["one", "two"]
 
 
-@pytest.mark.parametrize("kind", ["h264 in mp4", "h264 in ts", "h264, open groups"])
+@pytest.mark.parametrize("kind", ["h264 in mp4", "h264 in ts"])
 def test_copy_begins_at_a_key_frame_and_decodes_to_the_sources_frames(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -20,8 +20,8 @@ import tricodec
 import tricodec.io
 from media import generated
 from patience import least
-from tricodec._profiler import StageEvent
 from tricodec._trace import trace_events
+from tricodec.measure._profiler import StageEvent
 
 CLIP = "h264_bframes.mp4"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/media/packet.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/packet.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/tensor/tensor.h"
 
 namespace tricodec {

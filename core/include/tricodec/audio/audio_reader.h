@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/media/media_source.h"
-#include "tricodec/media/packet.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/io/packet.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/tensor/tensor.h"
 
 namespace tricodec {

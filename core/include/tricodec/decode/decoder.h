@@ -11,8 +11,8 @@
 
 #include "tricodec/base/device.h"
 #include "tricodec/base/error.h"
-#include "tricodec/media/packet.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/packet.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/tensor/frame.h"
 #include "tricodec/tensor/pixel_format.h"
 

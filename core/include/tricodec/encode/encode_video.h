@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "tricodec/audio/audio_encoder.h"
+#include "tricodec/container/muxer.h"
 #include "tricodec/encode/encoder.h"
 #include "tricodec/image/transform.h"
-#include "tricodec/media/muxer.h"
 #include "tricodec/tensor/frame.h"
 #include "tricodec/tensor/pixel_format.h"
 #include "tricodec/tensor/tensor.h"

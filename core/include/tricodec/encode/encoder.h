@@ -10,8 +10,8 @@
 
 #include "tricodec/base/device.h"
 #include "tricodec/base/rational.h"
-#include "tricodec/media/packet.h"
-#include "tricodec/media/stream_info.h"
+#include "tricodec/io/packet.h"
+#include "tricodec/io/stream_info.h"
 #include "tricodec/tensor/color.h"
 #include "tricodec/tensor/frame.h"
 #include "tricodec/tensor/pixel_format.h"

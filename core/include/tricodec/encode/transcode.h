@@ -7,11 +7,11 @@
 #include <string>
 
 #include "tricodec/audio/audio_encoder.h"
+#include "tricodec/container/muxer.h"
 #include "tricodec/encode/encoder.h"
 #include "tricodec/image/transform.h"
-#include "tricodec/media/media_source.h"
-#include "tricodec/media/media_target.h"
-#include "tricodec/media/muxer.h"
+#include "tricodec/io/media_source.h"
+#include "tricodec/io/media_target.h"
 
 namespace tricodec {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tricodec/media/media_source.h"
+#include "tricodec/io/media_source.h"
 #include "tricodec/tensor/tensor.h"
 
 namespace tricodec {

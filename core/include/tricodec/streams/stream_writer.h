@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "tricodec/media/media_target.h"
+#include "tricodec/io/media_target.h"
 #include "tricodec/tensor/tensor.h"
 
 namespace tricodec {

@@ -12,8 +12,8 @@ from tricodec.measure.bench._engines_serve import MODELS, ServeEngine
 from tricodec.measure.bench._environment import environment, libraries, processor
 from tricodec.measure.bench._figures import Figures
 from tricodec.measure.bench._load import Clock, Load, Work, run
+from tricodec.measure.bench._ranges import parse_range
 from tricodec.measure.bench._results import flat_result, session_csv, session_json
-from tricodec.measure.bench._search import highest_within, parse_range
 from tricodec.measure.bench._session import Case, Engine, Knee, Measured, Session, Sweep, Threshold
 from tricodec.measure.bench._statistics import PERCENTILES, Distribution, knee, needed_values, percentile_of
 from tricodec.measure.bench._windows import Done, Query, Rules, Window, Windows
@@ -22,7 +22,7 @@ __all__ = [
     "DIRECTIONS", "MODELS", "PERCENTILES", "PIPELINES", "Case", "Clock", "CompressEngine",
     "DecodeEngine", "Distribution", "Done", "EncodeEngine", "Engine", "Figures", "Knee", "Load", "Measured",
     "PipelineEngine", "Query", "Rules", "ServeEngine", "Session", "Sweep", "Threshold", "TranscodeEngine",
-    "TransformEngine", "Window", "Windows", "Work", "clip_or", "environment", "flat_result", "highest_within",
+    "TransformEngine", "Window", "Windows", "Work", "clip_or", "environment", "flat_result",
     "knee", "libraries", "needed_values", "parse_range", "percentile_of", "processor", "run", "session_csv",
     "session_json",
 ]  # fmt: skip

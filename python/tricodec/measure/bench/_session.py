@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import itertools
 from collections.abc import Callable, Sequence
@@ -13,7 +14,6 @@ from typing import Any, Protocol
 import tricodec
 from tricodec.measure.bench._figures import Figures
 from tricodec.measure.bench._load import Clock, Load, Work, run
-from tricodec.measure.bench._search import highest_within
 from tricodec.measure.bench._statistics import knee, needed_values, percentile_of
 from tricodec.measure.bench._windows import Rules
 
@@ -180,15 +180,15 @@ class Session:
             latency = percentile_of(sorted(measured.latencies), percentile)
             return measured.figures.stable and latency is not None and latency * 1000 <= milliseconds
 
-        found = highest_within(range(len(cases)), is_within)
-        self.threshold = Threshold(milliseconds, percentile, None if found is None else cases[found])
+        within = bisect.bisect_left(range(len(cases)), True, key=lambda number: not is_within(number))
+        self.threshold = Threshold(milliseconds, percentile, cases[within - 1] if within else None)
         return self.threshold
 
     @property
     def stable(self) -> bool:
         """Whether the figures that count are stable: all of a sweep, or that which a search has found."""
         if self.threshold is not None:
-            return self.threshold.case is not None or self.results[0].figures.stable
+            return self.threshold.case is not None or self.results[-1].figures.stable  # of the lowest load
         return all(measured.figures.stable for measured in self.results)
 
     def knees(self) -> list[Knee]:

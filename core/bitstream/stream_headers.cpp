@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bitstream/stream_headers.h"
+
+#include <algorithm>
+
+#include "bitstream/sps.h"
+#include "bitstream/vp9_frames.h"
+#include "ffmpeg/stream_info.h"
+
+namespace tricodec {
+namespace {
+
+constexpr int kConstrainedBaseline = 1 << 9;  // as libavcodec marks them in `profile`
+constexpr int kIntraOnly = 1 << 11;
+constexpr int kMatrixRgb = 0;
+/// By VP9's color_space.
+constexpr AVColorSpace kVp9Matrices[] = {AVCOL_SPC_UNSPECIFIED, AVCOL_SPC_BT470BG,   AVCOL_SPC_BT709,
+                                         AVCOL_SPC_SMPTE170M,   AVCOL_SPC_SMPTE240M, AVCOL_SPC_BT2020_NCL,
+                                         AVCOL_SPC_RESERVED,    AVCOL_SPC_RGB};
+
+AVPixelFormat h264_format(const H264Sps& sps) {
+    // By chroma_format_idc - 1, for 8 bits, 8 bits of full range, and 10 bits.
+    constexpr AVPixelFormat kFormats[3][3] = {{AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P},
+                                              {AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P},
+                                              {AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10}};
+    const bool is_known_depth = sps.luma_depth == 8 || sps.luma_depth == 10;
+    if (!is_known_depth || sps.chroma_format_idc < 1 || sps.chroma_format_idc > 3) return AV_PIX_FMT_NONE;
+    return kFormats[sps.luma_depth == 10 ? 2 : sps.full_range ? 1 : 0][sps.chroma_format_idc - 1];
+}
+
+int h264_profile(const H264Sps& sps) {
+    switch (sps.profile_idc) {
+        case 66:
+            return (sps.constraint_flags & 2) != 0 ? sps.profile_idc | kConstrainedBaseline : sps.profile_idc;
+        case 110:
+        case 122:
+        case 244:
+            return (sps.constraint_flags & 8) != 0 ? sps.profile_idc | kIntraOnly : sps.profile_idc;
+        default:
+            return sps.profile_idc;
+    }
+}
+
+/// Containers may cut the decoder's last columns and rows; libavcodec follows them where only padding is cut.
+void set_h264_size(const H264Sps& sps, AVCodecParameters& parameters) {
+    const auto blocks = [](int samples) { return (samples + 15) / 16; };
+    int width = sps.coded_width - sps.crop_left - sps.crop_right;
+    int height = sps.coded_height - sps.crop_top - sps.crop_bottom;
+    const bool padding_only = parameters.width > 0 && parameters.height > 0 && sps.crop_left == 0 &&
+                              sps.crop_top == 0 && blocks(parameters.width) == blocks(width) &&
+                              blocks(parameters.height) == blocks(height) && parameters.width <= width &&
+                              parameters.height <= height;
+    if (padding_only) return;
+    parameters.width = width;
+    parameters.height = height;
+}
+
+void tell_h264(const H264Sps& sps, AVCodecParameters& parameters) {
+    const auto format = h264_format(sps);
+    const bool plain = format != AV_PIX_FMT_NONE && sps.luma_depth == sps.chroma_depth && !sps.separate_planes &&
+                       sps.frames_only && !(sps.has_color && sps.matrix == kMatrixRgb);
+    // Without the restriction, only decoding shows how far pictures are reordered; none at all is found by decoding
+    // too, unless the profile has no B pictures.
+    if (!plain || sps.num_reorder_frames < 0 || sps.num_reorder_frames > 16) return;
+    parameters.format = format;
+    parameters.profile = h264_profile(sps);
+    parameters.level = sps.level_idc;
+    parameters.bits_per_raw_sample = sps.luma_depth;
+    parameters.field_order = AV_FIELD_PROGRESSIVE;
+    parameters.video_delay = std::max(parameters.video_delay, sps.num_reorder_frames);
+    set_h264_size(sps, parameters);
+    if (sps.sar_num > 0 && sps.sar_den > 0) {
+        av_reduce(&parameters.sample_aspect_ratio.num, &parameters.sample_aspect_ratio.den, sps.sar_num, sps.sar_den,
+                  1 << 16);
+    }
+    if (sps.has_signal_type) parameters.color_range = sps.full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+    if (sps.has_color) {
+        // A header may have any byte; one that is no enumerator may not become the enumeration.
+        const auto known = [](int value, auto end, auto unspecified, const char* (*name)(decltype(end))) {
+            const bool is_known = value < static_cast<int>(end) && name(static_cast<decltype(end)>(value)) != nullptr;
+            return is_known ? static_cast<decltype(end)>(value) : unspecified;
+        };
+        parameters.color_primaries = known(sps.primaries, AVCOL_PRI_NB, AVCOL_PRI_UNSPECIFIED, av_color_primaries_name);
+        parameters.color_trc = known(sps.transfer, AVCOL_TRC_NB, AVCOL_TRC_UNSPECIFIED, av_color_transfer_name);
+        parameters.color_space = known(sps.matrix, AVCOL_SPC_NB, AVCOL_SPC_UNSPECIFIED, av_color_space_name);
+    }
+    parameters.chroma_location = sps.chroma_location <= AVCHROMA_LOC_NB - 2
+                                     ? static_cast<AVChromaLocation>(sps.chroma_location + 1)
+                                     : AVCHROMA_LOC_LEFT;
+}
+
+AVPixelFormat vp9_format(const Vp9Header& header) {
+    // By subsampled_x * 2 + subsampled_y, for 8, 10 and 12 bits.
+    constexpr AVPixelFormat kFormats[3][4] = {
+        {AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV440P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV420P},
+        {AV_PIX_FMT_YUV444P10, AV_PIX_FMT_YUV440P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV420P10},
+        {AV_PIX_FMT_YUV444P12, AV_PIX_FMT_YUV440P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV420P12}};
+    constexpr AVPixelFormat kRgbFormats[3] = {AV_PIX_FMT_GBRP, AV_PIX_FMT_GBRP10, AV_PIX_FMT_GBRP12};
+    const int depth = (header.depth - 8) / 2;
+    if (kVp9Matrices[header.color_space] == AVCOL_SPC_RGB) return kRgbFormats[depth];
+    return kFormats[depth][header.subsampled_x * 2 + header.subsampled_y];
+}
+
+/// The uncompressed header of a key frame.
+void tell_vp9(Bytes packet, AVCodecParameters& parameters) {
+    const auto header = parse_vp9_header(packet);
+    if (!header || !header->key) return;
+    parameters.format = vp9_format(*header);
+    parameters.profile = static_cast<int>(header->profile);
+    parameters.width = header->width;
+    parameters.height = header->height;
+    parameters.color_space = kVp9Matrices[header->color_space];
+    parameters.color_range = header->full_range ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
+}
+
+}  // namespace
+
+bool needs_packet_headers(const AVStream& stream) noexcept {
+    return stream.codecpar->codec_id == AV_CODEC_ID_VP9 && stream.codecpar->format == AV_PIX_FMT_NONE;
+}
+
+bool knows_pictures(const AVStream& stream) noexcept {
+    return stream.codecpar->format != AV_PIX_FMT_NONE && stream.codecpar->width > 0;
+}
+
+void tell_headers(AVStream& stream, Bytes packet) {
+    auto& parameters = *stream.codecpar;
+    if (parameters.format != AV_PIX_FMT_NONE) return;
+    if (parameters.codec_id == AV_CODEC_ID_H264 && parameters.extradata_size > 0) {
+        if (const auto sps = only_h264_sps(extradata_of(&parameters))) tell_h264(*sps, parameters);
+    }
+    if (parameters.codec_id == AV_CODEC_ID_VP9 && !packet.empty()) tell_vp9(packet, parameters);
+}
+
+}  // namespace tricodec

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which line of FFmpeg's log a message quotes, and what kind of failure a code of FFmpeg's is.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "ffmpeg/ffmpeg.h"
+
+namespace tricodec {
+namespace {
+
+constexpr int kInvalid = AVERROR_INVALIDDATA;
+
+void say(const char* line) {
+    ff::install_log();
+    av_log(nullptr, AV_LOG_ERROR, "%s\n", line);
+}
+
+bool quotes(const std::string& text, const std::string& line) {
+    return text.find(line) != std::string::npos;
+}
+
+TEST(CallLog, quotes_the_last_error_line_of_the_call) {
+    const ff::CallLog call;
+    say("first");
+    say("second");
+    const auto text = ff::error_text(kInvalid);
+    EXPECT_TRUE(quotes(text, "(second)")) << text;
+    EXPECT_FALSE(quotes(text, "first")) << text;
+}
+
+TEST(CallLog, keeps_the_lines_of_a_call_inside_another_apart) {
+    const ff::CallLog outer;
+    say("outer");
+    {
+        const ff::CallLog inner;
+        EXPECT_FALSE(quotes(ff::error_text(kInvalid), "outer"));
+        say("inner");
+    }
+    EXPECT_TRUE(quotes(ff::error_text(kInvalid), "outer"));
+}
+
+TEST(DamageCode, is_damage_where_memory_is_there) {
+    EXPECT_EQ(ff::damage_code(AVERROR(ENOMEM)), ErrorCode::corrupt_data);
+    EXPECT_EQ(ff::damage_code(AVERROR(ENOMEM), std::numeric_limits<std::int64_t>::max()), ErrorCode::corrupt_data);
+    EXPECT_EQ(ff::error_code(AVERROR(ENOMEM)), ErrorCode::out_of_memory);  // where sizes are ours
+}
+
+TEST(DamageCode, words_say_what_is_wrong_with_the_data) {
+    for (const int code : {AVERROR(ENOMEM), AVERROR(EIO)}) {
+        try {
+            ff::check_media(code, "reading");
+            FAIL() << "nothing was raised";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::corrupt_data);
+            EXPECT_FALSE(quotes(error.what(), ff::error_text(code))) << error.what();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace tricodec

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <thread>
+
+#include "media.h"
+#include "tricodec/base/error.h"
+#include "tricodec/read/frame_reader.h"
+
+namespace tricodec {
+namespace {
+
+using testing::clip;
+using testing::packed;
+using testing::standard_clip;
+
+std::unique_ptr<FrameReader> open(const std::filesystem::path& path, int num_workers = 0) {
+    FrameReaderOptions options;
+    options.num_workers = num_workers;
+    return FrameReader::open(MediaSource::from_path(path), options);
+}
+
+/// ffmpeg's frames, cut apart; all of one size.
+std::vector<std::vector<std::byte>> oracle(const std::filesystem::path& path, std::size_t frame_bytes) {
+    const auto bytes = testing::ffmpeg_bytes(path);
+    std::vector<std::vector<std::byte>> frames;
+    for (std::size_t at = 0; at + frame_bytes <= bytes.size(); at += frame_bytes) {
+        frames.emplace_back(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                            bytes.begin() + static_cast<std::ptrdiff_t>(at + frame_bytes));
+    }
+    return frames;
+}
+
+constexpr std::size_t kFrameBytes = 320 * 180 * 3 / 2;
+
+struct StreamCase {
+    const char* file;
+    const char* arguments;
+};
+
+class FrameReaderOf : public ::testing::TestWithParam<StreamCase> {
+protected:
+    std::filesystem::path path_ = clip(GetParam().file, GetParam().arguments);
+    std::vector<std::vector<std::byte>> frames_ = oracle(path_, kFrameBytes);
+};
+
+TEST_P(FrameReaderOf, iterates_ffmpegs_frames) {
+    for (const int num_workers : {1, 2}) {
+        const auto reader = open(path_, num_workers);
+        const auto it = reader->iterate({});
+        std::size_t i = 0;
+        while (const auto frame = it->next()) {
+            ASSERT_LT(i, frames_.size());
+            EXPECT_EQ(frame->index, static_cast<std::int64_t>(i));
+            EXPECT_EQ(packed(*frame), frames_[i]) << i;
+            ++i;
+        }
+        EXPECT_EQ(i, frames_.size());
+        EXPECT_EQ(reader->num_frames(), static_cast<std::int64_t>(frames_.size()));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Streams, FrameReaderOf,
+    ::testing::Values(
+        StreamCase{"r.closed.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2"},
+        StreamCase{"r.open.mkv", "-pix_fmt yuv420p -c:v libx264 -preset medium -x264opts open-gop=1:keyint=12 -bf 3"},
+        StreamCase{"r.refresh.mp4",
+                   "-pix_fmt yuv420p -c:v libx264 -preset veryfast -x264opts intra-refresh=1:keyint=12"},
+        StreamCase{"r.hevc_open.mkv",
+                   "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params keyint=12:open-gop=1:log-level=none"},
+        StreamCase{"r.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -f mpegts"},
+        StreamCase{"r.raw.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f h264"},
+        StreamCase{"r.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 300k -auto-alt-ref 1 -lag-in-frames 16 -g 20"},
+        StreamCase{"r.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -g 12 -bf 2 -f mpegts"},
+        StreamCase{"r.mpeg4.avi", "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2"}),
+    testing::name_of_file);
+
+TEST(FrameReader, plan_runs_on_any_threads) {
+    const auto reader = open(standard_clip(), 1);
+    const Transform transform;
+    std::vector<std::int64_t> wanted(50);
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = static_cast<std::int64_t>(i);
+    const auto expected = reader->batch(wanted, transform);
+    const auto out = Tensor::empty(expected.view.shape, DType::uint8);
+    const auto plan = reader->plan_batch(wanted, transform, out.view, 4);
+    EXPECT_GT(plan.tasks.size(), 1u);
+    EXPECT_LE(plan.tasks.size(), 4u);
+    std::vector<std::thread> threads;
+    for (const auto& task : plan.tasks) threads.emplace_back(task);
+    for (auto& thread : threads) thread.join();
+    plan.finish();
+    EXPECT_EQ(std::memcmp(out.view.data, expected.view.data, static_cast<std::size_t>(expected.view.num_elements())),
+              0);
+}
+
+TEST(FrameReader, plan_gives_frames_to_a_writer_for_their_places) {
+    const auto reader = open(standard_clip(), 1);
+    const auto frames = oracle(standard_clip(), kFrameBytes);
+    const std::vector<std::int64_t> wanted{40, 3, 3, 17, 0};
+    std::vector<std::vector<std::byte>> found(wanted.size());
+    const auto write = [&](std::int64_t slot, const Frame& frame) {
+        found[static_cast<std::size_t>(slot)] = packed(frame);
+    };
+    const auto plan = reader->plan_frames(wanted, write, {.max_tasks = 3});
+    std::vector<std::thread> threads;
+    for (const auto& task : plan.tasks) threads.emplace_back(task);
+    for (auto& thread : threads) thread.join();
+    plan.finish();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_EQ(found[i], frames[static_cast<std::size_t>(wanted[i])]) << wanted[i];
+    }
+}
+
+TEST(FrameReader, plan_writes_a_frame_to_every_part_that_wants_it) {
+    const auto reader = open(standard_clip(), 2);
+    const Transform whole;
+    TransformOptions gray_options;
+    gray_options.color = OutputColor::gray;
+    const Transform gray(gray_options);
+    const std::vector<std::int64_t> first{3, 4, 5, 4};
+    const std::vector<std::int64_t> second{30, 5, 4};
+    const auto expected_first = reader->batch(first, whole);
+    const auto expected_second = reader->batch(second, gray);
+    const auto out_first = Tensor::empty(expected_first.view.shape, DType::uint8);
+    const auto out_second = Tensor::empty(expected_second.view.shape, DType::uint8);
+    const auto plan = reader->plan_parts({{first, whole, out_first.view}, {second, gray, out_second.view}},
+                                         {.max_tasks = 2, .num_cores = 2, .resumable = true});
+    for (const auto& task : plan.tasks) task();
+    plan.finish();
+    const auto same = [](const Tensor& a, const Tensor& b) {
+        return std::memcmp(a.view.data, b.view.data, static_cast<std::size_t>(b.view.num_elements())) == 0;
+    };
+    EXPECT_TRUE(same(out_first, expected_first));
+    EXPECT_TRUE(same(out_second, expected_second));
+}
+
+TEST(FrameReader, a_missing_first_key_frame_costs_the_frames_before_the_next) {
+    // The stream from its second key frame's predecessor on: what ffmpeg makes of it is the definition.
+    const auto path = clip("cut.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f mpegts");
+    auto bytes = testing::read_file(path);
+    bytes.erase(bytes.begin(), bytes.begin() + 188 * static_cast<std::ptrdiff_t>(bytes.size() / 188 / 3));
+    const auto cut = testing::write_file("cut_start.ts", bytes);
+    const auto frames = oracle(cut, kFrameBytes);
+    const auto reader = open(cut);
+    ASSERT_EQ(reader->num_frames(), static_cast<std::int64_t>(frames.size()));
+    for (std::size_t i = frames.size(); i-- > 0;)
+        EXPECT_EQ(packed(reader->frame(static_cast<std::int64_t>(i))), frames[i]) << i;
+}
+
+TEST(FrameReader, a_file_that_is_emptied_while_it_is_open_raises_at_each_read) {
+    const auto path = testing::write_file("emptied.mp4", testing::read_file(standard_clip()));
+    const auto reader = open(path);
+    ASSERT_EQ(reader->num_frames(), 50);
+    std::filesystem::resize_file(path, 0);
+
+    // The first read finds no packets where they were and no file to open again; the next must not count on one.
+    for (int attempt = 0; attempt < 3; ++attempt) EXPECT_THROW((void)reader->frame(40), Error) << attempt;
+    const auto it = reader->iterate({});
+    EXPECT_THROW(while (it->next()){}, Error);
+}
+
+}  // namespace
+}  // namespace tricodec

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What reads hold, counted by the allocator of their pictures and batches.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "media.h"
+#include "tricodec/base/buffer.h"
+#include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
+#include "tricodec/read/frame_reader.h"
+
+namespace tricodec {
+namespace {
+
+/// Blocks by size: how many there are, and the most there were at a time.
+class WatchingAllocator final : public Allocator {
+public:
+    struct Count {
+        int now = 0;
+        int most = 0;
+    };
+
+    void* allocate(std::size_t size_bytes) override {
+        const std::lock_guard lock(mutex_);
+        Count& count = counts_[size_bytes];
+        count.most = std::max(count.most, ++count.now);
+        return std::aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+    }
+    void deallocate(void* data, std::size_t size_bytes) noexcept override {
+        const std::lock_guard lock(mutex_);
+        --counts_[size_bytes].now;
+        std::free(data);
+    }
+    std::map<std::size_t, Count> counts() {
+        const std::lock_guard lock(mutex_);
+        return counts_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::size_t, Count> counts_;
+};
+
+class MemoryOfBatches : public ::testing::Test {
+protected:
+    MemoryOfBatches() {
+        set_host_allocator(watcher_);
+        transform_.size = Size{kSide, kSide};
+        transform_.dtype = DType::float32;
+    }
+    ~MemoryOfBatches() override { set_host_allocator(nullptr); }
+
+    /// Reads the clip as a program that spends some time on each batch, and may keep them all.
+    void read(int num_workers, std::vector<Tensor>* kept = nullptr) {
+        FrameReaderOptions options;
+        options.num_workers = num_workers;
+        const auto reader = FrameReader::open(MediaSource::from_path(testing::standard_clip()), options);
+        const auto batches = reader->batches({}, kBatch, Transform(transform_));
+        while (auto batch = batches->next()) {
+            num_frames_ += batch->view.shape[0];
+            if (kept != nullptr) kept->push_back(*std::move(batch));
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+    }
+
+    static constexpr std::int64_t kBatch = 8;
+    static constexpr int kSide = 320;
+    static constexpr std::size_t kBatchBytes = kBatch * kSide * kSide * 3 * sizeof(float);  // 9.8 MB
+
+    const std::shared_ptr<WatchingAllocator> watcher_ = std::make_shared<WatchingAllocator>();
+    TransformOptions transform_;
+    std::int64_t num_frames_ = 0;
+};
+
+TEST_F(MemoryOfBatches, is_in_blocks_of_one_size_though_the_last_batch_is_shorter) {
+    read(2);
+
+    EXPECT_EQ(num_frames_, 50);
+    const auto counts = watcher_->counts();
+    ASSERT_TRUE(counts.contains(kBatchBytes));
+    EXPECT_EQ(counts.rbegin()->first, kBatchBytes);
+    EXPECT_FALSE(counts.contains(50 % kBatch * kBatchBytes / kBatch));
+}
+
+TEST_F(MemoryOfBatches, holds_no_large_batch_but_the_next_and_the_callers_where_a_single_decoder_works) {
+    read(1);
+    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 2);
+
+    constexpr int kTimes = 3;  // of a side: a group of pictures is more than two decoders may have ready
+    transform_.size = Size{kTimes * kSide, kTimes * kSide};
+    read(2);
+    EXPECT_LE(watcher_->counts()[kTimes * kTimes * kBatchBytes].most, 2);
+    EXPECT_EQ(watcher_->counts()[kTimes * kTimes * kBatchBytes].now, 0);
+}
+
+TEST_F(MemoryOfBatches, holds_three_batches_and_the_callers_where_two_decoders_work) {
+    read(2);  // 16 MiB a worker are three
+
+    EXPECT_EQ(num_frames_, 50);
+    EXPECT_GT(watcher_->counts()[kBatchBytes].most, 2);
+    EXPECT_LE(watcher_->counts()[kBatchBytes].most, 4);
+    EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
+}
+
+TEST_F(MemoryOfBatches, is_not_waited_for_where_the_caller_keeps_it) {
+    std::vector<Tensor> kept;
+    read(2, &kept);
+
+    EXPECT_EQ(num_frames_, 50);
+    EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 7);
+    kept.clear();
+    EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
+}
+
+TEST_F(MemoryOfBatches, holds_sixteen_mebibytes_of_small_batches_ahead_of_the_callers) {
+    transform_.size = Size{80, 80};
+    read(2);
+
+    const auto most = static_cast<std::size_t>(watcher_->counts()[kBatchBytes / 16].most);
+    EXPECT_LE((most - 1) * kBatchBytes / 16, 16u << 20);
+}
+
+class MemoryOfFrames : public ::testing::Test {
+protected:
+    MemoryOfFrames() { set_host_allocator(watcher_); }
+    ~MemoryOfFrames() override {
+        set_host_allocator(nullptr);
+        set_limits(before_);
+    }
+
+    static void allow(std::int64_t bytes) {
+        auto bounds = limits();
+        bounds.max_output_bytes = bytes;
+        set_limits(bounds);
+    }
+    static std::vector<std::int64_t> first(std::int64_t count) {
+        std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+        std::iota(numbers.begin(), numbers.end(), 0);
+        return numbers;
+    }
+    static void expect_refused(FrameReader& reader, std::span<const std::int64_t> numbers) {
+        try {
+            (void)reader.frames(numbers);
+            ADD_FAILURE() << "nothing was refused";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ErrorCode::refused);
+            EXPECT_NE(std::string(error.what()).find("batches()"), std::string::npos) << error.what();
+        }
+    }
+
+    const std::shared_ptr<WatchingAllocator> watcher_ = std::make_shared<WatchingAllocator>();
+    const Limits before_ = limits();
+};
+
+TEST_F(MemoryOfFrames, is_refused_past_the_limit_before_any_is_decoded) {
+    const auto reader = FrameReader::open(MediaSource::from_path(testing::standard_clip()));
+    ASSERT_EQ(reader->num_frames(), 50);
+    const auto blocks = watcher_->counts().size();
+    allow(10 * 320 * 180 * 3 / 2);
+
+    expect_refused(*reader, first(11));
+
+    EXPECT_EQ(watcher_->counts().size(), blocks);
+    EXPECT_EQ(reader->frames(first(10)).size(), 10u);
+    EXPECT_EQ(reader->frames(std::vector<std::int64_t>(40, 3)).size(), 40u);  // one picture, forty times
+    EXPECT_GT(watcher_->counts().size(), blocks);
+}
+
+TEST_F(MemoryOfFrames, is_refused_past_the_limit_where_pictures_are_larger_than_headers_say) {
+    // More pictures of the first size than are probed for the headers.
+    const std::string raw = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 12 -f h264";
+    auto stream = testing::read_file(testing::clip("long_small.h264", raw, 300, "96x64"));
+    const auto large = testing::read_file(testing::clip("few_large.h264", raw, 5, "160x96"));
+    stream.insert(stream.end(), large.begin(), large.end());
+    const auto reader = FrameReader::open(MediaSource::from_path(testing::write_file("grows_late.h264", stream)));
+    ASSERT_EQ(reader->stream().width, 96);
+    ASSERT_EQ(reader->num_frames(), 305);
+
+    allow(5 * 96 * 64 * 3 / 2);
+
+    expect_refused(*reader, std::vector<std::int64_t>{300, 301, 302, 303, 304});
+    EXPECT_EQ(reader->frames(first(5)).size(), 5u);
+}
+
+}  // namespace
+}  // namespace tricodec
