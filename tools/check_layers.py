@@ -49,14 +49,7 @@ PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in P
 # Python: folders of one front end and what they may import beside the standard library and packages from elsewhere.
 # A name means itself and what lies beneath it; "tricodec" alone means the package's public names only.
 FRONT_ENDS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "PyNvVideoCodec")
-_COMMANDS = (
-    "tricodec",
-    "tricodec._tricodec",
-    "tricodec._display",
-    "tricodec.dali",
-    "tricodec.serve",
-    "tricodec.client",
-)
+_USERS = ("tricodec", "tricodec._tricodec", "tricodec._display", "tricodec.dali", "tricodec.serve", "tricodec.client")
 PYTHON_ALLOWED = {
     "python/tricodec/dali": {"tricodec", "tricodec.dali"},
     "python/tricodec/serve": {"tricodec", "tricodec._output_files", "tricodec._tricodec.OutputFile", "tricodec.serve"},
@@ -64,15 +57,15 @@ PYTHON_ALLOWED = {
     # The measurements use every front end, and the command uses the measurements.
     "python/tricodec/measure/bench": {
         "tricodec.measure.bench",
-        *_COMMANDS,
+        *_USERS,
     },
     "python/tricodec/__main__": {"tricodec", "tricodec.cli"},
     "python/tricodec/cli": {
         "tricodec._output_files",
         "tricodec._signals",
-        "tricodec._dataset",
+        "tricodec.data",
         "tricodec.cli",
-        *_COMMANDS,
+        *_USERS,
     },
     "compat": {"tricodec"},
     "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
@@ -86,7 +79,7 @@ _MODELS = "tricodec.triton_backend.models"
 
 # Packages that a module may import only where it uses them, and the folder of names that are torch's own.
 _OPTIONAL = ("torch", "av", "PIL", "cv2", "rich", "argcomplete", "matplotlib")
-_OF_TORCH = ("compat/tricodec_compat/torchcodec/", "python/tricodec/torch")
+_OF_TORCH = ("compat/tricodec_compat/torchcodec/", "python/tricodec/data/torch")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 

@@ -24,6 +24,7 @@
 namespace tricodec {
 namespace {
 
+constexpr std::string_view kKeepHdrMetadata[] = {"mp4", "mov", "matroska", "mkv", "webm"};
 constexpr double kPartSeconds = 10.0;  // of a part at least: short ones cost rate control and key frames
 
 PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, const std::string& container) {
@@ -151,11 +152,6 @@ double start_of(const MediaInfo& media, const StreamInfo& video, bool with_audio
     return first;
 }
 
-bool keeps_hdr_metadata(std::string_view container) {
-    constexpr std::string_view kNames[] = {"mp4", "mov", "matroska", "mkv", "webm"};
-    return std::ranges::find(kNames, container) != std::end(kNames);
-}
-
 class Transcoding {
 public:
     Transcoding(const MediaSource& source, const MediaTarget& target, const TranscodeOptions& options)
@@ -228,8 +224,7 @@ private:
         encoded.language = video_.language;
         encoded.title = video_.title;
         encoded.disposition = video_.disposition;
-        const bool hdr = is_hdr(encoded.color.transfer);
-        if (hdr) add_hdr_metadata(encoded);
+        if (is_hdr(encoded.color.transfer)) add_hdr_metadata(encoded);
         video_stream_ = muxer_->add_stream(encoded);
         if (options_.audio && options_.audio_encoding) {
             add_encoded_audio(range, container);
@@ -240,10 +235,9 @@ private:
             copier_->set_range(range);
         }
         result_.left_out = streams_left_out(info_, video_.index, options_.audio);
-        if (hdr && (encoded.mastering_display || encoded.content_light) && !keeps_hdr_metadata(container)) {
-            result_.left_out += result_.left_out.empty() ? "" : ", ";
-            result_.left_out += "mastering display and light level, which mp4 and mkv keep";
-        }
+        const bool kept = std::ranges::find(kKeepHdrMetadata, container) != std::end(kKeepHdrMetadata);
+        if ((encoded.mastering_display || encoded.content_light) && !kept)
+            result_.left_out += std::string(result_.left_out.empty() ? "" : ", ") + "mastering display and light level";
     }
 
     /// The pictures' messages have them more often than the container, and only probe() looks there.

@@ -88,7 +88,7 @@ std::string other_media_remedy(std::string_view demuxer_name, std::string_view b
         }
     }
     if (begin.size() > 262 && begin.substr(257, 5) == "ustar") {
-        return "it is a tar archive; tricodec.Dataset and `tricodec index` read the videos in one, or unpack it";
+        return "it is a tar archive; tricodec.data.Dataset and `tricodec index` read the videos in one, or unpack it";
     }
     const std::string head = lower(begin.substr(0, 64));
     if (head.find("<!doctype html") != std::string::npos || head.find("<html") != std::string::npos) {

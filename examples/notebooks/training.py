@@ -3,8 +3,9 @@
 # %% [markdown]
 # # Train on clips, with PyTorch and with DALI
 #
-# A tiny network learns in which direction the pictures of a clip move. The clips come from `tricodec.torch.ClipDataset`
-# first, and from the DALI operator `fn.tricodec.decode_video` after that. Both give the same bytes.
+# A tiny network learns in which direction the pictures of a clip move. The clips come first from
+# `tricodec.data.torch.ClipDataset`, and then from the DALI operator `fn.tricodec.decode_video`. Both give the same
+# bytes.
 # %%
 from pathlib import Path
 
@@ -32,7 +33,7 @@ sheet
 #
 # A random clip of eight frames of each video. Workers of the `DataLoader` decode.
 # %%
-from tricodec.torch import ClipDataset
+from tricodec.data.torch import ClipDataset
 
 clips = ClipDataset(paths, num_frames=8, stride=1, size=(24, 32))
 targets = torch.tensor(labels)

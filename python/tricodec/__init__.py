@@ -100,10 +100,10 @@ from tricodec.measure import (
 
 if TYPE_CHECKING:
     from tricodec import compress as compress
+    from tricodec import data as data
     from tricodec import encode as encode
     from tricodec import scenes as scenes
     from tricodec._batcher import Batcher
-    from tricodec._dataset import ClipBatches, ClipSampler, DamagedClip, Dataset, DatasetIndex, LeRobotClips
     from tricodec._plan import Plan
     from tricodec._plan_context import PlanContext
     from tricodec._remote import (
@@ -122,12 +122,6 @@ if TYPE_CHECKING:
 _IMPORTED_AT_FIRST_USE = {
     "Batcher": "tricodec._batcher",
     "Codec": "tricodec.compress",
-    "ClipBatches": "tricodec._dataset",
-    "ClipSampler": "tricodec._dataset",
-    "DamagedClip": "tricodec._dataset",
-    "Dataset": "tricodec._dataset",
-    "DatasetIndex": "tricodec._dataset",
-    "LeRobotClips": "tricodec._dataset",
     "Plan": "tricodec._plan",
     "PlanContext": "tricodec._plan_context",
     "WorkerPool": "tricodec._worker_pool",
@@ -136,6 +130,7 @@ _IMPORTED_AT_FIRST_USE = {
     "RemoteStats": "tricodec._remote",
     "TranscodeResult": "tricodec.encode",
     "compress": "tricodec.compress",
+    "data": "tricodec.data",
     "encode": "tricodec.encode",
     "encode_audio": "tricodec.encode",
     "encode_video": "tricodec.encode",
@@ -170,15 +165,14 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array",
-    "ClipBatches", "ClipSampler", "Codec", "ColorDescription", "CorruptDataError", "DamagedClip",
-    "Dataset", "DatasetIndex", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer", "DeviceArray",
-    "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "LeRobotClips",
-    "Limits", "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker",
-    "Muxer", "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError",
-    "RemoteFile", "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo",
-    "SwscaleRgb", "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__",
-    "asnumpy", "build_info", "cmake_dir", "compress", "decode_video", "describe_stream", "encode_audio", "encode_video",
+    "AllocatorUse", "AudioEncoder", "AudioReader", "AudioSamples", "Batcher", "Bfloat16Array", "Codec",
+    "ColorDescription", "CorruptDataError", "DecodeIssue", "DecodedAV", "DecodedVideo", "Decoder", "Demuxer",
+    "DeviceArray", "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "FusionReport", "InternalError", "Limits",
+    "MediaIOError", "MediaInfo", "MediaNotFoundError", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Muxer",
+    "OutOfMemoryError", "Packet", "Plan", "PlanContext", "Plane", "Profiler", "ReadStats", "RefusedError", "RemoteFile",
+    "RemoteSource", "RemoteStats", "SourceChangedError", "StageEvent", "StageTime", "StreamInfo", "SwscaleRgb",
+    "TrackedAllocator", "TranscodeResult", "Transform", "UnsupportedError", "WorkerPool", "__version__", "asnumpy",
+    "build_info", "cmake_dir", "compress", "data", "decode_video", "describe_stream", "encode_audio", "encode_video",
     "encoder_for", "encoder_names", "errors", "get_limits", "include_dir", "is_remote_url", "library_path",
     "memory_required", "memory_stats", "picture_bytes", "picture_type", "pinned_empty", "pixel_formats", "probe",
     "read_av", "read_many", "remote", "resolve_device", "sei_messages", "set_limits", "transcode",

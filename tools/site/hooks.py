@@ -29,7 +29,7 @@ from griffe_native import NativeDocstrings
 ROOT = Path(__file__).resolve().parents[2]
 CPP = ROOT / "build" / "doxygen" / "html"
 #: Public modules, beside tricodec itself. PyNvVideoCodec has the names of its original, which pages of migration list.
-MODULES = "compress encode io scenes ray client serve dali torch errors".split()
+MODULES = "compress encode io scenes data data.torch data.ray client serve dali errors".split()
 _interface_pages: dict[str, str] = {}
 _notebooks: dict[str, str] = {}
 _NOTEBOOK = re.compile(r"\]\(((?:\.\./)*)\.\./examples/(notebooks/\w+)\.py\)")

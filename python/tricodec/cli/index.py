@@ -7,10 +7,10 @@ import argparse
 import sys
 from typing import Any
 
-import tricodec
-from tricodec._dataset._locate import place_of
 from tricodec._display.progress import Progress
 from tricodec.cli.shared import counted, report
+from tricodec.data import DatasetIndex
+from tricodec.data._locate import place_of
 
 _LOST = ("failed", "unreadable")
 _SHOWN = 10
@@ -23,13 +23,12 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         parents=[common],
         help="index many videos in one Parquet file",
         description="Index many videos in one Parquet file, from which readers open without reading packets. A "
-        "second run reads new and changed videos only, and continues after an interruption.",
+        "second run reads new and changed videos only.",
     )
     parser.add_argument(
-        "source", nargs="*", metavar="FILE|FOLDER|URL",
+        "source", nargs="+", metavar="FILE|FOLDER|URL",
         help="videos, tar archives, folders with all folders below, URLs of objects, and URLs that end with / for the "
-        "objects below; Parquet files with videos in a column; "
-        "without any, the videos of the index are checked again",
+        "objects below",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--output", required=True, metavar="INDEX", help="the Parquet file; an existing one is updated"
@@ -42,20 +41,18 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=int, default=0, metavar="N", help="videos read at the same time (default: the cores)"
     )
-    parser.add_argument("--prune", action="store_true", help="remove videos that are gone or not below a source")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the index, and prints what was done: 1 if a file or a folder cannot be read."""
     with Progress("index", None) as progress:
-        summary = tricodec.DatasetIndex.build(
-            options.source, options.output, read=options.read, workers=options.workers, prune=options.prune,
-            on_progress=progress.show,
+        summary = DatasetIndex.build(
+            options.source, options.output, read=options.read, workers=options.workers, on_progress=progress.show
         )  # fmt: skip
     if summary.num_videos == 0:
-        raise ValueError(f"no video was found in {', '.join(options.source) or options.output}; the index is empty")
-    index = tricodec.DatasetIndex(options.output)
+        raise ValueError(f"no video was found in {', '.join(options.source)}; the index is empty")
+    index = DatasetIndex(options.output)
     failed = [row for row in index.table.select(["path", "status", "error"]).to_pylist() if row["status"] in _LOST]
     for row in failed[:_SHOWN]:
         print(f"tricodec: error: '{place_of(row['path'], index.root)}': {row['error']}", file=sys.stderr)

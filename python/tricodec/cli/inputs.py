@@ -196,13 +196,13 @@ def one_line(error: BaseException) -> str:
 
 
 def _is_video(name: str) -> bool:
-    from tricodec._dataset._folders import SUFFIXES
+    from tricodec.data._folders import SUFFIXES
 
     return PurePath(name).suffix.lower() in SUFFIXES
 
 
 def _files(folder: Path, accepts: Callable[[str], bool]) -> Iterator[Input]:
-    from tricodec._dataset._folders import files_below
+    from tricodec.data._folders import files_below
 
     for path, error in files_below(str(folder), accepts):
         yield Input(path, PurePath(path).relative_to(folder), error=error)

@@ -1,40 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``index=`` of ``fn.tricodec.read_video``: the videos of a `tricodec.DatasetIndex`, and their labels."""
+"""``index=`` of ``fn.tricodec.read_video``: the videos of a `tricodec.data.DatasetIndex`."""
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from tricodec import DatasetIndex, RemoteSource
+from tricodec import RemoteSource
+from tricodec.data import DatasetIndex
 
 _SOURCES = ("filenames", "file_root", "file_list", "paths")
 _HELP = """
-index : str, os.PathLike or tricodec.DatasetIndex, optional
+index : str, os.PathLike or tricodec.data.DatasetIndex, optional
     An index that ``tricodec index`` wrote, or its path: its videos are read, those that it says cannot be read are left
-    out. ``labels`` may then be what `tricodec.Dataset` takes: ``"folder"``, a column of the index, a mapping, ...
-    `tricodec.dali.index_arguments` describes it.
+    out. ``labels`` then has a number for each row of the index. `tricodec.dali.index_arguments` describes it.
 """
 
 
-def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = None) -> dict[str, Any]:
+def index_arguments(
+    index: str | os.PathLike[str] | DatasetIndex, labels: Sequence[int] | None = None
+) -> dict[str, Any]:
     """The arguments of `read_video` that mean the videos of an index.
 
-    ``fn.tricodec.read_video(index=index, labels="folder", ...)`` uses them. Classes and dynamic mode take them as
-    keywords. With the same ``sequence_length`` (as ``clip_length``), ``stride`` and ``step`` the sequences are the
-    clips of `tricodec.Dataset`, under the same numbers.
+    ``fn.tricodec.read_video(index=index, ...)`` uses them. Classes and dynamic mode take them as keywords. With the
+    same ``sequence_length`` (as ``clip_length``), ``stride`` and ``step`` the sequences are the clips of
+    `tricodec.data.Dataset`, under the same numbers.
 
     Args:
         index: an index, or the path of one.
-        labels: as `tricodec.Dataset` takes it; None is without labels.
+        labels: a whole number for each row of the index; None is without labels.
 
     Returns:
         ``filenames``, and ``labels`` if they are asked for.
 
     Raises:
-        ValueError: a video is in an archive or has a URL, a label is no whole number, or no video can be read.
+        ValueError: a video is in an archive or has a URL, there are not as many labels as rows, or no video can be
+            read.
         FileNotFoundError: there is no such index.
     """
     if not isinstance(index, DatasetIndex):
@@ -48,7 +51,7 @@ def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = 
         if isinstance(source, RemoteSource):
             raise ValueError(
                 f"'{source.name}' is a URL, and read_video reads files; fetch it first, or read it with "
-                "tricodec.Dataset and give the clips to external_source"
+                "tricodec.data.Dataset and give the clips to external_source"
             )
         if not isinstance(source, str):
             path = index.table["path"][row].as_py()
@@ -58,11 +61,9 @@ def index_arguments(index: str | os.PathLike[str] | DatasetIndex, labels: Any = 
         filenames.append(source)
     if labels is None:
         return {"filenames": filenames}
-    numbers, _ = index.labels(labels)
-    chosen = [numbers[row] for row in rows]
-    if any(not isinstance(number, int) for number in chosen):
-        raise ValueError("labels has numbers that are not whole, and DALI's labels are int32; round them")
-    return {"filenames": filenames, "labels": chosen}
+    if len(labels) != len(index):
+        raise ValueError(f"labels has {len(labels)} values, and the index has {len(index)} videos; pass one for each")
+    return {"filenames": filenames, "labels": [int(labels[row]) for row in rows]}
 
 
 def accept_index(operators: Any) -> None:

@@ -225,14 +225,14 @@ SIZE = (24, 32)
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> tricodec.DatasetIndex:
+def index(tmp_path_factory: pytest.TempPathFactory) -> tricodec.data.DatasetIndex:
     folder = tmp_path_factory.mktemp("videos")
     for name, clip in VIDEOS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(generated(clip), folder / name)
     (folder / "broken.mp4").write_bytes(b"broken")
-    tricodec.DatasetIndex.build([folder], folder / "index.parquet")
-    return tricodec.DatasetIndex(folder / "index.parquet")
+    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
+    return tricodec.data.DatasetIndex(folder / "index.parquet")
 
 
 def read(num_clips: int, **arguments: Any) -> list[list[np.ndarray[Any, Any]]]:
@@ -251,15 +251,18 @@ def read(num_clips: int, **arguments: Any) -> list[list[np.ndarray[Any, Any]]]:
 
 
 @pytest.mark.parametrize("as_path", [False, True])
-def test_sequences_are_the_clips_of_a_dataset_with_their_labels(index: tricodec.DatasetIndex, as_path: bool) -> None:
-    clips = tricodec.Dataset(index, clip_length=4, stride=2, step=7, size=SIZE, labels="folder")
+def test_sequences_are_the_clips_of_a_dataset_with_their_labels(
+    index: tricodec.data.DatasetIndex, as_path: bool
+) -> None:
+    clips = tricodec.data.Dataset(index, clip_length=4, stride=2, step=7, size=SIZE)
+    labels = [10 * row for row in range(len(index))]
     given = Path(index.path) if as_path else index
-    found = read(len(clips), index=given, labels="folder", sequence_length=4, stride=2, step=7)
+    found = read(len(clips), index=given, labels=labels, sequence_length=4, stride=2, step=7)
     for number, (frames, pts, label) in enumerate(found):
         clip = clips[number]
         np.testing.assert_array_equal(frames, clip["frames"])
         np.testing.assert_array_equal(pts, clip["pts_seconds"])
-        assert label.tolist() == [clip["label"]]
+        assert label.tolist() == [labels[clip["video"]]]
 
 
 def test_a_video_with_a_url_is_refused_by_name(tmp_path: Path) -> None:
@@ -268,6 +271,6 @@ def test_a_video_with_a_url_is_refused_by_name(tmp_path: Path) -> None:
     pytest.importorskip("fsspec")
     with range_server() as server:
         url = server.put("a.mp4", generated("h264_bframes.mp4").read_bytes())
-        tricodec.DatasetIndex.build([url], tmp_path / "index.parquet")
+        tricodec.data.DatasetIndex.build([url], tmp_path / "index.parquet")
         with pytest.raises(ValueError, match=r"/a\.mp4' is a URL, and read_video reads files"):
             tricodec.dali.index_arguments(tmp_path / "index.parquet")

@@ -22,13 +22,13 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("videos")
     for name in NAMES:
         shutil.copy(generated(name), folder / name)
-    tricodec.DatasetIndex.build([folder], folder / "index.parquet")
+    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
     return folder / "index.parquet"
 
 
 def test_batches_have_the_frames_of_the_cpu(index: Path) -> None:
-    clips, host = (tricodec.Dataset(index, device=device, **OPTIONS) for device in ("cuda", "cpu"))
-    for batch in clips.batches(3, seed=1):
+    clips, host = (tricodec.data.Dataset(index, device=device, **OPTIONS) for device in ("cuda", "cpu"))
+    for batch in tricodec.data.ClipBatches(clips, 3, seed=1):
         for number, frames in zip(batch["clip"].tolist(), batch["frames"], strict=True):
             np.testing.assert_array_equal(frames.numpy(), host[number]["frames"])
 
@@ -37,9 +37,9 @@ def test_batches_have_the_frames_of_the_cpu(index: Path) -> None:
 @pytest.mark.parametrize("read_ahead_bytes", [0, 1 << 30])
 def test_a_loader_gives_tensors_that_stay_while_they_are_in_use(index: Path, read_ahead_bytes: int) -> None:
     import torch
-    from tricodec.torch import ClipLoader
+    from tricodec.data.torch import ClipLoader
 
-    clips, host = (tricodec.Dataset(index, device=device, **OPTIONS) for device in ("cuda", "cpu"))
+    clips, host = (tricodec.data.Dataset(index, device=device, **OPTIONS) for device in ("cuda", "cpu"))
     matrix = torch.rand(4096, 4096, device="cuda")
     sums: dict[int, Any] = {}
     for batch in ClipLoader(clips, 3, seed=1, read_ahead_bytes=read_ahead_bytes):

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading clips: the open videos of a data set, and how clips that are damaged are handled."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tricodec._tricodec import FrameReader, Transform, log
+from tricodec.data._clip_list import ClipList
+from tricodec.data._index import DatasetIndex
+from tricodec.errors import CorruptDataError, RefusedError, UnsupportedError
+
+OnDamage = Literal["raise", "skip"]
+ON_DAMAGE: tuple[OnDamage, ...] = ("raise", "skip")
+
+_OPEN_READERS = 16
+#: Errors of a video that cannot be read.
+_READ_ERRORS = (CorruptDataError, RefusedError, UnsupportedError, OSError)
+#: H.264 and HEVC decode at most this many frames before one that is shown earlier.
+_MOST_REORDERED = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class DamagedClip:
+    """A clip that was left out."""
+
+    clip: int
+    """Its number."""
+    video: int
+    """The row of its video in the index."""
+    path: str
+    """The video, as the index has it."""
+    message: str
+    """What is wrong."""
+
+
+class _Video:
+    """An open video, and what is known of it before a frame is read."""
+
+    def __init__(self, reader: FrameReader) -> None:
+        self.reader = reader
+        self.times = reader.pts_seconds
+        self._gops = reader._gops()
+        self._num_damaged_packets = reader.num_damaged_packets
+
+    @property
+    def has_met_damage(self) -> bool:
+        """Whether reading found other packets or frames than the index has."""
+        reader = self.reader
+        return reader.num_damaged_packets != self._num_damaged_packets or len(reader) != len(self.times)
+
+    def is_damaged(self, numbers: npt.NDArray[np.int64]) -> bool:
+        """Whether one of some frames follows a damaged packet in its group of pictures."""
+        issues = self.reader.issues
+        if not issues:
+            return False
+        firsts, ends = self._gops[:, 0], np.cumsum(self._gops[:, 1])  # ends: packets up to the end of each group
+        for issue in issues:
+            if issue.packet_number >= ends[-1]:  # the end of a file that is cut: there is no frame after it
+                continue
+            if self.reader.stream.interlaced:  # a packet may be a field, so its frame is not known
+                return True
+            group = int(np.searchsorted(ends, issue.packet_number, "right"))
+            start = max(int(firsts[group]), issue.packet_number - _MOST_REORDERED)
+            if self._gops[group, 4]:  # pictures of an open group are shown before its key frame
+                start = int(firsts[group]) - _MOST_REORDERED
+            end = firsts[group + 1] if group + 1 < len(firsts) else len(self.times)
+            if ((numbers >= start) & (numbers < end)).any():
+                return True
+        return False
+
+
+class ClipReader:
+    """Reads clips of videos, several videos at once. A reader that meets damage is closed.
+
+    Thread safety: safe.
+    """
+
+    def __init__(
+        self,
+        index: DatasetIndex,
+        clips: ClipList,
+        transform_options: Mapping[str, Any],
+        reader_options: Mapping[str, Any],
+        on_damage: OnDamage,
+    ) -> None:
+        """Opens nothing yet.
+
+        Args:
+            index: where the videos are.
+            clips: which frames each clip has.
+            transform_options: options of the Transform of the frames.
+            reader_options: options of `DatasetIndex.reader`.
+            on_damage: as for `Dataset`.
+        """
+        self._index = index
+        self._clips = clips
+        self._transform = Transform(**transform_options)
+        self._options = dict(transform_options)
+        self._reader_options = dict(reader_options)
+        self._on_damage = on_damage
+        self._lock = threading.Lock()
+        self._idle: OrderedDict[int, _Video] = OrderedDict()
+        self._warned: set[int] = set()
+
+    def read(self, row: int, clips: Sequence[int], outs: Sequence[Any]) -> list[dict[str, Any] | DamagedClip]:
+        """Reads clips of one video, decoded together.
+
+        Args:
+            row: the row of the video in the index.
+            clips: their numbers.
+            outs: memory for the frames of each clip, or None. It is used if the frames fit.
+
+        Returns:
+            For each clip a dict with ``frames``, ``pts_seconds``, ``video``, ``start`` and ``clip``; with "skip" a
+            DamagedClip for one that is left out.
+
+        Raises:
+            CorruptDataError: a clip has damaged frames, and ``on_damage`` is "raise".
+            Error: the video cannot be read, and ``on_damage`` is "raise".
+        """
+        try:
+            with self._use(row) as video:
+                found = self._decode(video, row, clips, outs)
+                if found is not None and not video.has_met_damage:
+                    return found
+            # After damage a read of several clips does not tell which of them are whole.
+            return [self._read_alone(row, clip) for clip in clips]
+        except _READ_ERRORS as error:
+            if self._on_damage == "raise":
+                raise
+            return [self._lost(row, clip, str(error)) for clip in clips]
+
+    def close(self) -> None:
+        """Closes the videos that are not in use."""
+        with self._lock:
+            idle, self._idle = self._idle, OrderedDict()
+        for video in idle.values():
+            video.reader.close()
+
+    @contextmanager
+    def _use(self, row: int) -> Iterator[_Video]:
+        """An open video for one thread."""
+        with self._lock:
+            video = self._idle.pop(row, None)
+        if video is None:
+            video = _Video(self._index.reader(row, **self._reader_options))
+        try:
+            yield video
+        except BaseException:
+            video.reader.close()
+            raise
+        closed = [video] if video.has_met_damage else []
+        with self._lock:
+            if not closed:
+                closed += [other for other in [self._idle.pop(row, None)] if other is not None]
+                self._idle[row] = video
+                if len(self._idle) > _OPEN_READERS:
+                    closed.append(self._idle.popitem(last=False)[1])
+        for each in closed:
+            each.reader.close()
+
+    def _decode(
+        self, video: _Video, row: int, clips: Sequence[int], outs: Sequence[Any]
+    ) -> list[dict[str, Any] | DamagedClip] | None:
+        """Clips, in the given memory if their frames fit; None if frames of them are damaged."""
+        reader = video.reader
+        wanted = [reader._selected(**self._clips.selection(clip))[0] for clip in clips]
+        shape = (self._clips.length, *reader.output_shape(self._transform))
+        try:
+            if all(out is not None and out.shape == shape for out in outs):
+                frames = list(outs)
+                reader._batch_into([each.tolist() for each in wanted], self._transform, frames)
+            else:
+                together = reader.batch(np.concatenate(wanted), self._transform)
+                starts = range(0, len(together), self._clips.length)
+                frames = [together[start : start + self._clips.length] for start in starts]
+        except IndexError:  # it has fewer frames than its index says
+            return None
+        if len(reader) != len(video.times) or video.is_damaged(np.concatenate(wanted)):
+            return None
+        return [
+            {
+                "frames": each, "pts_seconds": video.times[numbers], "video": row, "start": int(numbers[0]),
+                "clip": clip,
+            }
+            for clip, each, numbers in zip(clips, frames, wanted, strict=True)
+        ]  # fmt: skip
+
+    def _read_alone(self, row: int, clip: int) -> dict[str, Any] | DamagedClip:
+        """A clip of a video with damage, by a reader that has read nothing else."""
+        video = _Video(self._index.reader(row, **self._reader_options))
+        with video.reader as reader:
+            found = self._decode(video, row, [clip], [None])
+            if found is not None:
+                return found[0]
+            issues = reader.issues
+        what = f"; the first damage: {issues[0].message}" if issues else ""
+        return self._lost(row, clip, f"its frames are damaged{what}")
+
+    def _lost(self, row: int, clip: int, message: str) -> DamagedClip:
+        """A clip that is left out."""
+        path = self._index.table["path"][row].as_py()
+        if self._on_damage == "raise":
+            raise CorruptDataError(f"clip {clip} of '{path}': {message}; on_damage='skip' leaves such clips out")
+        with self._lock:
+            is_first = row not in self._warned
+            self._warned.add(row)
+        if is_first:
+            log("warning", f"'{path}': clip {clip} is left out: {message}")
+        return DamagedClip(clip, row, path, message)
+
+    @property
+    def dtype(self) -> np.dtype[Any] | None:
+        """The dtype of the frames; None if numpy does not have it."""
+        try:
+            dtype: np.dtype[Any] = np.dtype(self._options.get("dtype", "uint8"))
+        except TypeError:
+            return None
+        return dtype
+
+    def clip_shape(self, row: int) -> tuple[int, int, int, int]:
+        """The shape of the frames of a clip of a video, from the index alone."""
+        options, table, length = self._options, self._index.table, self._clips.length
+        height, width = (table[name][row].as_py() or 1 for name in ("height", "width"))
+        if (table["rotation"][row].as_py() or 0) % 180 and options.get("rotate", True):
+            height, width = width, height
+        if options.get("crop") is not None:
+            height, width = tuple(options["crop"])[-2:]
+        if options.get("size") is not None:
+            height, width = options["size"]
+        layout = str(options.get("layout", "HWC")).upper()
+        channels = 8 if layout.endswith("8") else 1 if str(options.get("color")).lower() in ("gray", "grey") else 3
+        return (length, channels, height, width) if "CHW" in layout else (length, height, width, channels)

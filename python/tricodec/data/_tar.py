@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Videos in tar archives as WebDataset writes them: the samples of an archive, and one member as a source."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tricodec._remote import is_remote_url, remote
+from tricodec._remote._source import PlacedFile
+from tricodec.errors import CorruptDataError
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """A file in an archive."""
+
+    name: str
+    offset: int
+    """The first byte of its data."""
+    size_bytes: int
+    others: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+    """Offset and size of the other files of its sample, by their extensions."""
+
+
+class TarPart:
+    """The bytes of a member of an archive, as a source of their own.
+
+    Thread safety: safe.
+    """
+
+    def __init__(self, place: str, offset: int, size_bytes: int, name: str, remote_options: Mapping[str, Any]) -> None:
+        self.name = name
+        self.size_bytes = size_bytes
+        self._place, self._offset = place, offset
+        self._remote = remote(place, **remote_options) if is_remote_url(place) else None
+
+    @property
+    def etag(self) -> str | None:
+        """The ETag of the archive if it is an object in a store."""
+        return None if self._remote is None else self._remote.etag
+
+    def read(self) -> bytes:
+        """Returns all bytes of the member."""
+        with self._open_reader() as file:
+            return file.readall()
+
+    def _open_reader(self) -> _Part:
+        if self._remote is not None:
+            return _RemotePart(self._remote.open(), self._offset, self.size_bytes, self.name)
+        return _Part(Path(self._place).open("rb", buffering=0), self._offset, self.size_bytes, self.name)
+
+
+class _Part(PlacedFile):
+    """A file object over some bytes of another one. Thread safety: one thread at a time."""
+
+    def __init__(self, file: Any, offset: int, size_bytes: int, name: str) -> None:
+        super().__init__(name, size_bytes)
+        self._file, self._offset = file, offset
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Returns at most `size` bytes; -1 returns all to the end."""
+        if size is None or size < 0:
+            return self.readall()
+        size = min(size, self._size - self._position)
+        if size <= 0:
+            return b""
+        self._file.seek(self._offset + self._position)
+        data: bytes = self._file.read(size)
+        if not data:
+            raise CorruptDataError(f"'{self.name}' ends early: its archive is cut off; write the archive again")
+        self._position += len(data)
+        return data
+
+    def close(self) -> None:
+        """Closes the archive."""
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+class _RemotePart(_Part):
+    """A part of an object in a store, which can be fetched ahead."""
+
+    def lend(self, size: int) -> memoryview:
+        """Returns bytes without a copy, as RemoteFile.lend() does."""
+        left = self._size - self._position
+        if left <= 0:
+            return memoryview(b"")
+        self._file.seek(self._offset + self._position)
+        data: memoryview = self._file.lend(min(size, left))[:left]
+        self._position += len(data)
+        return data
+
+    def will_read(self, ranges: Any) -> None:
+        """Fetches ranges (offset, size in bytes) ahead."""
+        self._file.will_read((self._offset + offset, min(size, self._size - offset)) for offset, size in ranges)
+
+    def will_read_on(self) -> None:
+        """Fetches the rest ahead."""
+        self.will_read([(self._position, self._size - self._position)])
+
+
+def list_tar(place: str, is_video: Callable[[str], bool], remote_options: Mapping[str, Any]) -> Iterator[Member]:
+    """The videos in an archive, each with the other files of its sample: those of the same name up to the first dot.
+
+    Raises:
+        CorruptDataError: the file is not a tar archive, is compressed, or ends early.
+    """
+    with remote(place, **remote_options).open() if is_remote_url(place) else Path(place).open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        sample: list[tuple[str, str, int, int]] = []
+        try:
+            with tarfile.open(fileobj=file, mode="r:") as archive:
+                for member in archive:
+                    if not member.isreg():
+                        continue
+                    if member.offset_data + member.size > size:
+                        raise CorruptDataError(
+                            f"'{place}' ends early: '{member.name}' ends at byte {member.offset_data + member.size}, "
+                            f"and there are {size} bytes"
+                        )
+                    folder, _, base = member.name.rpartition("/")
+                    key = f"{folder}/{base.partition('.')[0]}"
+                    if sample and sample[0][0] != key:
+                        yield from _videos_of(sample, is_video)
+                        sample = []
+                    sample.append((key, member.name, member.offset_data, member.size))
+        except tarfile.TarError as error:
+            raise CorruptDataError(f"'{place}' is no tar archive, or is compressed or cut off: {error}") from error
+        yield from _videos_of(sample, is_video)
+
+
+def _videos_of(sample: list[tuple[str, str, int, int]], is_video: Callable[[str], bool]) -> Iterator[Member]:
+    others = {
+        name.rpartition("/")[2].partition(".")[2]: (offset, size)
+        for _, name, offset, size in sample
+        if not is_video(name)
+    }
+    for _, name, offset, size in sample:
+        if is_video(name):
+            yield Member(name, offset, size, others)
