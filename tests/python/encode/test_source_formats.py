@@ -29,6 +29,7 @@ _FORMATS = {
     "png_monob": ("mkv", "-c:v png -pix_fmt monob", "gray"),
     "prores_4444": ("mov", "-c:v prores_ks -profile:v 4444 -pix_fmt yuva444p10le", None),
     "ffv1_yuva444p16": ("mkv", "-c:v ffv1 -pix_fmt yuva444p16le", None),
+    "ffv1_yuva420p": ("mkv", "-c:v ffv1 -pix_fmt yuva420p", None),
     "ffv1_bgra": ("mkv", "-c:v ffv1 -pix_fmt bgra", "rgb24"),
     "ffv1_gbrap12": ("mkv", "-c:v ffv1 -pix_fmt gbrap12le", None),
     "ffv1_yuv420p9": ("mkv", "-c:v ffv1 -pix_fmt yuv420p9le", None),

@@ -20,8 +20,8 @@ import tricodec
 import tricodec.io
 from media import generated
 from patience import least
-from tricodec._trace import trace_events
 from tricodec.measure._profiler import StageEvent
+from tricodec.measure._trace import trace_events
 
 CLIP = "h264_bframes.mp4"
 

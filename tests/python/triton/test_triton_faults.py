@@ -191,7 +191,7 @@ def test_a_request_past_the_memory_of_a_worker_fails_alone(server: Any) -> None:
 @pytest.mark.parametrize("model", ["one_worker", "inline"])
 @pytest.mark.parametrize(
     "name",
-    ["truncated.mkv", "zeroed.h264", "of_two_sizes"],
+    ["truncated.mkv", "of_two_sizes"],
 )
 def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, model: str) -> None:
     def outcome(call: Any) -> Any:

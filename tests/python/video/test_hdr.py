@@ -110,6 +110,7 @@ def test_doctor_finds_hdr(tmp_path: Path) -> None:
     _clip(folder)
     _clip(folder, trc="arib-std-b67")
     _clip(folder, "mkv", trc="bt709", options="-c:v libx264 -pix_fmt yuv420p")
-    tricodec.DatasetIndex.build([folder], tmp_path / "index.parquet")
-    found = {each.name: each for each in tricodec.DatasetIndex(tmp_path / "index.parquet").examine().findings}
-    assert sorted(found["hdr"].details) == ["HLG", "PQ"]
+    tricodec.data.DatasetIndex.build([folder], tmp_path / "index.parquet")
+    facts = tricodec.data.examine(tricodec.data.DatasetIndex(tmp_path / "index.parquet"))
+    (found,) = [each for each in facts["findings"] if each["name"] == "hdr"]
+    assert sorted(video["detail"] for video in found["videos"]) == ["HLG", "PQ"]
