@@ -2,7 +2,7 @@
 """House rules for English: words that readers stumble over, in comments, documents, help and errors.
 
 Name the subject of a sentence: the thread, the decoder, the caller. If such a word is right, because it is about
-people or quotes a message, tools/words_exceptions.txt lists the line: `path: text of the line`.
+people or quotes a message, add the file to LEFT_OUT.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ CHECKED = [
 LEFT_OUT = [
     "benchmarks/results",
     "tools/check_words.py",
-    "tools/words_exceptions.txt",
 ]
-EXCEPTIONS = ROOT / "tools" / "words_exceptions.txt"
 
 INSTEAD = {
     "whose": "name the owner: 'the length of the packet', 'with', 'that has'",
@@ -66,12 +64,6 @@ def _is_below(name: str, places: Sequence[str]) -> bool:
     return any(name == place or name.startswith(place + "/") for place in places)
 
 
-def exceptions(text: str) -> set[tuple[str, str]]:
-    """(path, text of the line) of each exception; lines that begin with # are comments."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    return {(path, rest.strip()) for path, _, rest in (line.partition(": ") for line in lines)}
-
-
 def find(text: str) -> Iterator[tuple[int, str, str]]:
     """(line number, word, line without its indentation) of each word that is refused in a text."""
     for number, line in enumerate(text.splitlines(), 1):
@@ -79,19 +71,13 @@ def find(text: str) -> Iterator[tuple[int, str, str]]:
             yield number, found[1].lower(), line.strip()
 
 
-def check(texts: Iterable[tuple[str, str]], allowed: set[tuple[str, str]]) -> list[str]:
-    """Problems of files, each a path and a text, and of exceptions that no line needs."""
-    problems = []
-    used = set()
-    for name, text in texts:
-        for number, word, line in find(text):
-            if (name, line) in allowed:
-                used.add((name, line))
-            else:
-                remedy = f"write {INSTEAD[word]}, or add the line to tools/{EXCEPTIONS.name}"
-                problems.append(f"{name}:{number}: '{word}': {remedy}")
-    unused = sorted(allowed - used)
-    return problems + [f"tools/{EXCEPTIONS.name}: no such line any more: {name}: {line}" for name, line in unused]
+def check(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """Problems of files, each a path and a text."""
+    return [
+        f"{name}:{number}: '{word}': write {INSTEAD[word]}: {line}"
+        for name, text in texts
+        for number, word, line in find(text)
+    ]
 
 
 def checked_texts() -> Iterator[tuple[str, str]]:
@@ -102,7 +88,7 @@ def checked_texts() -> Iterator[tuple[str, str]]:
 
 
 def main() -> int:
-    problems = check(checked_texts(), exceptions(EXCEPTIONS.read_text()))
+    problems = check(checked_texts())
     print("\n".join(problems))
     return 1 if problems else 0
 
