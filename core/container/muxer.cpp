@@ -148,9 +148,9 @@ public:
         packet_->pos = -1;
         const auto unit = unit_of(packet, stream);
         if (lift_seconds_.value_or(0.0) > 0.0) {
-            const auto lift = std::llround(*lift_seconds_ / unit.to_double());
-            if (packet_->pts != AV_NOPTS_VALUE) packet_->pts += lift;
-            if (packet_->dts != AV_NOPTS_VALUE) packet_->dts += lift;
+            const auto lift = std::llround(std::min(*lift_seconds_ / unit.to_double(), 0x1p62));
+            if (packet_->pts != AV_NOPTS_VALUE) packet_->pts = av_sat_add64(packet_->pts, lift);
+            if (packet_->dts != AV_NOPTS_VALUE) packet_->dts = av_sat_add64(packet_->dts, lift);
         }
         const AVStream& out = *context_->streams[stream];
         av_packet_rescale_ts(packet_.get(), ff::to_av(unit), out.time_base);
