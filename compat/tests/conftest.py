@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of other packages' names need: a test whose package is not installed is skipped.
+"""What the tests of other packages' names need: a test is skipped if its package is not installed.
 
 TRICODEC_REQUIRE_<NAME>=1 says that this machine must have the package: then the test fails. These tests run with device
 "auto", as users' programs do.

@@ -95,3 +95,25 @@ def test_sound_begins_with_the_first_frame_from_the_time_on(tmp_path: Path, name
             first, left = both(seconds, video)
             assert seconds <= first < seconds + 0.06
             assert left == pytest.approx(count - (first - begin) * 48000, abs=50)
+
+
+def test_a_precise_seek_begins_with_the_frame_of_the_time(clip: Path) -> None:
+    whole = _frames(clip)
+    for number in (0, 1, 13, 24, 26, 50, 61, 99):
+        for seconds in (whole[number][0], round(whole[number][0], 6)):
+            assert _frames(clip, seconds) == whole[number:]
+    between = (whole[30][0] + whole[31][0]) / 2
+    assert _frames(clip, between) == whole[31:]
+
+
+def test_a_seek_to_a_key_frame_begins_before_the_time_with_whole_frames(clip: Path) -> None:
+    whole = _frames(clip)
+    found = _frames(clip, whole[70][0], "key")
+    assert found[0][0] <= whole[70][0]
+    assert found == whole[len(whole) - len(found) :]
+
+
+def test_a_frame_rate_drops_no_frame(clip: Path) -> None:
+    rate = CLIPS[clip.name][0]
+    pixels = ffmpeg("-i", clip, "-pix_fmt yuv420p -vsync 0 -f rawvideo -")
+    assert len(_frames(clip, frame_rate=rate)) == len(pixels) // (96 * 64 * 3 // 2)

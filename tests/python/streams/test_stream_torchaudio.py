@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tricodec.io
 from media import ffmpeg
 from stream_testing import RATE, StreamReader, movie, sine
 from tricodec.io import StreamWriter
@@ -98,68 +97,3 @@ def test_wave_files_are_the_same_bytes_whenever_they_are_written() -> None:
 
     assert write() == write()
     assert b"Lavf" not in write()
-
-
-_PICTURES = "-f lavfi -i testsrc2=s=96x64:d=4:r={}"
-
-
-_X265 = "-c:v libx265 -x265-params log-level=none:keyint=25"
-
-
-CLIPS = {
-    "mpeg2.ts": (25, "-c:v mpeg2video -g 15 -bf 2"),
-    "h264.ts": (25, "-c:v libx264 -g 25 -bf 2"),
-    "mpeg2.mpg": (25, "-c:v mpeg2video -g 15 -bf 2"),
-    "mpeg4.avi": (25, "-c:v mpeg4 -g 12 -bf 2"),
-    "h264.avi": (25, "-c:v libx264 -g 25 -bf 2"),
-    "cra.mkv": (25, _X265),
-    "cra.mp4": (25, _X265),
-    "thirty.mkv": (30, "-c:v libx264 -g 30 -bf 2"),
-    "thirty.mp4": (30, "-c:v libx264 -g 30 -bf 2"),
-    "bare.h264": (25, "-c:v libx264 -g 25 -bf 2"),
-    "bare.hevc": (25, _X265),
-}
-
-
-@pytest.fixture(params=CLIPS)
-def clip(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    rate, codec = CLIPS[request.param]
-    path = tmp_path / request.param
-    ffmpeg(_PICTURES.format(rate), codec, "-preset ultrafast" if "libx" in codec else "", path)
-    return path
-
-
-def _frames(
-    path: Path, seek: float | None = None, mode: str = "precise", **options: float
-) -> list[tuple[float, bytes]]:
-    reader = tricodec.io.StreamReader(path, arrays="numpy")
-    reader.add_basic_video_stream(1, buffer_chunk_size=-1, format="yuv420p", **options)
-    if seek is not None:
-        reader.seek(seek, mode)
-    reader.process_all_packets()
-    found = []
-    while (chunk := reader.pop_chunks()[0]) is not None:
-        found.append((chunk.pts, np.asarray(chunk).tobytes()))
-    return found
-
-
-def test_a_precise_seek_begins_with_the_frame_of_the_time(clip: Path) -> None:
-    whole = _frames(clip)
-    for number in (0, 1, 13, 24, 26, 50, 61, 99):
-        for seconds in (whole[number][0], round(whole[number][0], 6)):
-            assert _frames(clip, seconds) == whole[number:]
-    between = (whole[30][0] + whole[31][0]) / 2
-    assert _frames(clip, between) == whole[31:]
-
-
-def test_a_seek_to_a_key_frame_begins_before_the_time_with_whole_frames(clip: Path) -> None:
-    whole = _frames(clip)
-    found = _frames(clip, whole[70][0], "key")
-    assert found[0][0] <= whole[70][0]
-    assert found == whole[len(whole) - len(found) :]
-
-
-def test_a_frame_rate_drops_no_frame(clip: Path) -> None:
-    rate = CLIPS[clip.name][0]
-    pixels = ffmpeg("-i", clip, "-pix_fmt yuv420p -vsync 0 -f rawvideo -")
-    assert len(_frames(clip, frame_rate=rate)) == len(pixels) // (96 * 64 * 3 // 2)
