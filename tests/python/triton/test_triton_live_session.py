@@ -18,7 +18,6 @@ pytestmark = pytest.mark.needs_triton
 
 MODELS = {
     "video_session": {"workers": "1"},
-    "inline": {"workers": "1", "isolation": "none"},
     "small": {"workers": "1", "max_input_bytes": "20000"},
 }
 

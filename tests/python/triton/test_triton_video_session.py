@@ -27,15 +27,12 @@ MODELS = {
     "few": {"workers": "1", "max_sessions": "2"},
     "small": {"workers": "1", "max_sessions_bytes": "150000", "max_output_bytes": "400000", "max_frames": "20"},
     "brief": {"workers": "1", "max_idle_ms": "300"},
-    "planned": {"workers": "1"},
 }
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
-    plan = tricodec.Plan(generated(CLIP), device="cpu", start=3, stride=2, size=(56, 80), layout="CHW")
-    plan.save(repository / "planned" / "plan.json")
     # Triton waits for sessions that are open when it ends.
     with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started

@@ -7,12 +7,9 @@ import concurrent.futures
 import os
 import shutil
 import signal
-import subprocess
 import threading
 import time
-import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -209,21 +206,3 @@ def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> 
         client.unload_model("video_decode")
 
     assert control.is_ready("video_decode")
-
-
-@pytest.mark.parametrize(("thrown", "attempts"), [("boost::interprocess::lock_exception", 3), ("std::bad_alloc", 1)])
-def test_a_test_is_repeated_after_the_known_crash_of_triton_alone(tmp_path: Path, thrown: str, attempts: int) -> None:
-    with subprocess.Popen(["true"]) as ended:
-        pass
-    log, runs = tmp_path / "server.log", []
-    log.write_text(f"terminate called after throwing an instance of '{thrown}'\n")
-    server = types.SimpleNamespace(pid=ended.pid, log_path=log, restart=lambda: None)
-
-    @again_if_triton_crashes
-    def fails(server: Any) -> None:
-        runs.append(server)
-        raise ConnectionError
-
-    with pytest.raises(ConnectionError):
-        fails(server=server)
-    assert len(runs) == attempts
