@@ -122,13 +122,6 @@ def test_good_videos_give_status_0(run: Run, tmp_path: Path) -> None:
     assert "nothing found" in out
 
 
-def test_wrong_arguments_are_one_line(run: Run, tmp_path: Path) -> None:
-    status, _, err = run("doctor", tmp_path / "none.parquet")
-    assert status == 1
-    assert "none.parquet" in err
-    assert len(err.splitlines()) == 1
-
-
 def test_a_folder_is_indexed_first(run: Run, videos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     status, out, _ = run("doctor", videos)

@@ -75,16 +75,6 @@ def test_a_reader_and_a_decoder_work_in_a_callers_context_and_leave_nothing_ther
     assert [frame.md5() for frame in after] == wanted
 
 
-@pytest.fixture
-def primary() -> Any:
-    driver = pycuda.Driver()
-    driver.init()
-    context = driver.Device(0).retain_primary_context()
-    context.push()
-    yield driver
-    context.pop()
-
-
 def count_gpus() -> int:
     """How many GPUs can be asked for; where there is none, the tests are skipped by another word."""
     count = 0

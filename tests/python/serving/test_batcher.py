@@ -261,24 +261,6 @@ def test_a_forked_child_is_told_to_make_its_own() -> None:
     assert "a forked child has none of its threads; make a Batcher in the child\n3\n4\n" in result.stdout, result.stderr
 
 
-def test_a_coroutine_is_refused_when_there_is_no_room_in_time(make: Make) -> None:
-    double = Function(is_held=True)
-    batcher = make(double, 1, 0, max_queue=1, queue_timeout_ms=1)
-
-    async def main() -> list[Any]:
-        tasks = [asyncio.create_task(batcher.run(0))]
-        await asyncio.to_thread(double.wait_until_entered)
-        tasks += [asyncio.create_task(batcher.run(item)) for item in (1, 2)]
-        await asyncio.wait([tasks[2]])
-        double.release(2)
-        return await asyncio.gather(*tasks, return_exceptions=True)
-
-    found = asyncio.run(main())
-
-    assert found[:2] == [0, 2]
-    assert isinstance(found[2], queue.Full)
-
-
 @pytest.mark.parametrize(("returned", "named"), [([1], "1 results"), (iter([1, 2]), "list_iterator without a length")])
 def test_a_wrong_number_of_results_is_an_error_of_each_item(
     make: Make, clock: FakeClock, returned: Any, named: str

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 from collections.abc import Callable
@@ -14,7 +13,6 @@ import damaged_clips
 import hostile_packets
 import isolated
 import media
-import numpy as np
 import pytest
 import tricodec
 from bitstreams import probe
@@ -110,33 +108,6 @@ UNDAMAGED = {
 }
 
 
-def all_ways(path: Path, num_workers: int) -> list[tricodec.DecodeIssue]:
-    """What readers report that read all frames, some of them, and from one to another."""
-    found = []
-    with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
-        for _ in reader:
-            pass
-        found += reader.issues
-    with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
-        reader.batch(slice(None))
-        for number in np.random.default_rng(num_workers).permutation(len(reader)).tolist():
-            reader[number]
-        reader.batch(slice(None, None, 3))
-        for _ in reader.iterate(start=len(reader) // 2):
-            pass
-        found += reader.issues
-    return found
-
-
-@pytest.mark.parametrize("num_workers", [1, 3])
-@pytest.mark.parametrize("name", UNDAMAGED)
-def test_undamaged_files_report_no_damage(name: str, num_workers: int) -> None:
-    path = damaged_clips.made(name, UNDAMAGED[name], "160x96")
-
-    for _ in range(num_workers):  # one worker does the same each time
-        assert all_ways(path, num_workers) == []
-
-
 def with_damage_that_ffmpeg_reports(path: Path, tmp_path: Path) -> bytes:
     """The file with 40 bytes of a packet as zeros: of the first in its second half of which ffmpeg complains."""
     packets = probe(path, "packet=pos,size")["packets"]
@@ -206,15 +177,6 @@ def test_what_is_there_of_a_cut_file_comes_and_the_cut_is_told(name: str, caplog
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_files_say_nothing(name: str) -> None:
     assert ends_early(media.generated(name)) == ""
-
-
-def test_an_object_that_can_seek_is_told_of_and_left_where_it_was_read() -> None:
-    data = cut("h264_open_gop.mkv")
-    with tricodec.Demuxer(io.BytesIO(data)) as demuxer:
-        first = [packet.pts for packet in demuxer]
-        assert "its segment ends at byte" in demuxer.ends_early
-        demuxer.seek(0)
-        assert [packet.pts for packet in demuxer] == first
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])
