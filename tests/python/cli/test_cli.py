@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import tricodec
 from PIL import Image
-from tricodec._display.pictures import evenly_spaced
 from tricodec.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
@@ -102,7 +101,7 @@ def test_contact_sheet_shows_sixteen_frames_across_the_video(run: Run, tmp_path:
     with Image.open(tmp_path / "sheet.png") as picture:
         sheet = np.asarray(picture)
     assert sheet.shape == (4 + 4 * (18 + 4), 4 + 4 * (32 + 4), 3)
-    first = tricodec.decode_video(clip, start=evenly_spaced(50, 16)[0], count=1, size=(18, 32), device="cpu").frames[0]
+    first = tricodec.decode_video(clip, start=1, count=1, size=(18, 32), device="cpu").frames[0]
     assert np.array_equal(sheet[4:22, 4:36], first)
 
 

@@ -11,6 +11,7 @@ import pytest
 from compress_data import corpus
 from tricodec.cli import main
 
+
 @pytest.mark.parametrize(
     "algorithm", ["auto", "lz4", "snappy", "zstd", "deflate", "gzip", "gdeflate", "bitcomp", "cascaded"]
 )

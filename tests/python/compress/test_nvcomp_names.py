@@ -16,9 +16,9 @@ import pytest
 import tricodec
 from compress_data import available, corpus
 from nvcomp_differences import DIFFERENCES
-from nvcomp_wheels import RELEASES, wheel_site
 from preloaded import with_tricodec
 from tricodec import nvcomp
+from wheels import RELEASES, wheel_site
 
 LZ4: dict[str, Any] = {"algorithm": "LZ4", "device": "cpu"}
 

@@ -15,7 +15,7 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 from programs import resident_bytes, run_python
-from pynv_helpers import decode_all, pycuda_driver
+from pynv_helpers import decode_all, decode_packets, packets_of, pycuda_driver
 from pynv_helpers.pixels import nv12_bytes
 
 # The one warning that says where frames of usedevicememory=True are has a test of its own.
@@ -26,14 +26,6 @@ WIDTH, HEIGHT = 320, 180
 
 def expected_nv12(name: str = "h264_bframes.mp4") -> list[bytes]:
     return [nv12_bytes(data, WIDTH, HEIGHT) for data in media.ffmpeg_frames(media.generated(name))]
-
-
-def packets_of(name: str) -> list[nvc.PacketData]:
-    return list(nvc.CreateDemuxer(str(media.generated(name))))
-
-
-def decode_packets(decoder: nvc.PyNvDecoder, packets: list[nvc.PacketData]) -> list[nvc.DecodedFrame]:
-    return [frame for packet in packets for frame in decoder.Decode(packet)]
 
 
 @pytest.mark.parametrize(

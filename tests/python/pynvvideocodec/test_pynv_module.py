@@ -15,8 +15,7 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from programs import printed_by
-from pynv_encoding import HEIGHT, WIDTH
-from pynv_helpers import differences, official, surface
+from pynv_helpers import HEIGHT, WIDTH, differences, official, surface
 from pynv_helpers.pixels import nv12_bytes
 
 ENUMS = {
