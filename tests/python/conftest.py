@@ -75,7 +75,6 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     ),
 }
 
-
 _PROGRAMS = (
     "cli/", "package/test_commands", "package/test_examples", "package/test_notebooks", "package/test_pages",
     "show/", "data/test_torch", "triton/test_triton_docs",

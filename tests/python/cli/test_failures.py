@@ -20,13 +20,11 @@ from programs import printed_by
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-
 LINES = {
     signal.SIGINT: "tricodec: interrupted",
     signal.SIGTERM: "tricodec: ended by SIGTERM",
     signal.SIGHUP: "tricodec: ended by SIGHUP",
 }
-
 
 COMMANDS = {
     "transcode by parts": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080 --workers 2",
@@ -34,7 +32,6 @@ COMMANDS = {
     "compress": "compress raw.bin -o out.tcz --algorithm Zstd --level 19",
     "audio": "audio long.mp4 -o out.wav --rate 192000",
 }
-
 
 PATIENCE_SECONDS = 60
 

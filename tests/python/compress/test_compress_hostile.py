@@ -144,13 +144,8 @@ def test_an_impossible_ratio_is_refused(algorithm: str) -> None:
 
 
 SLOW_BUFFERS = int(os.environ.get("TRICODEC_FUZZ_BUFFERS", "100000"))
-
-
 SHUFFLES = [{"bitshuffle_mode": mode, "data_type": "<i4"} for mode in list(nvcomp.BitshuffleMode)[1:]]
-
-
 STRENGTHS = [{"algorithm_type": strength} for strength in (0, 2, 4, 5)]
-
 
 LAYERS = [
     {"num_rles": 0, "num_deltas": 2, "data_type": "|u1"},
@@ -159,9 +154,7 @@ LAYERS = [
     {"num_rles": 1, "num_deltas": 1, "use_bitpack": False, "data_type": "<i4"},
 ]
 
-
 ELEMENTS = [{"data_type": name} for name in ("|i1", "<u2", "<i4", "<u8")] + [{"algorithm_type": 1, "data_type": "<u4"}]
-
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "LZ4": [*SHUFFLES, {"level": 9}],

@@ -17,8 +17,6 @@ from gpu_helpers import Run, build_fake_nvcomp, runner_with_driver
 from tricodec import nvcomp
 
 SIZES = [0, 1, 100, 65535, 65536, 65537, (1 << 20) + 1]
-
-
 KINDS = list(nvcomp.BitstreamKind)
 
 
@@ -128,8 +126,6 @@ def test_algorithms_are_listed_with_reasons() -> None:
 
 
 MSB, LSB = nvcomp.BitshuffleMode.NVCOMP_BITSHUFFLE_MSB_FIRST, nvcomp.BitshuffleMode.NVCOMP_BITSHUFFLE_LSB_FIRST
-
-
 TYPES = ["|i1", "<u2", "<i4"]
 
 

@@ -19,8 +19,6 @@ from tricodec import compress, nvcomp
 from tricodec.compress.numcodecs import Tricodec
 
 VALUES = np.arange(1000, dtype="<i4")
-
-
 ZARR = pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
 
 
@@ -83,10 +81,7 @@ def test_zarr_reads_an_array_as_its_reader_trusts_it(
 
 
 _STRUCT = [("a", "<i4"), ("b", "<f8")]
-
-
 _NESTED = [("x", [("y", ">u2")]), ("t", "M8[s]"), ("s", "U3"), ("v", "<f4", (2, 2))]
-
 
 KEPT = [
     np.arange(4, dtype="c8"), np.arange(4, dtype=">c16"), np.arange(4, dtype="g"), np.array(["a", "bcd"]),
@@ -116,9 +111,7 @@ POINTERS: list[Any] = [
     (ctypes.POINTER(ctypes.c_int) * 2)(), np.zeros(2, {"names": "ab", "formats": ["i4", "i4"], "offsets": [0, 2]}),
 ]  # fmt: skip
 
-
 _CODEC = nvcomp.Codec(algorithm="LZ4", device="cpu")
-
 
 TAKE: dict[str, Callable[[Any], Any]] = {
     "as_array": compress.as_array, "as_arrays": lambda array: compress.as_arrays([array]), "encode": _CODEC.encode,

@@ -133,7 +133,6 @@ print(array.cpu().capacity in MyBuffer.made)
 nvcomp.set_host_allocator()
 """
 
-
 ONE_ARRAY = """
 import sys
 import numpy as np
@@ -157,7 +156,6 @@ for kind in nvcomp.BitstreamKind.__members__.values():
     print(codec.decode(read, "<i4").dtype)
 """
 
-
 BATCH = """
 import sys
 import numpy as np
@@ -175,7 +173,6 @@ with nvcomp.Codec(algorithm=algorithm, uncomp_chunk_size=4096) as codec:
     print([codec.get_uncomp_buffer_size(array) for array in packed])
     print(np.from_dlpack(back[1].cpu()).tobytes() == sources[1].tobytes())
 """
-
 
 BATCH_OF_6 = """
 import sys

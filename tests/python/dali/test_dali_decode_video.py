@@ -274,8 +274,6 @@ def test_packets_that_do_not_fit_are_an_error(case: str) -> None:
 
 
 PROMISED = 30
-
-
 LEFT = 29
 
 

@@ -16,10 +16,7 @@ from media import ffmpeg_frames, generated
 from range_server import range_server
 
 pytestmark = pytest.mark.needs_dali
-
-
 CLIPS = ["h264_open_gop.mkv", "h264_edit_list.mp4", "h264_vfr.mkv", "h264_rot90.mp4", "hevc10.mkv", "h264_raw.h264"]
-
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "cropped": {"crop": (11, 7, 60, 101), "size": (56, 56)},
@@ -180,8 +177,6 @@ def test_read_video_is_a_class_with_epochs_in_dynamic_mode() -> None:
 
 
 VIDEOS = {"run/a.mp4": "h264_bframes.mp4", "run/b.mkv": "h264_vfr.mkv", "jump/c.webm": "vp9.webm"}
-
-
 SIZE = (24, 32)
 
 

@@ -14,8 +14,6 @@ from dali_testing import read_batches, reading_pipeline, sequences_of, write_arc
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
-
-
 CLIP = "h264_bframes.mp4"
 
 

@@ -15,8 +15,6 @@ import tricodec
 from media import ffmpeg, ffprobe, generated
 
 Run = Callable[..., tuple[int, str, str]]
-
-
 NAMES = ("h264_bframes.mp4", "h264_faststart.mp4", "h264_318x178.mp4", "h264_rot90.mp4", "vp9_odd.webm",
          "h264_vfr.mkv", "h264_nonzero_start.mp4", "truncated_faststart.mp4", "h264_422.mp4")  # fmt: skip
 

@@ -13,11 +13,7 @@ from compress_data import ALGORITHMS, corpus, whole
 from tricodec import nvcomp
 
 EVERY = [*ALGORITHMS, "ANS"]
-
-
 KINDS = list(nvcomp.BitstreamKind)
-
-
 SIZES = [0, 1, 100, 65535, 65536, 65537, (1 << 20) + 1]
 
 
@@ -242,11 +238,7 @@ def test_batches_past_the_memory_budget_are_done_in_parts(algorithm: str) -> Non
 
 
 cupy = pytest.importorskip("cupy")
-
-
 zarr = pytest.importorskip("zarr")
-
-
 VALUES = np.cumsum(np.random.default_rng(1).integers(-5, 6, (96, 80, 12)), axis=0).astype("<i4")
 
 

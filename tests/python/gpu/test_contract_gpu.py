@@ -15,11 +15,7 @@ import tricodec
 from gpu_helpers import pycuda_over_ctypes as pycuda
 
 CLIP = "h264_bframes.mp4"
-
-
 OPTIONS: dict[str, Any] = {"size": (90, 160), "dtype": "float32", "layout": "CHW"}
-
-
 _MEMORY_TYPE, _HOST = 2, 1  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
 
 

@@ -24,14 +24,11 @@ from dali_testing import (
 from media import generated
 
 pytestmark = [pytest.mark.needs_dali, pytest.mark.needs_gpu]
-
-
 DECODED_BY_NVDEC = ["h264_bframes.mp4", "hevc.mp4", "hevc10.mkv", "vp9.webm", "vp8.webm", "h264_318x178.mp4"]
 
 
 #: Another depth, codec or chroma than an H200 decodes, or one that leaves rounding to decoders.
 DECODED_BY_CPU = ["h264_420_10.mkv", "h264_422_10.mkv", "av1.mp4", "h264_444.mp4", "vp9_odd.webm"]
-
 
 MODEL_INPUT: dict[str, Any] = {
     "size": (64, 48),
@@ -179,8 +176,6 @@ def test_decode_video_mixed_is_ordered_on_a_busy_stream_without_waiting_for_it()
 
 
 ALGORITHMS = ["LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "Cascaded"]
-
-
 EXECUTORS = [True, False]
 
 

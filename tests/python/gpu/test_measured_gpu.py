@@ -41,8 +41,6 @@ def test_work_of_a_gpu_lies_on_the_clock_of_the_calls() -> None:
 
 
 CLIP = "h264_bframes.mp4"
-
-
 BATCH_BYTES = 16 * 3 * 96 * 160 * 4
 
 
@@ -70,8 +68,6 @@ def test_a_batch_is_memory_of_the_gpu_and_a_decoder_is_kept_for_the_next_file() 
 
 
 OPTIONS: dict[str, Any] = {"start": 2, "count": 12, "size": (90, 160), "dtype": "float32", "layout": "CHW"}
-
-
 CLIPS = ("h264_bframes.mp4", "hevc.mp4", "vp9.webm")
 
 

@@ -14,11 +14,7 @@ import transform_oracle as oracle
 import tricodec
 
 MATRICES = ("unspecified", "rgb", "bt709", "fcc", "bt470bg", "smpte170m", "smpte240m", "ycgco", "bt2020nc")
-
-
 LOCATIONS = ("unspecified", "left", "center", "topleft", "top", "bottomleft", "bottom")
-
-
 DTYPES = ("uint8", "float16", "bfloat16", "float32")
 
 
@@ -217,11 +213,7 @@ def test_transform_rounds_float32_to_float16_as_numpy_does_over_its_whole_range(
 
 
 Array = npt.NDArray[Any]
-
-
 WEIGHTS = {"smpte170m": (0.299, 0.114), "bt709": (0.2126, 0.0722), "bt2020nc": (0.2627, 0.0593)}
-
-
 WIDTH, HEIGHT = 70, 36
 
 

@@ -159,7 +159,6 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
 }
 """
 
-
 _PROGRAM = """
 import sys, tricodec
 with tricodec.Profiler() as profiler:

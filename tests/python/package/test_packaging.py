@@ -18,8 +18,6 @@ from packaging.version import Version
 from programs import printed_by
 
 CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
-
-
 PACKAGE = Path(tricodec.__file__).parent
 
 

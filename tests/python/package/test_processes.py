@@ -34,12 +34,10 @@ CALLS = {
     "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(data)",
 }
 
-
 DATA = {
     "encode_video": (200, 360, 640, 3),
     "Codec.encode": (48 << 20,),
 }
-
 
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -70,15 +68,10 @@ assert len(tricodec.decode_video(SOURCE, count=2, device="cpu")) == 2
 print(time.monotonic())
 """
 
-
 MOST_SECONDS = 0.4
 """A call ends within 0.2 s. The time is that of a machine that does nothing else: as much longer as a loop takes that
 spins afterwards. Of some tries one must end within this time."""
-
-
 MOST_SECONDS_OF_EXIT = 1.5
-
-
 NUM_TRIES = 5
 
 

@@ -98,8 +98,6 @@ def test_decode_stats_are_empty_when_they_are_not_requested(clip: Path) -> None:
 
 
 UUID = bytes(range(0x30, 0x40))
-
-
 USER_DATA = nvc.SEI_TYPE.USER_DATA_UNREGISTERED
 
 

@@ -38,7 +38,6 @@ ENUMS = {
     "VideoPacketFlag": {"ENDOFSTREAM": 1, "TIMESTAMP": 2, "DISCONTINUITY": 4, "ENDOFPICTURE": 8, "NOTIFY_EOS": 16},
 }  # fmt: skip
 
-
 MEMBERS = [(enum, name, value) for enum, members in ENUMS.items() for name, value in members.items()]
 
 
@@ -113,7 +112,6 @@ CAPS = {
     "codec_id", "chromaformat_id", "bitdepth", "supported", "num_decoder_engines", "width_max", "height_max",
     "mb_num_max", "width_min", "height_min",
 }  # fmt: skip
-
 
 NO_GPU = tricodec.resolve_device("auto") == "cpu"
 

@@ -20,11 +20,7 @@ from pynv_helpers.official import run_sample
 from pynv_helpers.pixels import nv12_bytes
 
 SIZE = "320x180"
-
-
 FRAME = 320 * 180 * 3 // 2
-
-
 SEI = bytes.fromhex("dc45e9bde6d948b7962cd820d923eeef") + bytes.fromhex("126756daef9900bb6ac4d810f9e33e8f")
 
 

@@ -146,10 +146,7 @@ NO_PACKETS = {
     "mkv": (empty_mkv, "has no packets"),
 }
 
-
 NO_FRAMES = {"no key frames": no_key_frames, "garbage": garbage}
-
-
 SOURCES: dict[str, Callable[[bytes], Any]] = {"bytes": bytes, "read-only": ReadOnly}
 
 
@@ -201,10 +198,7 @@ _TWO = (
     "-c:v libx264 -preset ultrafast"
 )
 
-
 _FIRST, _SECOND = "-disposition:v:0 default -disposition:v:1 0", "-disposition:v:0 0 -disposition:v:1 default"
-
-
 _NEITHER = "-disposition:v 0"
 
 

@@ -18,11 +18,7 @@ import tricodec
 from bitstreams import probe
 
 SLOW_FILES = int(os.environ.get("TRICODEC_FUZZ_FILES", "5000"))
-
-
 JOBS = int(os.environ.get("TRICODEC_FUZZ_JOBS", "1"))
-
-
 DRIVER = Path(damaged_clips.__file__)
 
 
@@ -41,11 +37,7 @@ def test_damaged_files_end_no_process_and_have_exact_frames_before_the_damage(fi
 
 
 PROMISED = 30
-
-
 LEFT = 29
-
-
 LOST = 15
 
 
@@ -94,10 +86,7 @@ def test_what_asks_for_a_frame_that_is_not_there_says_how_many_there_are(
 
 
 _X264 = "-c:v libx264 -preset veryfast -crf 30 -x264-params keyint=8:bframes=3:scenecut=0:"
-
-
 _X265 = "-c:v libx265 -preset ultrafast -crf 32 -x265-params keyint=8:pools=2:log-level=error:"
-
 
 UNDAMAGED = {
     "fields.mp4": _X264 + "tff=1",
@@ -136,7 +125,6 @@ def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> No
 
 SIZED = ["h264_fragmented.mp4", "h264_open_gop.mkv", "h264.avi", "h264.ts"]
 """Of each container that is checked."""
-
 
 WHOLE = ["h264_bframes.mp4", "h264_fragmented.mp4", "h264_open_gop.mkv", "h264.ts", "vp9.webm", "mpeg4.avi"]
 

@@ -195,14 +195,8 @@ def test_open_groups_are_read_once(encoder: str, tmp_path: Path) -> None:
 
 
 GOP, FRAMES = 30, 240
-
-
 NOISE = "color=gray:size=160x120:rate=30,noise=alls=100:allf=t+u"
-
-
 SOUND = "sine=sample_rate=48000:duration=8"
-
-
 H264 = "-c:v libx264 -pix_fmt yuv420p -preset ultrafast -bf 2 -qp 18 -g 30 -keyint_min 30 -sc_threshold 0"
 
 

@@ -150,8 +150,6 @@ def test_ctrl_c_waits_for_an_open_stream_for_a_bounded_time_and_twice_for_none(
 
 
 KEY = "operators-key-4711"
-
-
 RESTRICTED = f"--http-restricted-api=model-repository:admin={KEY}"
 
 
@@ -239,8 +237,6 @@ def test_a_header_that_others_could_read_is_refused_with_the_remedy(tmp_path: Pa
 
 
 needs_triton = pytest.mark.needs_triton
-
-
 HEADER = "admin-key=secret"
 
 
