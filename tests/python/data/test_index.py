@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import shutil
 import subprocess
@@ -301,16 +300,6 @@ def test_objects_below_a_url_are_listed(server: RangeServer, tmp_path: Path) -> 
     assert len(server.paths) == 1  # the listing tells that nothing changed
     with index.reader(1, device="cpu") as reader:
         assert reader[0].md5() == ffmpeg_framemd5(generated("vp9.webm"))[0]
-
-
-def test_a_name_that_is_not_utf_8_is_a_row(tmp_path: Path) -> None:
-    videos = tmp_path / "videos"
-    videos.mkdir()
-    shutil.copy(generated("vp9.webm"), os.fsencode(videos) + b"/\xff.webm")
-    tricodec.data.DatasetIndex.build([videos], tmp_path / "index.parquet")
-    row = tricodec.data.DatasetIndex(tmp_path / "index.parquet")[0]
-    assert row["status"] == "failed"
-    assert "UTF-8" in row["error"]
 
 
 def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path) -> None:

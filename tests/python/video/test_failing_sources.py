@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources that fail in read(), videos without frames, and the stream that is read if none is named."""
+"""Sources that fail in read(), headers that lie, videos without frames, and the stream that is read by default."""
 
 from __future__ import annotations
 
 import io
 import os
 import struct
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,6 +62,65 @@ def test_after_an_error_of_its_source_a_reader_gives_the_same_frames(
 
         assert np.array_equal(reader.batch(start=start, count=GOP), frames[start : start + GOP])
         assert reader.issues == []
+
+
+def put(box: bytes, offset: int, value: int) -> bytes:
+    """A video with a number of 32 bits `offset` bytes after the first box's type."""
+    data = bytearray(media.generated("h264_bframes.mp4").read_bytes())
+    struct.pack_into(">I", data, data.index(box) + offset, value)
+    return bytes(data)
+
+
+LYING_HEADERS = {
+    "count of sample sizes": (b"stsz", 12, 0x0FFFFFFF), "count of times": (b"stts", 8, 0xFFFFFFFF),
+    "count of chunks": (b"stco", 8, 0x0FFFFFFF), "place of a chunk": (b"stco", 12, 0xFFFFFFF0),
+    "size of the header": (b"moov", -4, 8), "size of a sample entry": (b"stsd", -4, 0x0FFFFFFF),
+    "size of the parameter sets": (b"avcC", -4, 0xFFFFFFFF), "size of the packets": (b"mdat", -4, 0xFFFFFFFF),
+}  # fmt: skip
+
+
+def outcome(source: Any) -> Any:
+    """The frames, or the class of the error."""
+    try:
+        return tricodec.decode_video(source, device="cpu", size=(18, 32)).frames.tobytes()
+    except tricodec.Error as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("name", LYING_HEADERS)
+def test_a_header_that_lies_is_damage_from_every_source(name: str, tmp_path: Path) -> None:
+    data = put(*LYING_HEADERS[name])
+    path = tmp_path / "lying.mp4"
+    path.write_bytes(data)
+
+    found = outcome(data)
+
+    if isinstance(found, type):
+        assert found in (tricodec.CorruptDataError, tricodec.UnsupportedError, tricodec.RefusedError)
+    assert outcome(path) == outcome(io.BytesIO(data)) == found
+
+
+def test_a_lack_of_memory_is_still_out_of_memory() -> None:
+    program = """
+        import resource
+        import tricodec
+        data = sys.stdin.buffer.read()
+        def kind():
+            try:
+                tricodec.Demuxer(data)
+            except tricodec.Error as error:
+                return type(error).__name__
+        before = kind()
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), resource.RLIM_INFINITY))
+        print(before, kind())
+    """
+    command = [sys.executable, "-c", "import sys\n" + textwrap.dedent(program)]
+
+    result = subprocess.run(command, input=put(b"stts", 8, 0x7FFFFFFF), capture_output=True, check=True)
+
+    assert result.stdout.decode().split() == ["CorruptDataError", "OutOfMemoryError"]
 
 
 CONTAINERS = {b"moov", b"trak", b"mdia", b"minf", b"dinf"}
