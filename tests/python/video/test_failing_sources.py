@@ -64,6 +64,25 @@ def test_after_an_error_of_its_source_a_reader_gives_the_same_frames(
         assert reader.issues == []
 
 
+@pytest.mark.parametrize("container", ["mp4", "mpegts", "matroska"])
+def test_a_demuxer_repeats_the_error_of_its_source_until_a_seek(container: str, clip: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    (tmp_path / "clip.mp4").write_bytes(clip)
+    media.ffmpeg("-i", tmp_path / "clip.mp4", "-c copy -f", container, path)
+    packets = [packet.data for packet in tricodec.Demuxer(path)]
+    source = FailsOnce(path.read_bytes())
+    demuxer = tricodec.Demuxer(source)
+    source.left = 5
+    for _ in range(2):
+        with pytest.raises(OSError, match="the network was away"):
+            list(demuxer)
+
+    demuxer.seek_seconds(0)
+
+    assert [packet.data for packet in demuxer] == packets
+    assert demuxer.ends_early == ""
+
+
 def put(box: bytes, offset: int, value: int) -> bytes:
     """A video with a number of 32 bits `offset` bytes after the first box's type."""
     data = bytearray(media.generated("h264_bframes.mp4").read_bytes())
