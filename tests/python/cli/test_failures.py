@@ -136,18 +136,6 @@ def test_what_cannot_be_read_in_a_folder_is_named_and_fails(videos: Path, argume
     assert len(errors) == 4
 
 
-@pytest.mark.parametrize("command", ["probe", "transcode -o out"])
-def test_one_that_cannot_be_read_is_an_error(
-    videos: Path,
-    command: str,
-) -> None:
-    done = tricodec_command(videos.parent, *command.split(), videos / "secret")
-
-    assert done.returncode == 1
-    assert "Permission denied" in done.stderr
-    assert str(videos / "secret") in done.stderr
-
-
 COMMAND = """
 import sys
 from tricodec.cli import command

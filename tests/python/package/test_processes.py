@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import multiprocessing
 import pickle
@@ -155,13 +154,6 @@ def test_what_belongs_to_a_process_is_refused_with_the_remedy() -> None:
     reader.close()
     with pytest.raises(TypeError, match="is closed"):
         pickle.dumps(reader)
-
-
-def test_a_copy_of_a_transform_is_equal() -> None:
-    transform = tricodec.Transform(crop=(2, 4, 20, 30), color="bgr", dtype="float16", scale=2.0)
-    assert copy.deepcopy(transform).options == transform.options
-    with tricodec.FrameReader(media.generated(CLIP)) as reader:
-        assert np.array_equal(copy.copy(transform)(reader[3]), transform(reader[3]))
 
 
 SECONDS = 120

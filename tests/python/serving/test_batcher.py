@@ -109,19 +109,6 @@ def test_one_failing_item_fails_alone(make: Make, clock: FakeClock) -> None:
     assert calls == [[1, 0, 4], [1], [0], [4]]
 
 
-def test_the_thread_survives_a_function_that_ends_it(make: Make) -> None:
-    def leave(items: list[int]) -> list[int]:
-        if items == [0]:
-            raise SystemExit(3)
-        return items
-
-    batcher = make(leave, 4)
-
-    with pytest.raises(SystemExit):
-        batcher(0)
-    assert batcher(1) == 1
-
-
 def test_submit_waits_for_room_in_a_full_queue(make: Make, clock: FakeClock) -> None:
     double = Function(is_held=True)
     batcher = make(double, 1, 0, max_queue=2, clock=clock)
