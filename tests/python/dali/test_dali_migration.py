@@ -131,7 +131,7 @@ READERS: dict[str, list[dict[str, Any]]] = {
     "file_list_format": [{"lines": ["1 3 17", "2 -9 -2"], "file_list_format": "frames"}],
     "file_list_rounding": [
         {"lines": ["1 0.21 0.63"], "file_list_rounding": rounding, "sequence_length": 2}
-        for rounding in ("start_up_end_down", "all_up")
+        for rounding in ("start_down_end_up", "start_up_end_down", "all_up", "all_down")
     ],
     "num_shards, shard_id": [{"num_shards": 3, "shard_id": 1}],
     "stick_to_shard": [{"num_shards": 2, "shard_id": 1, "stick_to_shard": True}],
