@@ -140,23 +140,5 @@ TEST(ListedIndex, packets_that_contradict_the_table_make_the_reader_read_all) {
     EXPECT_EQ(listed.num_damaged_packets(), read.num_damaged_packets());
 }
 
-TEST(ListedIndex, a_read_of_all_frames_finds_what_contradicts_the_table) {
-    const auto path = clip("l.contradiction.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 10 -bf 2");
-    auto bytes = std::make_shared<std::vector<std::byte>>(testing::read_file(path));
-    {
-        auto whole = open(path, IndexOrigin::packets);
-        const auto& packet = whole.video().index()->packet(31);
-        std::fill_n(bytes->begin() + packet.pos, packet.size_bytes, std::byte{0});
-    }
-    const auto damaged = MediaSource::from_bytes(*bytes, bytes);
-    for (const int num_workers : {1, 2}) {
-        auto read = open(damaged, IndexOrigin::packets, num_workers);
-        auto listed = open(damaged, IndexOrigin::container, num_workers);
-        const auto frames = listed.batch(FrameSelection{}, Transform{});
-        EXPECT_EQ(frames.view.shape[0], read.num_frames());
-        expect_same_frames(listed, read, range(0, read.num_frames()));
-    }
-}
-
 }  // namespace
 }  // namespace tricodec
