@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import tricodec
 from PIL import Image
-from tricodec._display.pictures import encode_png, evenly_spaced
 from tricodec.cli import main
+from tricodec.show.pictures import encode_png, evenly_spaced
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -210,7 +210,7 @@ def test_info_names_the_libraries_and_what_is_here(run: Run) -> None:
     assert status == 0
     facts = dict(line.split(": ", 1) for line in out.splitlines())
     assert "libavcodec" in facts
-    assert f"h264 by {tricodec.encoder_for('h264')}" in facts["encoders"]
+    assert f"h264 by {tricodec.encode.encoder_for('h264')}" in facts["encoders"]
     assert "Zstd" in facts["compression"]
     assert {"gpu", "dali", "triton client", "tritonserver"} <= set(facts)
 

@@ -153,10 +153,10 @@ def test_one_that_cannot_be_read_is_an_error(
 
 COMMAND = """
 import sys
-from tricodec.cli import command
+from tricodec.cli import main
 from tricodec.compress import _files
 _files.PIECE_BYTES = 1 << 20
-sys.exit(command.main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))
 """
 
 

@@ -214,7 +214,7 @@ def test_operators_are_registered_once_when_another_copy_was_loaded_before(way: 
     for file in tricodec.dali.plugin_path().parent.glob("*.so"):
         shutil.copy(file, tmp_path)
     copy = tmp_path / tricodec.dali.plugin_path().name
-    core = str(Path(tricodec.library_path()).parent)
+    core = str(Path(tricodec.installation.library_path()).parent)
     code = f"{LOADED_BEFORE[way].format(path=str(copy))}\nimport tricodec.dali\n{decode_one_frame()}"
 
     assert "decoded" in printed_by(code, LD_LIBRARY_PATH=core)

@@ -9,7 +9,7 @@ import shlex
 import pytest
 from media import REPOSITORY
 from tricodec.cli.command import build_parser
-from tricodec.serve.command import build_parser as build_parser_of_serve
+from tricodec.triton.serve.command import build_parser as build_parser_of_serve
 
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "README.zh-CN.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 COMMANDS = sorted(

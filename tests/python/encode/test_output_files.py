@@ -287,7 +287,7 @@ PRELUDE = """
 
     def write(*times, format="mp4", fragmented=True, data=b"\\0\\0\\0\\1\\x65abc"):
         with tricodec.Muxer(None, format=format, fragmented=fragmented) as muxer:
-            muxer.add_stream(tricodec.describe_stream("mpeg4", 64, 64, time_base=(1, 25)))
+            muxer.add_stream(tricodec.video.describe_stream("mpeg4", 64, 64, time_base=(1, 25)))
             for number, time in enumerate(times):
                 content = b"" if time == "empty" else data
                 stamp = -(10**14) if time == "empty" else time
@@ -298,7 +298,7 @@ PRELUDE = """
     def write_two(first, second, fragmented):
         with tricodec.Muxer(None, format="mp4", fragmented=fragmented) as muxer:
             for _ in range(2):
-                muxer.add_stream(tricodec.describe_stream("mpeg4", 64, 64, time_base=(1, 25)))
+                muxer.add_stream(tricodec.video.describe_stream("mpeg4", 64, 64, time_base=(1, 25)))
             for number, time in enumerate((first, second)):
                 muxer.write(tricodec.Packet(b"abcd", pts=time, dts=time, duration=1, key=True), number)
             muxer.finish()

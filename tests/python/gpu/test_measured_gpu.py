@@ -47,7 +47,7 @@ BATCH_BYTES = 16 * 3 * 96 * 160 * 4
 
 
 def test_a_batch_is_memory_of_the_gpu_and_a_decoder_is_kept_for_the_next_file() -> None:
-    with tricodec.MemoryTracker(max_events=100_000) as tracker:
+    with tricodec.measure.MemoryTracker(max_events=100_000) as tracker:
         for _ in range(2):
             with tricodec.FrameReader(generated(CLIP), device="cuda:0") as reader:
                 batch = reader.batch(range(16), size=(96, 160), dtype="float32", layout="CHW")
@@ -74,7 +74,7 @@ def test_a_pinned_result_is_page_locked_memory() -> None:
         return tricodec.decode_video(generated(CLIP), device="cuda:0", count=16, size=(96, 160), pinned=True).frames
 
     read()
-    with tricodec.MemoryTracker() as tracker:
+    with tricodec.measure.MemoryTracker() as tracker:
         frames = read()
 
     assert tracker.allocators["pinned cuda:0"].reuses >= 1

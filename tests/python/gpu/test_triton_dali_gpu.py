@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tricodec
 from dali_model import clip_tensors, expected_clip, own_model
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import infer, variants
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]

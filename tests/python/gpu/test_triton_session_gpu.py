@@ -10,7 +10,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, variants
 
 pytestmark = pytest.mark.needs_triton

@@ -15,7 +15,7 @@ from media import generated
 from preloaded import with_modules
 from tricodec.cli import main
 from tricodec.measure import bench
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 
 QUICK = ["--duration", "0.03", "--iterations", "3", "--warm-up", "1", "--max-trials", "3"]
 ANY = [*QUICK, "--stability-percentage", "1e9"]

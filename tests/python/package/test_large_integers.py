@@ -46,7 +46,7 @@ def encoded(**options: Any) -> list[Any]:
 
 def muxed(**fields: Any) -> int:
     """Writes one packet with these times to memory."""
-    stream = tricodec.describe_stream("mpeg4", 160, 96, (1, 90000))
+    stream = tricodec.video.describe_stream("mpeg4", 160, 96, (1, 90000))
     muxer = tricodec.Muxer(None, format="mp4")
     number = muxer.add_stream(stream)
     packet = tricodec.Packet(b"\0" * 20, key=True, time_base=(1, 90000), **{"pts": 0, "dts": 0, **fields})
@@ -58,7 +58,7 @@ def muxed(**fields: Any) -> int:
 def written_to(stream: int) -> None:
     """Writes one packet to a stream of that number."""
     muxer = tricodec.Muxer(None, format="matroska")
-    muxer.add_stream(tricodec.describe_stream("mpeg4", 160, 96, (1, 25)))
+    muxer.add_stream(tricodec.video.describe_stream("mpeg4", 160, 96, (1, 25)))
     muxer.write(tricodec.Packet(b"\0" * 20, pts=0, dts=0, key=True), stream)
 
 

@@ -116,7 +116,7 @@ CAPS = {
 }  # fmt: skip
 
 
-NO_GPU = tricodec.resolve_device("auto") == "cpu"
+NO_GPU = tricodec.video.resolve_device("auto") == "cpu"
 
 
 def chroma(name: str) -> Any:

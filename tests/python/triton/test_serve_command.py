@@ -26,7 +26,7 @@ import pytest
 import tricodec
 from media import generated
 from patience import slowdown
-from tricodec.serve import Server, main
+from tricodec.triton.serve import Server, main
 from triton_testing import connect, descendants, metric, settled, stubs, variants, wait_until
 
 
@@ -313,7 +313,7 @@ def test_a_sidecar_loads_a_killed_model_again_and_its_pings_are_no_requests(serv
 
 @pytest.mark.parametrize("url", ["https://a", "a:b"])
 def test_an_address_that_is_not_http_is_refused(url: str) -> None:
-    from tricodec.serve.sidecar import parse_address
+    from tricodec.triton.serve.sidecar import parse_address
 
     with pytest.raises(ValueError, match="expected the server's HTTP address"):
         parse_address(url)

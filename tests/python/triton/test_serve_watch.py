@@ -20,8 +20,8 @@ import pytest
 import tricodec
 from media import generated
 from patience import least_seconds, pause
-from tricodec.serve import Server
-from tricodec.serve.repository import installed_repository
+from tricodec.triton.serve import Server
+from tricodec.triton.serve.repository import installed_repository
 from triton_testing import (
     WAIT_SECONDS,
     again_if_triton_crashes,
@@ -54,7 +54,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def control(server: Any) -> Any:
     """The server's HTTP interface, without the key of its owner."""
-    from tricodec.serve.control import ControlError, ModelControl
+    from tricodec.triton.serve.control import ControlError, ModelControl
 
     class Patient(ModelControl):
         def is_ready(self, model: str) -> bool:
@@ -161,7 +161,7 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
     server: Any, control: Any, monkeypatch: Any, model: str
 ) -> None:
     """And not while its process is alive: that has answered two pings before it dies."""
-    from tricodec.client import _connection
+    from tricodec.triton.client import _connection
 
     is_back, pongs = threading.Event(), threading.Semaphore(0)
     check, take = _connection.ModelWatch.check, _connection.ModelWatch.take
@@ -198,7 +198,7 @@ def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
 
 
 def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> None:
-    from tricodec.serve.control import ControlError
+    from tricodec.triton.serve.control import ControlError
     from tritonclient.grpc import InferenceServerClient
     from tritonclient.utils import InferenceServerException
 

@@ -19,7 +19,7 @@ import pytest
 import tricodec
 from media import generated
 from namespaces import UNSHARE, need_namespaces
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -56,7 +56,7 @@ def expected(**options: Any) -> Any:
 
 
 class File:
-    """A memory file of this process, made without tricodec.client."""
+    """A memory file of this process, made without tricodec.triton.client."""
 
     def __init__(self, size: int, seals: int = FIXED, data: bytes = b"") -> None:
         self.name = secrets.token_hex(16)
@@ -234,7 +234,7 @@ def test_a_client_that_the_server_cannot_see_gets_its_frames_in_another_way(serv
     need_namespaces()
     program = f"""
 import sys, tricodec
-from tricodec.client import Client
+from tricodec.triton.client import Client
 with Client({server.grpc_url!r}, model="processes") as client:
     frames = client.decode_video(open(sys.argv[1], "rb"), size=(200, 300)).frames
     assert not client._try_files

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, variants
 
 pytestmark = pytest.mark.needs_triton

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, stop_worker, variants, wait_until
 
 pytestmark = pytest.mark.needs_triton

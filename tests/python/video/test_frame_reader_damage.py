@@ -110,7 +110,7 @@ UNDAMAGED = {
 }
 
 
-def all_ways(path: Path, num_workers: int) -> list[tricodec.DecodeIssue]:
+def all_ways(path: Path, num_workers: int) -> list[tricodec.video.DecodeIssue]:
     """What readers report that read all frames, some of them, and from one to another."""
     found = []
     with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
