@@ -81,7 +81,7 @@ pynv-wheel: $(STAMPS)/venv
 	@$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel ./compat
 
 demo: build
-	@$(PYTHON) -m tricodec.cli demo --output demo_output
+	@$(PYTHON) -m tricodec demo --output demo_output
 
 test: $(BUILT_TESTS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)

@@ -138,10 +138,10 @@ def test_what_cannot_be_read_in_a_folder_is_named_and_fails(videos: Path, argume
 
 COMMAND = """
 import sys
-from tricodec.cli import command
+from tricodec.cli import main
 from tricodec.compress import _files
 _files.PIECE_BYTES = 1 << 20
-sys.exit(command.main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))
 """
 
 

@@ -11,7 +11,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from tricodec.cli.command import main
+from tricodec.cli import main
 
 
 @pytest.fixture

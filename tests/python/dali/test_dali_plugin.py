@@ -198,7 +198,7 @@ def test_operators_are_registered_once_when_another_copy_was_loaded_before(tmp_p
     for file in tricodec.dali.plugin_path().parent.glob("*.so"):
         shutil.copy(file, tmp_path)
     copy = tmp_path / tricodec.dali.plugin_path().name
-    core = str(Path(tricodec.library_path()).parent)
+    core = str(Path(tricodec.installation.library_path()).parent)
     load = f"from nvidia.dali import fn, plugin_manager; plugin_manager.load_library({str(copy)!r})"
     code = f"{load}\nimport tricodec.dali\n{decode_one_frame()}"
 

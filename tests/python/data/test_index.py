@@ -219,7 +219,7 @@ def test_a_file_that_changed_is_an_error(tmp_path: Path) -> None:
     tricodec.data.DatasetIndex.build([clip], tmp_path / "index.parquet")
     shutil.copy(generated("h264_audio.mp4"), clip)
 
-    with pytest.raises(tricodec.SourceChangedError, match="run tricodec index again"):
+    with pytest.raises(tricodec.errors.SourceChangedError, match="run tricodec index again"):
         tricodec.data.DatasetIndex(tmp_path / "index.parquet").reader(0)
 
 
@@ -268,7 +268,7 @@ def test_remote_videos_are_indexed_and_opened_without_their_packets(server: Rang
         assert server.bytes_sent < clip.stat().st_size / 3
         assert reader[1000].md5() == tricodec.FrameReader(clip, device="cpu")[1000].md5()
     server.put("long.ts", clip.read_bytes()[:-188])
-    with pytest.raises(tricodec.SourceChangedError, match="ETag"):
+    with pytest.raises(tricodec.errors.SourceChangedError, match="ETag"):
         index.reader(row)
 
 

@@ -121,7 +121,7 @@ def test_each_listed_encoder_takes_interlaced_pictures(height: int, tmp_path: Pa
     source = tmp_path / "source.ts"
     fields = f"testsrc2=s=128x96:r=50:d=0.4,tinterlace=interleave_top,crop=128:{height}"
     ffmpeg(f"-f lavfi -i {fields} -c:v mpeg2video -flags +ildct+ilme -pix_fmt yuv420p", source)
-    for name in set(tricodec.encoder_names()) - {"cinepak", "h263p"}:  # multiples of four
+    for name in set(tricodec.encode.encoder_names()) - {"cinepak", "h263p"}:  # multiples of four
         assert tricodec.transcode(source, None, format="matroska", codec=name, device="cpu").num_frames == 10, name
 
 

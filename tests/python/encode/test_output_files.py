@@ -273,7 +273,7 @@ PRELUDE = """
 
     def write(*times, fragmented):
         with tricodec.Muxer(None, format="mp4", fragmented=fragmented) as muxer:
-            muxer.add_stream(tricodec.describe_stream("mpeg4", 64, 64, time_base=(1, 25)))
+            muxer.add_stream(tricodec.video.describe_stream("mpeg4", 64, 64, time_base=(1, 25)))
             for time in times:
                 muxer.write(tricodec.Packet(b"\\0\\0\\0\\1\\x65abc", pts=time, dts=time, duration=1, key=True))
             muxer.finish()

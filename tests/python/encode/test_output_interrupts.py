@@ -43,23 +43,23 @@ BEGINNINGS = {
         end()
     """,
     "tricodec frames --raw": """
-        from tricodec.cli import command, frames
+        from tricodec.cli import frames, main
         def some(reader, *_):
             yield reader[0]
             end()
         frames._chosen = some
-        command.main(["frames", SOURCE, "--raw", TARGET, "-f"])
+        main(["frames", SOURCE, "--raw", TARGET, "-f"])
     """,
     "tricodec decompress": """
-        from tricodec.cli import command
+        from tricodec.cli import main
         from tricodec.compress import _files
-        command.main(["compress", SOURCE, "-o", TARGET + ".tcz"])
+        main(["compress", SOURCE, "-o", TARGET + ".tcz"])
         pieces = _files._pieces
         def some(*words):
             yield from pieces(*words)
             end()
         _files._pieces = some
-        command.main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
+        main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
     """,
 }
 

@@ -76,7 +76,7 @@ def count_gpus() -> int:
     count = 0
     while True:
         try:
-            tricodec.resolve_device(f"cuda:{count}")
+            tricodec.video.resolve_device(f"cuda:{count}")
         except tricodec.DeviceError:
             return max(count, 1)
         count += 1

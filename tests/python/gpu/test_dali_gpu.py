@@ -262,7 +262,7 @@ CLIPS = ["h264_bframes.mp4", "vp9.webm"]
 
 
 def encodes_on_gpu() -> bool:
-    return tricodec.encoder_for("h264", "auto").endswith("_nvenc")
+    return tricodec.encode.encoder_for("h264", "auto").endswith("_nvenc")
 
 
 def encoded_on_gpu(codec: str = "libx264", *, exec_dynamic: bool = True, **decoding: Any) -> list[bytes]:

@@ -45,7 +45,7 @@ BATCH_BYTES = 16 * 3 * 96 * 160 * 4
 
 
 def test_a_batch_is_memory_of_the_gpu_and_a_decoder_is_kept_for_the_next_file() -> None:
-    with tricodec.MemoryTracker(max_events=100_000) as tracker:
+    with tricodec.measure.MemoryTracker(max_events=100_000) as tracker:
         for _ in range(2):
             with tricodec.FrameReader(generated(CLIP), device="cuda:0") as reader:
                 batch = reader.batch(range(16), size=(96, 160), dtype="float32", layout="CHW")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import tricodec
 from dali_model import clip_tensors, expected_clip, own_model
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, ensemble_that_says_where, infer, shares_in_python, text_clip, variants, videos
 
 pytestmark = pytest.mark.needs_triton

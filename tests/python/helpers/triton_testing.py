@@ -48,7 +48,7 @@ def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) 
 def infer(
     url: str, tensors: dict[str, Any], outputs: list[str] | None = None, *, model: str = "video_decode"
 ) -> dict[str, Any]:
-    """One plain gRPC request without tricodec.client: arrays by name, BYTES for object arrays."""
+    """One plain gRPC request without tricodec.triton.client: arrays by name, BYTES for object arrays."""
     import tritonclient.grpc as triton_grpc
 
     types = {"O": "BYTES", "l": "INT64", "f": "FP32", "d": "FP64", "?": "BOOL", "B": "UINT8", "H": "UINT16"}
@@ -220,8 +220,8 @@ def cpu_seconds(pid: int) -> float:
 
 
 def connect(url: str, **options: Any) -> Any:
-    """A `tricodec.client.Client`. Its module needs tritonclient, so it is imported here."""
-    from tricodec.client import Client
+    """A `tricodec.triton.client.Client`. Its module needs tritonclient, so it is imported here."""
+    from tricodec.triton.client import Client
 
     return Client(url, **options)
 

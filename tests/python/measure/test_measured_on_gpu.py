@@ -23,8 +23,8 @@ def peaks_of(num_workers, request):
     gc.collect()
     before = {name: use.in_use_bytes for name, use in tricodec.memory_stats().items()}
     with tricodec.FrameReader(CLIP, device="cuda", num_workers=num_workers) as reader:
-        need = tricodec.memory_required(reader, **request)
-        with tricodec.MemoryTracker() as tracker:
+        need = tricodec.measure.memory_required(reader, **request)
+        with tricodec.measure.MemoryTracker() as tracker:
             if "batch_size" in request or "frames" in request:
                 given = reader.batches(**request) if "batch_size" in request else iter(reader)
                 for number, _ in enumerate(given):
@@ -103,7 +103,7 @@ def test_a_plan_of_the_cpu_is_foreign_where_the_request_means_a_gpu(tmp_path: Pa
     tricodec.Plan(generated("h264_bframes.mp4"), device="cpu").save(plan)
     code = f"""
 import dataclasses, tricodec
-from tricodec import _plan_request
+from tricodec.serving import _plan_request
 data = _plan_request.read_plan({str(plan)!r})
 data = dataclasses.replace(data, request=dataclasses.replace(data.request, device="cuda:1"))
 _plan_request.write_plan({str(plan)!r}, data)

@@ -39,7 +39,7 @@ def test_a_result_is_in_use_as_long_as_it_is_held() -> None:
     view = frames[3:5]
     del frames
     assert tricodec.memory_stats()["host"] == held  # a view holds all of it
-    with tricodec.MemoryTracker(max_events=1000) as tracker:
+    with tricodec.measure.MemoryTracker(max_events=1000) as tracker:
         del view
         gc.collect()
 
@@ -53,7 +53,7 @@ def test_a_result_is_in_use_as_long_as_it_is_held() -> None:
 
 def test_a_tracker_sees_the_peak_and_that_the_second_batch_takes_the_memory_of_the_first() -> None:
     read()
-    with tricodec.MemoryTracker(max_events=10_000) as tracker:
+    with tricodec.measure.MemoryTracker(max_events=10_000) as tracker:
         before = tracker.allocators["host"]
         read()
         first = tracker.allocators["host"]
@@ -69,7 +69,7 @@ def test_a_tracker_sees_the_peak_and_that_the_second_batch_takes_the_memory_of_t
 
 
 def test_events_lead_from_one_sum_to_the_next() -> None:
-    with tricodec.MemoryTracker(max_events=100_000) as tracker:
+    with tricodec.measure.MemoryTracker(max_events=100_000) as tracker:
         in_use = tracker.allocators["host"].in_use_bytes
         frames = read(20)
         tricodec.Codec(algorithm="LZ4", device="cpu").encode(np.arange(1_000_000))
@@ -94,7 +94,7 @@ def test_each_gpu_has_its_allocators(tmp_path: Path) -> None:
         first = tricodec.Frame.from_planes([np.zeros((512, 512, 3), np.uint8)], "rgb24").to("cuda:1")
         stats = tricodec.memory_stats()
         assert [name for name in stats if name != "host"] == [f"{kind} cuda:1" for kind in kinds], stats
-        with tricodec.MemoryTracker(max_events=100) as tracker:
+        with tricodec.measure.MemoryTracker(max_events=100) as tracker:
             del first
             gc.collect()
             again = tricodec.Frame.from_planes([np.zeros((512, 512, 3), np.uint8)], "rgb24").to("cuda:1")
@@ -108,14 +108,14 @@ def test_each_gpu_has_its_allocators(tmp_path: Path) -> None:
 
 
 def test_a_tracker_that_was_not_entered_and_a_negative_number_are_refused() -> None:
-    tracker = tricodec.MemoryTracker()
+    tracker = tricodec.measure.MemoryTracker()
     assert str(tracker) == "MemoryTracker: nothing seen yet"
     with pytest.raises(RuntimeError, match=r"with tricodec\.MemoryTracker\(\)"):
         _ = tracker.allocators
     with pytest.raises(ValueError, match="max_events is -1"):
-        tricodec.MemoryTracker(-1)
+        tricodec.measure.MemoryTracker(-1)
     with pytest.raises(TypeError):
-        tricodec.MemoryTracker(1.5)  # type: ignore[arg-type]
+        tricodec.measure.MemoryTracker(1.5)  # type: ignore[arg-type]
 
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def peak_of(reader: tricodec.FrameReader, request: dict[str, Any]) -> int:
     transform = {name: value for name, value in request.items() if name not in ("batch_size", "frames", "count")}
     gc.collect()
     before = tricodec.memory_stats()["host"].in_use_bytes
-    with tricodec.MemoryTracker() as tracker:
+    with tricodec.measure.MemoryTracker() as tracker:
         if batch_size is None and not frames:
             reader.batch(range(request.get("count", len(reader))), **transform)
         else:
@@ -156,7 +156,9 @@ REQUESTS: list[dict[str, Any]] = [
 ]
 
 
-def peaks_of(source: Source, num_workers: int, request: dict[str, Any], need: tricodec.MemoryRequired) -> list[int]:
+def peaks_of(
+    source: Source, num_workers: int, request: dict[str, Any], need: tricodec.measure.MemoryRequired
+) -> list[int]:
     """Peaks of runs, until one comes near the need: on a busy machine decoders may run one after another."""
     peaks: list[int] = []
     deadline = time.monotonic() + 20
@@ -166,7 +168,7 @@ def peaks_of(source: Source, num_workers: int, request: dict[str, Any], need: tr
     return peaks
 
 
-def expect_near(need: tricodec.MemoryRequired, peaks: list[int], batch_bytes: int = 0) -> None:
+def expect_near(need: tricodec.measure.MemoryRequired, peaks: list[int], batch_bytes: int = 0) -> None:
     """The need is at least the greatest peak, and within a quarter of it and the batch that a quick decoder adds."""
     assert need.device_bytes == need.decoder_bytes == 0
     assert peaks
@@ -185,28 +187,31 @@ def expect_near(need: tricodec.MemoryRequired, peaks: list[int], batch_bytes: in
     ],
 )
 def test_the_answer_is_within_a_quarter_of_the_peak(clip: str, num_workers: int, request_: dict[str, Any]) -> None:
-    need = tricodec.memory_required(generated(clip), device="cpu", num_workers=num_workers, **request_)
+    need = tricodec.measure.memory_required(generated(clip), device="cpu", num_workers=num_workers, **request_)
 
     expect_near(need, peaks_of(generated(clip), num_workers, request_, need))
 
 
 def test_limits_bound_what_is_decoded_ahead(restored_limits: None) -> None:
     request: dict[str, Any] = {"device": "cpu", "num_workers": 2, "batch_size": 2}
-    before = tricodec.memory_required(generated("h264_bframes.mp4"), **request)
+    before = tricodec.measure.memory_required(generated("h264_bframes.mp4"), **request)
     tricodec.set_limits(max_buffered_bytes=2 << 20)
-    after = tricodec.memory_required(generated("h264_bframes.mp4"), **request)
+    after = tricodec.measure.memory_required(generated("h264_bframes.mp4"), **request)
 
     assert after.host_bytes < before.host_bytes
-    need = tricodec.memory_required(generated("h264_bframes.mp4"), **request)
+    need = tricodec.measure.memory_required(generated("h264_bframes.mp4"), **request)
     expect_near(need, peaks_of(generated("h264_bframes.mp4"), 2, {"batch_size": 2}, need))
 
 
 def test_a_result_past_the_limit_is_refused_before_it_takes_memory(restored_limits: None) -> None:
     with tricodec.FrameReader(generated("h264_bframes.mp4"), device="cpu") as reader:
-        need = tricodec.memory_required(reader, size=(96, 128))
+        need = tricodec.measure.memory_required(reader, size=(96, 128))
         tricodec.set_limits(max_output_bytes=50 * 96 * 128 * 3 - 1)
         before = tricodec.memory_stats()["host"].in_use_bytes
-        with tricodec.MemoryTracker() as tracker, pytest.raises(tricodec.RefusedError, match="max_output_bytes"):
+        with (
+            tricodec.measure.MemoryTracker() as tracker,
+            pytest.raises(tricodec.RefusedError, match="max_output_bytes"),
+        ):
             reader.batch(range(50), size=(96, 128))
 
     assert tracker.allocators["host"].peak_bytes == before
@@ -215,7 +220,7 @@ def test_a_result_past_the_limit_is_refused_before_it_takes_memory(restored_limi
 
 def test_nothing_is_decoded_to_find_out() -> None:
     with tricodec.Profiler() as profiler:
-        tricodec.memory_required(generated("hevc.mp4"), device="cpu", batch_size=8, size=(96, 128))
+        tricodec.measure.memory_required(generated("hevc.mp4"), device="cpu", batch_size=8, size=(96, 128))
 
     assert set(profiler.stages) <= {"index", "read"}
 
@@ -223,20 +228,20 @@ def test_nothing_is_decoded_to_find_out() -> None:
 def test_requests_that_do_not_fit_are_refused() -> None:
     clip = generated("h264_bframes.mp4")
     with pytest.raises(ValueError, match=r"frames=True is given with batch_size"):
-        tricodec.memory_required(clip, frames=True, batch_size=3)
+        tricodec.measure.memory_required(clip, frames=True, batch_size=3)
     with pytest.raises(ValueError, match=r"frames=True is given with size"):
-        tricodec.memory_required(clip, frames=True, size=(8, 8))
+        tricodec.measure.memory_required(clip, frames=True, size=(8, 8))
     with pytest.raises(ValueError, match=r"batch_size is 0; it must be at least 1"):
-        tricodec.memory_required(clip, device="cpu", batch_size=0)
+        tricodec.measure.memory_required(clip, device="cpu", batch_size=0)
     with pytest.raises(IndexError, match=r"50"):
-        tricodec.memory_required(clip, device="cpu", count=51)
+        tricodec.measure.memory_required(clip, device="cpu", count=51)
     with tricodec.FrameReader(clip, device="cpu") as reader, pytest.raises(TypeError, match=r"device is an option"):
-        tricodec.memory_required(reader, device="cpu")
+        tricodec.measure.memory_required(reader, device="cpu")
 
 
 @pytest.fixture(autouse=True)
 def _without_gpu() -> None:
-    if "CUDA" in tricodec.build_info() and tricodec.resolve_device("auto") != "cpu":
+    if "CUDA" in tricodec.build_info() and tricodec.video.resolve_device("auto") != "cpu":
         pytest.skip("a GPU is here: tests/python/gpu and tests/python/cuda test its memory")
 
 

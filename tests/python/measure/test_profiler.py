@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-import tricodec.io
 from media import generated
 from patience import least
 from tricodec.measure._profiler import StageEvent

@@ -20,7 +20,7 @@ EXAMPLES = media.REPOSITORY / "examples"
 def ended(path: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """An example after its end, where the package that takes longest is imported already."""
     text = path.read_text()
-    package = next((name for name in ("nvidia.dali", "tricodec.client") if name in text), "tricodec")
+    package = next((name for name in ("nvidia.dali", "tricodec.triton.client") if name in text), "tricodec")
     return with_modules("numpy", package).run(path, *arguments, cwd=Path.cwd())
 
 

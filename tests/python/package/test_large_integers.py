@@ -40,7 +40,7 @@ def encoded(**options: Any) -> list[Any]:
 def written_to(stream: int) -> None:
     """Writes one packet to a stream of that number."""
     muxer = tricodec.Muxer(None, format="matroska")
-    muxer.add_stream(tricodec.describe_stream("mpeg4", 160, 96, (1, 25)))
+    muxer.add_stream(tricodec.video.describe_stream("mpeg4", 160, 96, (1, 25)))
     muxer.write(tricodec.Packet(b"\0" * 20, pts=0, dts=0, key=True), stream)
 
 

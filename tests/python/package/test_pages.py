@@ -32,7 +32,7 @@ def _needs(code: str) -> list[pytest.MarkDecorator]:
     marks = []
     if "dali" in code:
         marks.append(pytest.mark.needs_dali)
-    if "tricodec.serve" in code or "tricodec.client" in code:
+    if "tricodec.triton.serve" in code or "tricodec.triton.client" in code:
         marks.append(pytest.mark.needs_triton)
     if "video_text" in code:
         marks.append(pytest.mark.needs_onnx)
@@ -49,7 +49,7 @@ def with_packages() -> Iterator[Callable[[str], Preloaded]]:
     @functools.cache
     def start(package: str) -> Preloaded:
         cores = os.sched_getaffinity(0)
-        if package == "tricodec.client":  # servers start a process a model and core
+        if package == "tricodec.triton.client":  # servers start a process a model and core
             os.sched_setaffinity(0, {sorted(cores)[os.getpid() % len(cores)]})
         started.append(Preloaded(["numpy", package]))
         os.sched_setaffinity(0, cores)
@@ -62,8 +62,8 @@ def with_packages() -> Iterator[Callable[[str], Preloaded]]:
 
 def _heaviest_of(code: str) -> str:
     """A package that the code imports."""
-    if "tricodec.serve" in code and "torch" not in code:
-        return "tricodec.client"  # with the packages of Triton's client
+    if "tricodec.triton.serve" in code and "torch" not in code:
+        return "tricodec.triton.client"  # with the packages of Triton's client
     return next((package for package in ("torch", "nvidia.dali") if package in code), "tricodec")
 
 

@@ -25,7 +25,7 @@ from range_server import range_server
 CALLS = {
     "batch of two decoders": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2).batch(size=(8, 8))",
     "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
-    "read from a network": "tricodec.decode_video(tricodec.remote(URL), size=(8, 8), device='cpu')",
+    "read from a network": "tricodec.decode_video(tricodec.open_remote(URL), size=(8, 8), device='cpu')",
     "AudioReader": "while True: tricodec.AudioReader(SOUND, sample_rate=192000)[:]",
     "encode_video": "tricodec.encode_video(data, preset='placebo', device='cpu')",
     "transcode by parts": "tricodec.transcode(SOUND, TARGET, size=(1080, 1920), num_workers=2)",

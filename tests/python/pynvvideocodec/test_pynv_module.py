@@ -113,7 +113,8 @@ CAPS = {
     "mb_num_max", "width_min", "height_min",
 }  # fmt: skip
 
-NO_GPU = tricodec.resolve_device("auto") == "cpu"
+
+NO_GPU = tricodec.video.resolve_device("auto") == "cpu"
 
 
 def chroma(name: str) -> Any:

@@ -78,7 +78,6 @@ def test_names_of_files_are_no_markup(tmp_path: Path) -> None:
     ("missing", "package", "call"),
     [
         ("PIL", "pillow", "tricodec.FrameReader(sys.argv[1])[0]._repr_png_()"),
-        ("rich", "rich", "cli.main(['probe', '--debug', sys.argv[1]])"),
         ("argcomplete", "argcomplete", "cli.main(['completion', '--debug', 'bash'])"),
     ],
 )

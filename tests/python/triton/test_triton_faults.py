@@ -17,7 +17,7 @@ import pytest
 import tricodec
 from h264_writer import Picture, first_block
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import (
     LONG_REQUEST,
     connect,
@@ -101,7 +101,7 @@ def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(ser
         error = lost.exception()
     video = decode(server, "one_worker", clip(), count=2)
 
-    assert isinstance(error, tricodec.InternalError)
+    assert isinstance(error, tricodec.errors.InternalError)
     assert "died of SIGKILL and was replaced" in str(error)
     np.testing.assert_array_equal(video.frames, tricodec.decode_video(clip(), count=2).frames)
     assert workers(server.pid, "one_worker") != [worker]

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec import _plan_request
-from tricodec.serve import Server
+from tricodec.serving import _plan_request
+from tricodec.triton.serve import Server
 from triton_testing import infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton

@@ -11,7 +11,7 @@ import pytest
 import tricodec
 from media import generated
 from range_server import RangeServer, range_server
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, infer, videos
 
 pytestmark = pytest.mark.needs_triton

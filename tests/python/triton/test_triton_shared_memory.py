@@ -24,7 +24,7 @@ pytestmark = pytest.mark.needs_triton
 
 SERVE = """
 import json, os, signal, subprocess, sys
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", "/dev/shm"], check=True)
 with Server(models=sys.argv[1:]) as server:

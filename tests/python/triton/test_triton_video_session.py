@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import assert_same, connect, joined, metric, settled, variants, wait_until
 
 pytestmark = pytest.mark.needs_triton

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import (
     again_if_triton_crashes,
     connect,

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import (
     assert_same,
     joined,
@@ -173,7 +173,7 @@ def test_a_worker_that_dies_costs_its_stream_and_the_next_one_succeeds(
 
     os.kill(pid, signal.SIGKILL)
 
-    with pytest.raises(tricodec.InternalError, match="died of SIGKILL and was replaced"):
+    with pytest.raises(tricodec.errors.InternalError, match="died of SIGKILL and was replaced"):
         list(chunks)
     assert_same(joined(list(client.stream_video(path, 9, model="one_worker"))), tricodec.decode_video(path))
 
@@ -215,7 +215,7 @@ def test_more_streams_than_workers_take_turns_and_each_gives_its_own_frames(clie
 
 
 class PlainStream:
-    """A stream of tritonclient without tricodec.client: the answers and errors that have come."""
+    """A stream of tritonclient without tricodec.triton.client: the answers and errors that have come."""
 
     def __init__(self, url: str, model: str) -> None:
         import tritonclient.grpc as triton_grpc

@@ -171,7 +171,7 @@ def test_what_a_file_on_a_server_names_is_not_opened(canary: Canary, tmp_path: P
                 server.put(content, make(target, tmp_path))
                 for name, read in READERS.items() if target == beside else [("FrameReader", frames_of)]:
                     with contextlib.suppress(tricodec.Error, IndexError, ValueError, RuntimeError):
-                        read(tricodec.remote(url))
+                        read(tricodec.open_remote(url))
 
                     assert canary.noticed() == [], (content, name, target)
         assert set(server.paths) == {f"/{content}" for content in CONTENTS}

@@ -13,6 +13,7 @@ import damaged_clips
 import hostile_packets
 import isolated
 import media
+import numpy as np
 import pytest
 import tricodec
 from bitstreams import probe
@@ -95,6 +96,33 @@ UNDAMAGED = {
     "sliced_threads.mp4": _X264 + "sliced-threads=1:threads=4",
     "hevc_slices_open.hevc": _X265 + "slices=4:open-gop=1",
 }
+
+
+def all_ways(path: Path, num_workers: int) -> list[tricodec.video.DecodeIssue]:
+    """What readers report that read all frames, some of them, and from one to another."""
+    found = []
+    with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
+        for _ in reader:
+            pass
+        found += reader.issues
+    with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
+        reader.batch(slice(None))
+        for number in np.random.default_rng(num_workers).permutation(len(reader)).tolist():
+            reader[number]
+        reader.batch(slice(None, None, 3))
+        for _ in reader.iterate(start=len(reader) // 2):
+            pass
+        found += reader.issues
+    return found
+
+
+@pytest.mark.parametrize("num_workers", [1, 3])
+@pytest.mark.parametrize("name", UNDAMAGED)
+def test_undamaged_files_report_no_damage(name: str, num_workers: int) -> None:
+    path = damaged_clips.made(name, UNDAMAGED[name], "160x96")
+
+    for _ in range(num_workers):  # one worker does the same each time
+        assert all_ways(path, num_workers) == []
 
 
 def with_damage_that_ffmpeg_reports(path: Path, tmp_path: Path) -> bytes:

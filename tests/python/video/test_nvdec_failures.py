@@ -127,8 +127,8 @@ assert len({{frame.pts for frame in frames}}) == {NUM_FRAMES}
 
 def test_auto_leaves_a_gpu_alone_for_which_there_are_no_kernels_and_says_why(driver: Path) -> None:
     code = f"""
-assert tricodec.resolve_device("auto") == tricodec.resolve_device("auto:0") == "cpu"
-assert tricodec.resolve_device("cuda") == "cuda:0"
+assert tricodec.video.resolve_device("auto") == tricodec.video.resolve_device("auto:0") == "cpu"
+assert tricodec.video.resolve_device("cuda") == "cuda:0"
 reader = tricodec.FrameReader(CLIP)
 assert reader.device == "cpu" and reader.batch([0, 7], size=(8, 8)).shape == (2, 8, 8, 3)
 decoder, frames = decoded("cuda")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tricodec.scenes: the default threshold finds the cuts that ffmpeg's scene filter finds, and no others."""
+"""tricodec.video.scenes: the default threshold finds the cuts that ffmpeg's scene filter finds, and no others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from media import ffmpeg
-from tricodec.scenes import scene_cuts
+from tricodec.video.scenes import scene_cuts
 
 SOURCES = ("testsrc2", "smptebars", "mandelbrot", "color=c=gray", "rgbtestsrc", "color=c=navy", "testsrc")
 

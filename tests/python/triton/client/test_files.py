@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import UNSHARE, connect, infer, need_namespaces, variants, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -55,7 +55,7 @@ def expected(**options: Any) -> Any:
 
 
 class File:
-    """A memory file of this process, made without tricodec.client."""
+    """A memory file of this process, made without tricodec.triton.client."""
 
     def __init__(self, size: int, seals: int = FIXED, data: bytes = b"") -> None:
         self.name = secrets.token_hex(16)
@@ -233,7 +233,7 @@ def test_a_client_that_the_server_cannot_see_gets_its_frames_in_another_way(serv
     need_namespaces()
     program = f"""
 import sys, tricodec
-from tricodec.client import Client
+from tricodec.triton.client import Client
 with Client({server.grpc_url!r}, model="processes") as client:
     frames = client.decode_video(open(sys.argv[1], "rb"), size=(200, 300)).frames
     assert not client._try_files

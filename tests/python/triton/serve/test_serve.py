@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tricodec.serve starts a real tritonserver, says why it cannot, and leaves nothing behind."""
+"""tricodec.triton.serve starts a real tritonserver, says why it cannot, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 from media import generated
 from patience import least_seconds
-from tricodec.serve import Server, find_tritonserver
-from tricodec.serve.command import build_parser
-from tricodec.serve.environment import create_environment
-from tricodec.serve.repository import installed_repository, lay_out_models
+from tricodec.triton.serve import Server, find_tritonserver
+from tricodec.triton.serve.command import build_parser
+from tricodec.triton.serve.environment import create_environment
+from tricodec.triton.serve.repository import installed_repository, lay_out_models
 from triton_testing import command as command_of
 from triton_testing import descendants, running, workers
 
@@ -307,8 +307,8 @@ def test_a_model_that_cannot_run_here_is_left_out_and_the_command_says_why(tmp_p
     (packages / "sitecustomize.py").write_text('import sys; sys.modules["nvidia.dali"] = None\n')  # not installed
     variables = os.environ | {"PYTHONPATH": f"{packages}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     program = (
-        "import pathlib, tricodec.serve.server; from tricodec.cli import main\n"
-        f"tricodec.serve.server.installed_repository = lambda: pathlib.Path({str(tmp_path / 'models')!r})\n"
+        "import pathlib, tricodec.triton.serve.server; from tricodec.cli import main\n"
+        f"tricodec.triton.serve.server.installed_repository = lambda: pathlib.Path({str(tmp_path / 'models')!r})\n"
         "main(['serve', '--http-port', '0', '--grpc-port', '0', '--metrics-port', '0'])"
     )
     with subprocess.Popen(

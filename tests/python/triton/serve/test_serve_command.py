@@ -26,7 +26,7 @@ import pytest
 import tricodec
 from media import generated
 from patience import slowdown
-from tricodec.serve import Server, main
+from tricodec.triton.serve import Server, main
 from triton_testing import connect, descendants, metric, settled, stubs, variants, wait_until
 
 
@@ -295,6 +295,40 @@ def test_a_sidecar_loads_a_killed_model_again_and_its_pings_are_no_requests(serv
     assert process.returncode == 0
     assert before == 1
     wait_until(lambda: len(stubs(server.pid, "decoder")) == 1, "one stub is left")
+
+
+@pytest.mark.parametrize("url", ["https://a", "a:b"])
+def test_an_address_that_is_not_http_is_refused(url: str) -> None:
+    from tricodec.triton.serve.sidecar import parse_address
+
+    with pytest.raises(ValueError, match="expected the server's HTTP address"):
+        parse_address(url)
+
+
+@pytest.mark.needs_triton
+def test_what_only_triton_finds_in_a_configuration_names_file_and_line_too(capsys: Any, broken: Path) -> None:
+    config = broken / "broken" / "config.pbtxt"
+    config.write_text('name: "broken"\nbackend: "python"\nmax_batch_sise: 4\n')
+
+    line = failure(capsys, "--model-repository", str(broken), "--http-port=0", "--grpc-port=0", "--metrics-port=0")
+
+    assert f"model broken did not load: {config}:3:" in line
+    assert "max_batch_sise" in line
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["serve --print-config", "serve --help", "probe --help", "probe CLIP --json", "info", "frames CLIP --framemd5"],
+)
+def test_a_reader_that_ends_before_the_output_is_no_error(command: str) -> None:
+    arguments = command.replace("CLIP", str(generated("h264_bframes.mp4"))).split()
+    with subprocess.Popen(
+        [sys.executable, "-m", "tricodec.cli", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
 
 
 @pytest.mark.parametrize(

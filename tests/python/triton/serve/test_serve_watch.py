@@ -16,8 +16,8 @@ import pytest
 import tricodec
 from media import generated
 from patience import least_seconds, pause
-from tricodec.serve import Server
-from tricodec.serve.repository import installed_repository
+from tricodec.triton.serve import Server
+from tricodec.triton.serve.repository import installed_repository
 from triton_testing import (
     again_if_triton_crashes,
     connect,
@@ -49,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def control(server: Any) -> Any:
     """The server's HTTP interface, without the key of its owner."""
-    from tricodec.serve.control import ControlError, ModelControl
+    from tricodec.triton.serve.control import ControlError, ModelControl
 
     class Patient(ModelControl):
         def is_ready(self, model: str) -> bool:
@@ -151,7 +151,7 @@ def test_a_stream_in_a_dead_process_is_repeated_before_its_first_chunk_and_ends_
 
 
 def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> None:
-    from tricodec.serve.control import ControlError
+    from tricodec.triton.serve.control import ControlError
     from tritonclient.grpc import InferenceServerClient
     from tritonclient.utils import InferenceServerException
 
