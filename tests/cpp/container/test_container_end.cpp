@@ -23,11 +23,6 @@ std::string big(std::uint64_t value, int num_bytes) {
     return text;
 }
 
-std::string little(std::uint64_t value, int num_bytes) {
-    const auto text = big(value, num_bytes);
-    return {text.rbegin(), text.rend()};
-}
-
 std::string box(const std::string& type, const std::string& content) {
     return big(8 + content.size(), 4) + type + content;
 }
@@ -40,10 +35,6 @@ std::string element(const std::string& id, const std::string& content, bool open
 const std::string kSegment = "\x18\x53\x80\x67";
 const std::string kCluster = "\x1f\x43\xb6\x75";
 const std::string kBlock = "\xa3";
-
-std::string chunk(const std::string& name, const std::string& content) {
-    return name + little(content.size(), 4) + content;
-}
 
 std::string fill(std::size_t size) {
     return std::string(size, 'x');
