@@ -45,3 +45,5 @@ def test_models_take_the_parameters_that_mean_something_to_them() -> None:
         parse_settings(configuration(trusted="true"), VIDEO_PARAMETERS)
     with pytest.raises(ValueError, match="parameter trusted is 'yes'; accepted: true, false"):
         parse_settings(configuration(trusted="yes"), CODEC_PARAMETERS)
+    with pytest.raises(ValueError, match="parameter isolation is 'thread'; accepted: process, none"):
+        parse_settings(configuration(isolation="thread"), VIDEO_PARAMETERS)
