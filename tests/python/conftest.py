@@ -75,10 +75,9 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     ),
 }
 
-
 _PROGRAMS = (
-    "cli/", "docs/", "examples/", "package/test_display", "data/test_torch",
-    "triton/test_triton_docs",
+    "cli/", "package/test_commands", "package/test_examples", "package/test_notebooks", "package/test_pages",
+    "show/", "data/test_torch", "triton/test_triton_docs",
 )  # fmt: skip
 """What users run as it stands: documents, commands, examples, notebooks, data sets."""
 
@@ -109,7 +108,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 _FIRST = (
-    "docs/test_pages", "dali/test_dali_plugin", "data/test_ray", "video/test_exactness",
+    "package/test_pages", "dali/test_dali_plugin", "data/test_ray", "video/test_exactness",
     "encode/test_transcode_ranges", "triton/", "package/", "dali/", "video/",
 )  # fmt: skip
 """The longest files: workers that take them last would end at different times."""

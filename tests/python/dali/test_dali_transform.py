@@ -25,7 +25,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "eights": {"layout": "HWC8"},
 }
 
-
 SEMI_PLANAR = {"p0": "420", "p2": "422", "p4": "444"}
 """The family of p010le and its like, with samples in the high bits, by their first letters."""
 

@@ -19,10 +19,7 @@ from output_writers import WRITERS, sources
 from preloaded import with_tricodec
 
 SLOW = {"preset": "placebo", "x264-params": "rc-lookahead=0:bframes=0"}  # one picture at a time
-
-
 PATIENCE_SECONDS = 30  # of processors: a picture or two take less, all of them minutes
-
 
 BEGINNINGS = {
     "transcode": """
@@ -65,7 +62,6 @@ BEGINNINGS = {
         main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
     """,
 }
-
 
 ENDS = {
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",
@@ -171,8 +167,6 @@ def test_ctrl_c_ends_transcode(old: Path) -> None:
 
 
 COMMANDS = [name for name in WRITERS if name.startswith("tricodec ")]
-
-
 OF_FILES = ["transcode", "Transcoder", "save_index", "compress_file", *COMMANDS]
 
 

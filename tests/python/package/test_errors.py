@@ -46,15 +46,6 @@ def test_an_exception_is_caught_as_the_builtin_of_its_kind(cls: type[Exception],
     assert issubclass(cls, builtin)
 
 
-def test_a_missing_file_names_its_path(tmp_path: Path) -> None:
-    path = tmp_path / "nothing here.mp4"
-
-    with pytest.raises(FileNotFoundError, match=r"nothing here\.mp4") as caught:
-        tricodec.FrameReader(path)
-
-    assert type(caught.value) is tricodec.MediaNotFoundError
-
-
 def test_a_video_with_a_name_that_is_not_utf8_is_read_and_described(tmp_path: Path) -> None:
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.mp4")
     Path(path).symlink_to(generated("h264_bframes.mp4"))
@@ -68,12 +59,6 @@ def test_a_video_with_a_name_that_is_not_utf8_is_read_and_described(tmp_path: Pa
 def test_a_path_with_a_nul_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="null"):
         tricodec.probe("a\0b.mp4")
-
-
-@pytest.mark.parametrize("data", [b"", b"no media at all " * 100], ids=["empty", "text"])
-def test_bytes_that_are_no_media_are_corrupt_data(data: bytes) -> None:
-    with pytest.raises(tricodec.CorruptDataError):
-        tricodec.FrameReader(data)
 
 
 def test_a_missing_ffmpeg_library_is_named_by_the_import_error(tmp_path: Path) -> None:

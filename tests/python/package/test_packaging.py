@@ -18,8 +18,6 @@ from packaging.version import Version
 from programs import printed_by
 
 CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
-
-
 PACKAGE = Path(tricodec.__file__).parent
 
 
@@ -178,21 +176,3 @@ def test_nvidias_own_nvcomp_is_left_alone(tmp_path: Path) -> None:
     program = "import runpy, sys; print(runpy.run_path(sys.argv[1])['nvidias_nvcomp']())"
     assert printed_by(program, TOOL, PYTHONPATH=str(tmp_path / "site")) == "nvidia-nvcomp-cu13\n"
     assert printed_by(program, TOOL) == "None\n"
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, media.REPOSITORY / "tools/make_wheel.py", "--output", folder]
-    subprocess.run(command, check=True)
-    (path,) = folder.glob("*.whl")
-    return path
-
-
-@pytest.fixture(scope="module")
-def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, installed by pip, which refuses one that this machine is too old for."""
-    folder = tmp_path_factory.mktemp("site")
-    pip = [sys.executable, "-m", "pip", "--quiet", "install", "--no-index", "--no-deps", "--target", folder, wheel]
-    subprocess.run(pip, check=True)
-    return folder

@@ -83,37 +83,6 @@ def test_to_dict_is_json_that_holds_every_attribute(name: str) -> None:
     assert Fraction(video["time_base"]) == info.streams[0].time_base
 
 
-def test_decode_video_gives_frames_and_times() -> None:
-    path = generated("h264_bframes.mp4")
-    reader = tricodec.FrameReader(path)
-    wanted = [5, 15, 25]
-
-    video = tricodec.decode_video(path, start=5, stride=10, count=3, size=(45, 80), dtype="float32", layout="CHW")
-
-    assert isinstance(video, tricodec.DecodedVideo)
-    assert len(video) == 3
-    assert video.frames.shape == (3, 3, 45, 80)
-    assert repr(video) == "<tricodec.DecodedVideo float32 [3, 3, 45, 80]>"
-    np.testing.assert_allclose(video.pts_seconds, np.array(wanted) / 25)
-    expected = reader.batch(wanted, size=(45, 80), dtype="float32", layout="CHW")
-    assert video.frames.tobytes() == expected.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"count": 1000}, IndexError),
-        ({"start": 50}, IndexError),
-        ({"stride": 0}, ValueError),
-        ({"size": (0, 5)}, ValueError),
-        ({"no_such": 1}, TypeError),
-    ],
-)
-def test_decode_video_refuses_a_request_that_cannot_be_met(options: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        tricodec.decode_video(generated("h264_bframes.mp4"), **options)
-
-
 def test_transform_explains_what_it_fuses() -> None:
     frame = tricodec.FrameReader(generated("h264_bframes.mp4"))[0]
     options: dict[str, Any] = {"size": (224, 224), "dtype": "float32", "layout": "CHW", "mean": 0.5}

@@ -305,14 +305,6 @@ def test_a_server_without_ranges_is_told(server: RangeServer, client: str, long_
         len(tricodec.FrameReader(source))
 
 
-def test_a_playlist_on_a_server_leads_to_no_other_request(server: RangeServer) -> None:
-    server.put("secret.ts", generated("h264.ts").read_bytes())
-    playlist = f"#EXTM3U\n#EXTINF:2,\n{server.url}/secret.ts\n#EXT-X-ENDLIST\n".encode()
-    with pytest.raises(tricodec.Error):
-        tricodec.FrameReader(tricodec.open_remote(server.put("list.m3u8", playlist)))
-    assert set(server.paths) == {"/list.m3u8"}
-
-
 def test_a_source_pickles(server: RangeServer) -> None:
     clip = generated("h264_bframes.mp4")
     source = tricodec.open_remote(server.put("a.mp4", clip.read_bytes()))

@@ -93,29 +93,8 @@ def test_redirects_without_end_are_an_error(server: RangeServer) -> None:
         tricodec.open_remote(url, allowed_prefixes=[server.url]).open()
 
 
-def test_a_server_that_is_unavailable_is_an_error(server: RangeServer) -> None:
-    source = tricodec.open_remote(server.put("data", b"x"), allowed_prefixes=[server.url])
-    server.num_unavailable = 1000
-    with pytest.raises(tricodec.MediaIOError, match="failed: 503"):
-        source.open()
-
-
 def test_an_answer_that_does_not_end_is_an_error_after_the_time(server: RangeServer) -> None:
     source = tricodec.open_remote(server.put("data", b"x" * 1000), allowed_prefixes=[server.url], timeout_s=0.2)
     server.latency_s = 2
     with pytest.raises(tricodec.MediaIOError, match="Timeout"):
         source.open()
-
-
-def test_changes_missing_objects_and_servers_without_ranges_are_told(server: RangeServer) -> None:
-    data = os.urandom(1 << 20)
-    url = server.put("data", data)
-    with tricodec.open_remote(url, allowed_prefixes=[server.url]).open() as file:
-        server.put("data", data[::-1])
-        with pytest.raises(tricodec.errors.SourceChangedError, match="changed while it was read"):
-            file.read()
-    with pytest.raises(tricodec.MediaNotFoundError, match="does not exist"):
-        tricodec.open_remote(server.url + "/none", allowed_prefixes=[server.url]).open()
-    server.ignores_ranges = True
-    with pytest.raises(tricodec.MediaIOError, match="does not give ranges of bytes"):
-        tricodec.open_remote(url, allowed_prefixes=[server.url]).open()

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from namespaces import UNSHARE, need_namespaces
-from triton_testing import connect
+from triton_testing import UNSHARE, connect, need_namespaces
 
 pytestmark = pytest.mark.needs_triton
 

@@ -19,7 +19,6 @@ FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 20.0}
 
 MODELS = {
     "video_encode": {"workers": "2"},
-    "impatient": {"workers": "1", "timeout_ms": "400"},
     "strict": {
         "workers": "1",
         "threads": "1",

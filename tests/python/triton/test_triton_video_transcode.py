@@ -21,7 +21,6 @@ FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 22.0}
 MODELS = {
     "video_transcode": {"workers": "2"},
     "strict": {"workers": "1", "max_frames": "20", "max_input_bytes": "1000000", "max_output_bytes": "30000"},
-    "impatient": {"workers": "1", "timeout_ms": "500"},
 }
 
 

@@ -204,11 +204,3 @@ def test_names_of_protocols_and_patterns_are_not_opened(
             READERS[reader](name)
 
         assert canary.noticed() == [], name
-
-
-def test_the_canary_notices(canary: Canary) -> None:
-    frames_of(canary.path)
-    socket.create_connection(("127.0.0.1", canary.port)).close()
-
-    assert canary.noticed() == ["the file was opened", "the server was connected to"]
-    assert canary.noticed() == []

@@ -297,8 +297,6 @@ def test_a_reader_tells_its_facts() -> None:
 
 
 _PICTURES = "-f lavfi -i testsrc2=s=96x64:d={}:r={}"
-
-
 _RATE = 25
 
 

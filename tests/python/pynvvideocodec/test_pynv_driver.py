@@ -1,12 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encode() of pictures in device memory: what the program has queued before is waited for, with a stand-in driver."""
+"""What PyNvVideoCodec asks of the driver, over stand-ins for it: names of 2.2, and pictures in device memory.
+
+Encode() waits for what the program has queued before.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import media
 import pytest
-from gpu_helpers import Run, runner_with_driver
+from gpu_helpers import Run, build_fake_decoder, build_fake_driver, run_with_driver, runner_with_driver
+
+_DECODING = f"""
+import ctypes
+import PyNvVideoCodec as nvc
+decoder = nvc.CreateDecoder(usedevicememory=True)
+demuxer = nvc.CreateDemuxer({str(media.generated("h264_nob.mp4"))!r})
+frame = decoder.Decode(demuxer.Demux()) + decoder.Decode(nvc.PacketData())
+frame = frame[0]
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_fake_decoder(build_fake_driver(tmp_path_factory.mktemp("driver")))
+
+
+def decode(driver: Path, code: str, **variables: str) -> None:
+    result = run_with_driver(driver, _DECODING + code, **variables)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.needs_nvdec
+def test_decoder_caps_are_those_of_nvdec_when_it_decodes_the_stream(driver: Path) -> None:
+    code = """
+caps = nvc.GetDecoderCaps()
+assert caps == {
+    "codec_id": 4, "chromaformat_id": 1, "bitdepth": 8, "supported": 1, "num_decoder_engines": 2, "width_max": 2000,
+    "height_max": 2000, "mb_num_max": 65536, "width_min": 48, "height_min": 48,
+}, caps
+hevc = nvc.GetDecoderCaps(codec=nvc.cudaVideoCodec.HEVC, bitdepth=10)  # which the CPU decodes
+assert (hevc["supported"], hevc["num_decoder_engines"]) == (1, 0), hevc
+"""
+    decode(driver, code, FAKE_CUVID_MOST="2000")
+
+
+@pytest.mark.needs_nvdec
+def test_frame_in_device_memory_turns_to_rgb_in_device_memory(driver: Path) -> None:
+    code = """
+rgb = frame.nv12_to_rgb()
+assert (rgb.format, rgb.shape, rgb.__dlpack_device__()) == (nvc.Pixel_Format.RGBP, (3, 180, 320), (2, 0)), rgb
+"""
+    decode(driver, code)
+
 
 # The document's AppFrame and AppCAI: planes by address, that need not name a stream.
 _PRELUDE = """

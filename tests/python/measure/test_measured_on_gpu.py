@@ -123,14 +123,8 @@ raised(lambda: tricodec.Plan.load({str(plan)!r}))
 
 
 _MAGIC = struct.pack("<I", 0xBA55ED50)  # of a fat binary; then version, size of this header, size of the parts
-
-
 _PTX, _ELF = 1, 2
-
-
 _HEADER = struct.Struct("<IHHQ")
-
-
 _PART = struct.Struct("<HHIQ12xI")  # kind, version, size of this header, size of what follows, then the architecture
 
 

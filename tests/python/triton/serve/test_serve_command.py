@@ -150,8 +150,6 @@ def test_ctrl_c_waits_for_an_open_stream_for_a_bounded_time_and_twice_for_none(
 
 
 KEY = "operators-key-4711"
-
-
 RESTRICTED = f"--http-restricted-api=model-repository:admin={KEY}"
 
 
@@ -193,8 +191,7 @@ def index_status(url: str, **headers: str) -> int:
 def test_no_process_of_a_server_shows_a_key(options: list[str], tmp_path: Path) -> None:
     server = Server(models=["probe"], extra_args=options, log_file=tmp_path / "log", stop_timeout_seconds=5)
     with shown_meanwhile() as shown:
-        starter = server.start if True else start_in_thread(server)
-        starter()
+        server.start()
         try:
             with connect(server.grpc_url, retries=1) as client:
                 client.probe(generated("h264_16x16.mp4"))
@@ -215,15 +212,6 @@ def test_no_process_of_a_server_shows_a_key(options: list[str], tmp_path: Path) 
     assert statuses == [403, 403, 200]
     everything = b"\0".join(text for texts in shown.values() for text in texts) + (tmp_path / "log").read_bytes()
     assert key.encode() not in everything
-
-
-def start_in_thread(server: Server) -> Any:
-    def start() -> None:
-        thread = threading.Thread(target=server.start)
-        thread.start()
-        thread.join()
-
-    return start
 
 
 @pytest.mark.needs_triton
@@ -249,8 +237,6 @@ def test_a_header_that_others_could_read_is_refused_with_the_remedy(tmp_path: Pa
 
 
 needs_triton = pytest.mark.needs_triton
-
-
 HEADER = "admin-key=secret"
 
 

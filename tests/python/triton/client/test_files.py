@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from namespaces import UNSHARE, need_namespaces
 from tricodec.triton.serve import Server
-from triton_testing import connect, infer, variants, videos
+from triton_testing import UNSHARE, connect, infer, need_namespaces, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 

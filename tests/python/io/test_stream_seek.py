@@ -11,10 +11,7 @@ import tricodec.io
 from media import ffmpeg
 
 _PICTURES = "-f lavfi -i testsrc2=s=96x64:d=4:r={}"
-
-
 _X265 = "-c:v libx265 -x265-params log-level=none:keyint=25"
-
 
 CLIPS = {
     "mpeg2.ts": (25, "-c:v mpeg2video -g 15 -bf 2"),

@@ -19,8 +19,6 @@ from media import generated
 from patience import wait_for_rest
 
 CLIP = "h264_bframes.mp4"
-
-
 BATCH_BYTES = 50 * 96 * 160 * 3 * 4
 
 

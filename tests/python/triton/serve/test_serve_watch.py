@@ -7,12 +7,8 @@ import concurrent.futures
 import os
 import shutil
 import signal
-import subprocess
-import threading
 import time
-import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +19,6 @@ from patience import least_seconds, pause
 from tricodec.triton.serve import Server
 from tricodec.triton.serve.repository import installed_repository
 from triton_testing import (
-    WAIT_SECONDS,
     again_if_triton_crashes,
     connect,
     ensemble_that_says_where,
@@ -155,48 +150,6 @@ def test_a_stream_in_a_dead_process_is_repeated_before_its_first_chunk_and_ends_
     np.testing.assert_array_equal(chunk.frames, tricodec.decode_video(path, count=25).frames)
 
 
-@pytest.mark.parametrize("model", ["video_decode", "video_stream", "video_session"])
-@again_if_triton_crashes
-def test_a_request_is_repeated_if_its_client_first_asks_when_the_model_is_back(
-    server: Any, control: Any, monkeypatch: Any, model: str
-) -> None:
-    """And not while its process is alive: that has answered two pings before it dies."""
-    from tricodec.triton.client import _connection
-
-    is_back, pongs = threading.Event(), threading.Semaphore(0)
-    check, take = _connection.ModelWatch.check, _connection.ModelWatch.take
-    num_left = 2
-
-    def patient_check(self: Any) -> None:
-        if num_left or is_back.wait(WAIT_SECONDS):
-            check(self)
-
-    def counted_take(self: Any, result: Any, error: Any) -> None:
-        nonlocal num_left
-        take(self, result, error)
-        if num_left and error is None:
-            num_left -= 1
-            pongs.release()
-
-    wait_until(lambda: control.is_ready(model), f"{model} is ready")
-    for worker in workers(server.pid, model):
-        os.kill(worker, signal.SIGSTOP)
-    monkeypatch.setattr(_connection, "_PING_SECONDS", 0.1)
-    monkeypatch.setattr(_connection, "LOST_SECONDS", 0.0)
-    monkeypatch.setattr(_connection.ModelWatch, "check", patient_check)
-    monkeypatch.setattr(_connection.ModelWatch, "take", counted_take)
-    with connect(server.grpc_url, retries=1) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
-        repeated = threads.submit(ask, client, model, 2)
-        assert all(pongs.acquire(timeout=WAIT_SECONDS) for _ in range(2))
-        killed = kill_stub(server, model)
-        wait_until(lambda: stubs(server.pid, model) not in ([], [killed]), f"{model} has another process")
-        wait_until(lambda: control.is_ready(model), f"{model} is ready again")
-        is_back.set()
-        frames = repeated.result(WAIT_SECONDS)
-
-    np.testing.assert_array_equal(frames, tricodec.decode_video(generated("h264_bframes.mp4"), count=2).frames)
-
-
 def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> None:
     from tricodec.triton.serve.control import ControlError
     from tritonclient.grpc import InferenceServerClient
@@ -209,21 +162,3 @@ def test_no_client_may_list_load_or_unload_models(server: Any, control: Any) -> 
         client.unload_model("video_decode")
 
     assert control.is_ready("video_decode")
-
-
-@pytest.mark.parametrize(("thrown", "attempts"), [("boost::interprocess::lock_exception", 3), ("std::bad_alloc", 1)])
-def test_a_test_is_repeated_after_the_known_crash_of_triton_alone(tmp_path: Path, thrown: str, attempts: int) -> None:
-    with subprocess.Popen(["true"]) as ended:
-        pass
-    log, runs = tmp_path / "server.log", []
-    log.write_text(f"terminate called after throwing an instance of '{thrown}'\n")
-    server = types.SimpleNamespace(pid=ended.pid, log_path=log, restart=lambda: None)
-
-    @again_if_triton_crashes
-    def fails(server: Any) -> None:
-        runs.append(server)
-        raise ConnectionError
-
-    with pytest.raises(ConnectionError):
-        fails(server=server)
-    assert len(runs) == attempts
