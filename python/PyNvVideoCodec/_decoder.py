@@ -27,9 +27,10 @@ from ._calls import (
 )
 from ._decoder_caps import CORE_NAMES
 from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
-from ._frame import DecodedFrame, deliver
+from ._frame import DecodedFrame
 from ._layout import FrameLayout, sample_format
 from ._packet import NO_TIMESTAMP, PacketData, memory_of
+from ._surface import deliver
 
 _CODEC_ALIASES = {"wmv3": "vc1"}
 _BYTE_STREAMS = {"h264", "hevc"}  # their packets contain all headers and may be cut anywhere

@@ -15,10 +15,8 @@ import tricodec
 from . import _decode_stats
 from ._bitstream import Message
 from ._cuda_event import CompletedEvent
-from ._enums import OutputColorType, Pixel_Format
+from ._enums import Pixel_Format
 from ._layout import CallableStr, CallableTuple, FrameLayout
-from ._packet import NO_TIMESTAMP
-from ._surface import as_frame, make_surface
 
 if sys.version_info >= (3, 12):
 
@@ -271,17 +269,9 @@ class DecodedFrame(BufferExporter):
         Raises:
             ValueError: the format is not NV12; decode with ``outputColorType=OutputColorType.RGBP`` for all formats.
         """
-        if self.format is not Pixel_Format.NV12:
-            message = (
-                f"nv12_to_rgb() takes NV12 frames, this one is {self.format.name}; decode with OutputColorType.RGBP"
-            )
-            raise ValueError(message)
-        array = self._device_array
-        samples = np.asarray(self) if array is None else array.numpy()
-        picture = as_frame(samples, self._layout, self._color)
-        device = None if array is None else f"cuda:{array.__dlpack_device__()[1]}"
-        layout, address, owner = make_surface(picture, OutputColorType.RGBP, device)
-        return make_frame(layout, address, owner, self.timestamp, self._stream, color=self._color)
+        from ._surface import rgb_of
+
+        return rgb_of(self)
 
     def cuda(self) -> list[CAIMemoryView]:
         """A view of each plane; strides are in bytes."""
@@ -415,24 +405,3 @@ def make_frame(
     frame._timestamp, frame._stream, frame._messages = timestamp, stream, messages
     frame._color, frame._event, frame._statistics = color, None, statistics
     return frame
-
-
-def deliver(
-    frame: tricodec.Frame,
-    color: OutputColorType,
-    device: str | None,
-    stream: int,
-    messages: list[Message] | None = None,
-    *,
-    has_statistics: bool = False,
-) -> DecodedFrame:
-    """A decoded frame as a DecodedFrame, complete on the default stream and on ``stream``; see `make_surface`."""
-    layout, address, owner = make_surface(frame, color, device)
-    if isinstance(owner, tricodec.DeviceArray):
-        # Programs use the memory by its address, on one of these streams.
-        owner.wait_on(None)
-        if stream:
-            owner.wait_on(stream)
-    timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
-    statistics = frame.block_statistics or b"" if has_statistics else None
-    return make_frame(layout, address, owner, timestamp, stream, messages, frame.color, statistics)

@@ -16,8 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 
+from ._bitstream import Message
 from ._enums import OutputColorType, Pixel_Format
+from ._frame import DecodedFrame, make_frame
 from ._layout import FrameLayout, SampleFormat, layout_of, sample_format
+from ._packet import NO_TIMESTAMP
 
 
 class Surface(NamedTuple):
@@ -45,6 +48,40 @@ _CORE_FORMATS = {
     Pixel_Format.RGB: "rgb24",
     Pixel_Format.RGBP: "yuv444p",
 }
+
+
+def deliver(
+    frame: tricodec.Frame,
+    color: OutputColorType,
+    device: str | None,
+    stream: int,
+    messages: list[Message] | None = None,
+    *,
+    has_statistics: bool = False,
+) -> DecodedFrame:
+    """A decoded frame as a DecodedFrame, complete on the default stream and on ``stream``; see `make_surface`."""
+    layout, address, owner = make_surface(frame, color, device)
+    if isinstance(owner, tricodec.DeviceArray):
+        # Programs use the memory by its address, on one of these streams.
+        owner.wait_on(None)
+        if stream:
+            owner.wait_on(stream)
+    timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
+    statistics = frame.block_statistics or b"" if has_statistics else None
+    return make_frame(layout, address, owner, timestamp, stream, messages, frame.color, statistics)
+
+
+def rgb_of(frame: DecodedFrame) -> DecodedFrame:
+    """An NV12 frame as RGB in planes, on its device. Raises ValueError for other formats."""
+    if frame.format is not Pixel_Format.NV12:
+        message = f"nv12_to_rgb() takes NV12 frames, this one is {frame.format.name}; decode with OutputColorType.RGBP"
+        raise ValueError(message)
+    array = frame._device_array
+    samples = np.asarray(frame) if array is None else array.numpy()
+    picture = _as_frame(samples, frame._layout, frame._color)
+    device = None if array is None else f"cuda:{array.__dlpack_device__()[1]}"
+    layout, address, owner = make_surface(picture, OutputColorType.RGBP, device)
+    return make_frame(layout, address, owner, frame.timestamp, frame._stream, color=frame._color)
 
 
 def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | None = None) -> Surface:
@@ -75,7 +112,7 @@ def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | No
     surface = _host_surface(frame.cpu(), source, color)
     if isinstance(surface.owner, tricodec.Frame):
         return _device_surface(surface.owner.to(device), surface.layout)
-    packed = as_frame(np.asarray(surface.owner), surface.layout)
+    packed = _as_frame(np.asarray(surface.owner), surface.layout)
     return _device_surface(packed.to(device), surface.layout)
 
 
@@ -111,7 +148,7 @@ def _lies_as(frame: tricodec.Frame, layout: FrameLayout) -> bool:
     return [plane.data_ptr for plane in planes] == expected and planes[0].strides[0] == layout.planes[0].strides[0]
 
 
-def as_frame(
+def _as_frame(
     array: Samples, layout: FrameLayout, color: tricodec.video.ColorDescription | None = None
 ) -> tricodec.Frame:
     """A packed picture as a frame of the core, whatever its planes mean."""
