@@ -35,4 +35,4 @@ fi
 python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall "${options[@]}" .
 python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall ./compat
 python tools/make_pynv_wheel.py tricodec-nvcomp --install  # `from nvidia import nvcomp` beside DALI
-python -m tricodec.cli info
+python -m tricodec info

@@ -243,7 +243,7 @@ def render_errors(_: dict[str, Entity], name: str) -> str:
         if isinstance(node, ast.ClassDef):
             bases = [f"``{base.id}``" for base in node.bases if isinstance(base, ast.Name) and base.id != "Error"]
             summary = " ".join((ast.get_docstring(node) or "").split())
-            rows.append([f"``tricodec.{node.name}``", ", ".join(bases), summary])
+            rows.append([f"``tricodec.{name}.{node.name}``", ", ".join(bases), summary])
     return _table(["class", "also a", "raised when"], rows)
 
 

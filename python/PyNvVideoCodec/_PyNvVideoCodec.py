@@ -51,6 +51,11 @@ __all__ = [
     "structEncodeReconfigureParams",
 ]  # fmt: skip
 
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 # Printed and pickled names use the module in which programs find the classes, not the file that defines them.
 for _name in __all__:
     _object = globals()[_name]

@@ -37,3 +37,7 @@ __all__ = [
     "Codec", "CreateEncoder", "_PyNvVideoCodec", "format_optional_params", "logger", "set_api_version", "tostring",
 ]  # fmt: skip
 __all__ += _PyNvVideoCodec.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
