@@ -70,7 +70,7 @@ pynv-wheel: $(STAMPS)/venv
 	  ./packaging/pynvvideocodec ./packaging/nvcomp ./compat
 
 demo: build
-	@$(PYTHON) -m tricodec.cli demo --output demo_output
+	@$(PYTHON) -m tricodec demo --output demo_output
 
 test: $(BUILT_TESTS)
 	@tools/run_tests.sh
@@ -99,7 +99,7 @@ docs: $(STAMPS)/docs
 # Runs every program of docs/notebooks as a notebook, and keeps no output; without torch one is skipped.
 notebooks: $(BUILT_TESTS)
 	@TRICODEC_REQUIRE_DALI=1 TRICODEC_REQUIRE_TRITON=1 TRICODEC_REQUIRE_ONNX=1 \
-	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/examples/test_notebooks.py
+	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/package/test_notebooks.py
 
 # README's commands in a bare system, timed, as root with debootstrap: NEWCOMER="noble URL-OF-A-MIRROR" for another one.
 NEWCOMER := bookworm

@@ -22,4 +22,4 @@ install=(python -m pip --disable-pip-version-check --quiet install --no-build-is
 "${install[@]}" ./compat
 # `from nvidia import nvcomp` beside DALI, unless it is NVIDIA's own.
 python -m pip --disable-pip-version-check list 2>/dev/null | grep -qi '^nvidia-nvcomp' || "${install[@]}" ./packaging/nvcomp
-python -m tricodec.cli info
+python -m tricodec info

@@ -124,7 +124,7 @@ if wanted tests; then
     -n $((jobs < 6 ? jobs : 6)) || :
   start compat "${pytest[@]}" compat/tests --deselect compat/tests/test_vlm_servers.py -n $((jobs < 4 ? jobs : 4))
   start triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
-  [[ -z $official ]] || TRICODEC_PYNV=$official start samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) -k 'not notebook' \
+  [[ -z $official ]] || TRICODEC_PYNV=$official start samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) \
     tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_module.py
   ! wanted memcheck || start memcheck run_memcheck
   finish

@@ -16,7 +16,10 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/tricodec/tricodec/blob/main"
 #: Public modules, beside tricodec itself. PyNvVideoCodec has the names of its original, which pages of migration list.
-MODULES = "compress encode io scenes data data.torch data.ray client serve dali errors".split()
+MODULES = (
+    "arrays audio compress data data.ray data.torch dali encode errors installation io limits measure remote serving "
+    "triton.client triton.serve video video.scenes"
+).split()
 _LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 
 

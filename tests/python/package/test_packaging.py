@@ -17,8 +17,6 @@ import tricodec
 from packaging.version import Version
 
 CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
-
-
 PACKAGE = Path(tricodec.__file__).parent
 
 
@@ -44,7 +42,7 @@ def consumer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     shutil.copytree(CONSUMER, source)
     build = folder / "build"
-    run(cmake(), "-S", source, "-B", build, f"-Dtricodec_DIR={tricodec.cmake_dir()}")
+    run(cmake(), "-S", source, "-B", build, f"-Dtricodec_DIR={tricodec.installation.cmake_dir()}")
     run(cmake(), "--build", build)
     return build / "frame_bytes"
 
@@ -59,7 +57,7 @@ def test_outside_cmake_project_decodes_as_ffmpeg_does(consumer: Path, name: str)
 
 
 def test_the_header_of_all_headers_compiles(tmp_path: Path) -> None:
-    syntax_check(tmp_path, tricodec.include_dir(), [Path("tricodec/tricodec.h")])
+    syntax_check(tmp_path, tricodec.installation.include_dir(), [Path("tricodec/tricodec.h")])
 
 
 def syntax_check(tmp_path: Path, folder: Path, headers: list[Path]) -> None:
@@ -90,11 +88,13 @@ print(*mapped, sep="\\n")
 
     mapped = run(sys.executable, "-W", "ignore", "-c", program).split()
 
-    assert [Path(path).resolve() for path in mapped] == [tricodec.library_path().resolve()]
+    assert [Path(path).resolve() for path in mapped] == [tricodec.installation.library_path().resolve()]
 
 
 def test_package_contains_one_libtricodec() -> None:
-    assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [tricodec.library_path()]
+    assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [
+        tricodec.installation.library_path()
+    ]
 
 
 def test_nothing_of_cuda_is_linked() -> None:
@@ -116,7 +116,7 @@ def test_native_files_find_each_other_relative_to_themselves() -> None:
 
 
 def test_library_exports_only_names_of_tricodec() -> None:
-    lines = run("nm", "-D", "--defined-only", tricodec.library_path()).splitlines()
+    lines = run("nm", "-D", "--defined-only", tricodec.installation.library_path()).splitlines()
     symbols = [line.split(maxsplit=2)[2] for line in lines]
     assert any(symbol.startswith("_ZN8tricodec11FrameReader4open") for symbol in symbols)
 
