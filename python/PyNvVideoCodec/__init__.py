@@ -36,3 +36,7 @@ __all__ = [
     "Codec", "CreateEncoder", "_PyNvVideoCodec", "format_optional_params", "logger", "set_api_version", "tostring",
 ]  # fmt: skip
 __all__ += _PyNvVideoCodec.__all__
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
