@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
-# needs: torch nvidia.dali
 # %% [markdown]
+# <!-- SPDX-License-Identifier: Apache-2.0; needs: torch nvidia.dali -->
 # # Train on clips, with PyTorch and with DALI
 #
 # A tiny network learns in which direction the pictures of a clip move. The clips come first from

@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
-# needs: matplotlib
 # %% [markdown]
+# <!-- SPDX-License-Identifier: Apache-2.0; needs: matplotlib -->
 # # Encoders by time, size and quality
 #
 # A faster preset costs quality at the same bit rate, or bits at the same quality. Without a GPU that encodes, as where

@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
-# needs: matplotlib rapidocr_onnxruntime
 # %% [markdown]
+# <!-- SPDX-License-Identifier: Apache-2.0; needs: matplotlib rapidocr_onnxruntime -->
 # # Compress a model's weights
 #
 # Lossless compression of the weights of a real network: the text detector that the package `rapidocr_onnxruntime`

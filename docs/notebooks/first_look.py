@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
 # %% [markdown]
+# <!-- SPDX-License-Identifier: Apache-2.0 -->
 # # A first look
 #
 # Frames of a video by number and time, as pictures and as arrays for a model. The video is made here, so that the
@@ -65,5 +65,5 @@ profiler
 plan = tricodec.Plan("video.mp4", count=16, size=(112, 112), dtype="float32", layout="CHW", tune=True)
 plan
 # %% [markdown]
-# Next: [training](training.ipynb), [a Triton client](triton_client.ipynb), [encoding](encoding.ipynb),
-# [compressing weights](compress_weights.ipynb).
+# Next: [training](training.html), [a Triton client](triton_client.html), [encoding](encoding.html),
+# [compressing weights](compress_weights.html).

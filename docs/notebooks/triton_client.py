@@ -1,6 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
-# needs: tritonclient pytriton onnxruntime rapidocr_onnxruntime
 # %% [markdown]
+# <!-- SPDX-License-Identifier: Apache-2.0; needs: tritonclient pytriton onnxruntime rapidocr_onnxruntime -->
 # # A Triton client with a real model
 #
 # A server decodes videos, and runs the network of `video_text` on their frames: which frames show text? The network is
