@@ -12,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "compress_memory.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <vector>
 
-#include "compress/checksums.h"
 #include "guarded_memory.h"
 #include "tricodec/base/error.h"
 #include "tricodec/compress/compress.h"
@@ -171,15 +170,6 @@ TEST(Compress, each_input_of_a_batch_has_its_own_codec) {
     ASSERT_EQ(streams.size(), jobs.size());
     for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(streams[i], compressed(*jobs[i].codec, jobs[i].input)) << i;
     EXPECT_NE(streams[0].size(), streams[1].size());
-}
-
-TEST(Compress, crc32c_is_the_published_one) {
-    const char text[] = "123456789";  // RFC 3720, B.4 and the catalogues of CRCs
-    const ByteView bytes(reinterpret_cast<const std::byte*>(text), 9);
-
-    EXPECT_EQ(compress::crc32c(bytes), 0xe3069283u);
-    EXPECT_EQ(compress::crc32c(bytes.subspan(4), compress::crc32c(bytes.first(4))), 0xe3069283u);
-    EXPECT_EQ(compress::crc32c({}), 0u);
 }
 
 TEST(Codec, gives_the_same_bytes_to_memory_for_the_worst_case) {

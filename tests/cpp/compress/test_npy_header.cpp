@@ -54,8 +54,8 @@ TEST(NpyHeader, gives_back_what_was_written) {
     }
 }
 
-TEST(NpyHeader, reads_other_writers_dicts) {
-    const std::string file = file_with("{\"shape\": (2,3),'fortran_order':False , \"descr\": \"|i1\"}", 6);
+TEST(NpyHeader, reads_any_spaces_and_commas_at_ends) {
+    const std::string file = file_with("{'descr':'|i1' , 'fortran_order':False,  'shape': (2,3)}", 6);
 
     const NpyHeader header = read_npy_header(bytes_of(file), file.size());
 
