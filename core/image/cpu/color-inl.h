@@ -35,9 +35,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int32_t kNeutralChroma = 8192;
 
-/// Which components the channels of a row need.
-enum class Terms { all, without_2 };
-
 /// Stores whole vectors while they fit and the rest through a buffer, so that nothing after the row is touched.
 /// `Row` gives kStep columns at a time: store(x, channel pointers).
 template <typename Value, bool kInterleaved, int kChannels, int kStep, typename Row>
@@ -80,7 +77,7 @@ HWY_INLINE void put_bytes(hn::Vec<hn::ScalableTag<std::uint8_t>> v0, hn::Vec<hn:
 }
 
 /// A vector of each channel of a row of bytes.
-template <Terms kTerms, int kChannels>
+template <int kChannels>
 struct ByteRow {
     const ByteColor& color;
     const ComponentRows& p;
@@ -91,7 +88,6 @@ struct ByteRow {
         const auto& c = color.coefs[static_cast<std::size_t>(channel)];
         const auto bias = hn::Set(D32(), color.bias[static_cast<std::size_t>(channel)]);
         const auto two = add_pairs(bias, first, set_pair(c[0], c[1]));
-        if constexpr (kTerms == Terms::without_2) return two;
         return add_pairs(two, second, set_pair(0, c[2]));
     }
 
@@ -294,17 +290,14 @@ template <typename Value, typename Color>
 void color_row(const Color& color, const ComponentRows& p, int width, const ChannelRows& out) {
     if constexpr (std::is_same_v<Value, std::uint8_t>) {
         if (color.num_channels == 1) {
-            if (color.coefs[0][2] == 0) {
-                return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<Terms::without_2, 1>{color, p});
-            }
-            return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<Terms::all, 1>{color, p});
+            return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<1>{color, p});
         }
         if (has_one_luma_weight(color)) {
             const LumaRow row{LumaColor(color), p};
             return out.interleaved ? for_columns<Value, true, 3, kByteColumns>(width, out, row)
                                    : for_columns<Value, false, 3, kByteColumns>(width, out, row);
         }
-        const ByteRow<Terms::all, 3> row{color, p};
+        const ByteRow<3> row{color, p};
         out.interleaved ? for_columns<Value, true, 3, kByteColumns>(width, out, row)
                         : for_columns<Value, false, 3, kByteColumns>(width, out, row);
     } else if (color.num_channels == 1) {
