@@ -13,7 +13,6 @@
 
 #include "encode/packet_copier.h"
 #include "encode/sound_transcoder.h"
-#include "encode/stream_copy.h"
 #include "encode/transcode_part.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
@@ -31,7 +30,6 @@ PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, co
     PartPlan plan;
     plan.stream_index = video.index;
     plan.pictures = settle_pictures(video, options, container);
-    plan.deinterlace = options.deinterlace;
     return plan;
 }
 
