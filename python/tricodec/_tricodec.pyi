@@ -179,6 +179,7 @@ def transcode(
     num_workers: int,
     progress: Callable[[int, float, float], object] | None,
     audio_encoding: dict[str, Any] | None = None,
+    deinterlace: bool = False,
     stream_index: int = -1,
 ) -> dict[str, Any]: ...
 def encode_video(
