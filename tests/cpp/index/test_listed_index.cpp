@@ -187,7 +187,7 @@ TEST(ListedIndex, a_read_of_all_frames_finds_what_contradicts_the_table) {
     for (const int num_workers : {1, 2}) {
         auto read = open(damaged, IndexOrigin::packets, num_workers);
         auto listed = open(damaged, IndexOrigin::container, num_workers);
-        const auto frames = listed.batch(FrameSelection{}, Transform{});
+        const auto frames = listed.batch(FrameSelection{}, Transform{}).tensor;
         EXPECT_EQ(frames.view.shape[0], read.num_frames());
         expect_same_frames(listed, read, range(0, read.num_frames()));
     }
