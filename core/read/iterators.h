@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "read/indexed_video.h"
 #include "read/read_scheduler.h"
-#include "selection/frame_range.h"
+#include "selection/rules.h"
 #include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
@@ -118,5 +123,76 @@ private:
 
 /// How a read of single frames goes ahead on the GPU that decodes the video; nothing on the CPU.
 [[nodiscard]] Read::MakePlan plan_following(IndexedVideo& video);
+
+/// Frames that ListedFrames reads at a time: enough to decode a GOP range once, few enough to keep.
+constexpr std::int64_t kListedFramesAtATime = 8;
+
+/// Iterate over the frames of a selection that are in any order, some at a time. If a read renumbers the frames, the
+/// iteration continues at the same place of the selection.
+class ListedFrames final : public FrameReader::Iterator {
+public:
+    ListedFrames(FrameReader& reader, FrameSelection selection) : reader_(reader), selection_(std::move(selection)) {
+        static_cast<void>(reader.select(selection_));  // throws for frames that are not there
+    }
+
+    std::optional<Frame> next() override {
+        if (ready_.empty()) {
+            auto frames = reader_.frames({selection_, given_, kListedFramesAtATime});
+            ready_.assign(std::move_iterator(frames.begin()), std::move_iterator(frames.end()));
+            given_ += std::ssize(frames);
+        }
+        if (ready_.empty()) return std::nullopt;
+        std::optional<Frame> frame = std::move(ready_.front());
+        ready_.pop_front();
+        return frame;
+    }
+
+private:
+    FrameReader& reader_;
+    FrameSelection selection_;
+    std::int64_t given_ = 0;
+    std::deque<Frame> ready_;
+};
+
+class ListedBatches final : public FrameReader::BatchIterator {
+public:
+    ListedBatches(FrameReader& reader, FrameSelection selection, std::int64_t batch_size, Transform transform)
+        : reader_(reader),
+          selection_(std::move(selection)),
+          batch_size_(batch_size),
+          transform_(std::move(transform)),
+          left_(std::ssize(reader.select(selection_))) {}
+
+    std::optional<Tensor> next() override {
+        if (left_ <= 0) return std::nullopt;
+        auto batch = reader_.batch({selection_, given_, batch_size_}, transform_);
+        const auto num_read = std::ssize(batch.frames.numbers);
+        given_ += num_read;
+        left_ = num_read == 0 ? 0 : left_ - num_read;
+        return num_read == 0 ? std::nullopt : std::optional(std::move(batch.tensor));
+    }
+
+private:
+    FrameReader& reader_;
+    FrameSelection selection_;
+    std::int64_t batch_size_;
+    Transform transform_;
+    std::int64_t left_;  // as the frames were numbered at the start
+    std::int64_t given_ = 0;
+};
+
+/// Batches of the selected frames through a Transform, decoded ahead on the CPU: GOP ranges on several decoders where
+/// the batches of whole ranges fit the memory bound, else one decoder with threads of its own. Each frame is written
+/// straight into its batch by the thread that decoded it. `shape`: gives that of a frame that comes out, as far as is
+/// known when it is called.
+[[nodiscard]] std::unique_ptr<FrameReader::BatchIterator> make_batch_iterator(
+    IndexedVideo& video, ResolveSelection resolve, std::int64_t batch_size, const Transform& transform,
+    std::function<std::vector<std::int64_t>()> shape);
+
+/// Batches of `frames` through a Transform on the GPU that decodes `video`.
+[[nodiscard]] std::unique_ptr<FrameReader::BatchIterator> batch_frames(const IndexedVideo& video,
+                                                                       std::unique_ptr<FrameReader::Iterator> frames,
+                                                                       std::int64_t batch_size,
+                                                                       const Transform& transform);
 
 }  // namespace tricodec
