@@ -145,7 +145,7 @@ PictureSettings settle_pictures(const StreamInfo& video, const TranscodeOptions&
     }
     // Rows of the two fields stay in their places where no row is resampled.
     const bool rows_stay = !options.size && !(settings.turn && is_turned);
-    if (video.interlaced && rows_stay) {
+    if (video.interlaced && !options.deinterlace && rows_stay) {
         encoder.interlaced = true;
         encoder.bottom_field_first = video.bottom_field_first;
     }

@@ -30,6 +30,7 @@ PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, co
     PartPlan plan;
     plan.stream_index = video.index;
     plan.pictures = settle_pictures(video, options, container);
+    plan.deinterlace = options.deinterlace;
     return plan;
 }
 

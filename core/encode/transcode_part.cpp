@@ -9,6 +9,7 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
+#include "encode/deinterlacer.h"
 #include "ffmpeg/ffmpeg.h"
 
 namespace tricodec {
@@ -86,12 +87,18 @@ void TranscodePart::encode() {
         waiting.pop_front();
         encode_at(std::move(frame), place);
     };
-    while (auto frame = frames_.pop()) {
-        const FrameReader::FrameTime time{frame->pts, frame->duration};
-        waiting.push_back(*std::move(frame));
-        if (const auto place = clock.push(time)) encode_next(*place);
-    }
+    const auto take = [&](std::vector<Frame> frames) {
+        for (auto& frame : frames) {
+            const FrameReader::FrameTime time{frame.pts, frame.duration};
+            waiting.push_back(std::move(frame));
+            if (const auto place = clock.push(time)) encode_next(*place);
+        }
+    };
+    std::optional<Deinterlacer> fields;
+    if (plan_.deinterlace) fields.emplace();
+    while (auto frame = frames_.pop()) take(fields ? fields->push(*frame) : std::vector{*std::move(frame)});
     if (frames_.abandoned()) return;  // the packets that the encoder holds back may take seconds
+    if (fields) take(fields->flush());
     while (const auto place = clock.finish(plan_.end_place)) encode_next(*place);
     emit(encoder_->flush());
     out_.end();

@@ -94,6 +94,7 @@ struct PartPlan {
     std::shared_ptr<const FrameIndex> known_index;  ///< of a reader of the same source
     int stream_index = -1;
     PictureSettings pictures;
+    bool deinterlace = false;
 };
 
 /// Frames by their numbers, read, adapted and encoded: a chain of stages, each on a thread. The consumer pops the

@@ -21,8 +21,9 @@ namespace {
 
 struct Opened {
     FilterLibrary functions;
-    std::string reason = open_ffmpeg_library("libavfilter", LIBAVFILTER_VERSION_MAJOR, ", which streams need,",
-                                             [this](SharedLibrary& library) { find(library); });
+    std::string reason =
+        open_ffmpeg_library("libavfilter", LIBAVFILTER_VERSION_MAJOR, ", which streams and deinterlacing need,",
+                            [this](SharedLibrary& library) { find(library); });
 
     void find(SharedLibrary& library) {
 #define TRICODEC_FIND(name) library.find(functions.name, #name);

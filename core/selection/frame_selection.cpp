@@ -6,9 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "selection/frame_range.h"
-#include "selection/sampling.h"
-#include "selection/time_match.h"
+#include "selection/rules.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {

@@ -52,7 +52,8 @@ std::optional<AudioEncoding> to_audio_encoding(const py::object& given) {
 py::object run_transcode(const py::object& source, const py::object& target, const py::dict& encoder,
                          const py::dict& muxer, const py::object& crop, const py::object& size,
                          std::optional<double> start, std::optional<double> end, bool audio, int num_workers,
-                         const py::object& progress, const py::object& audio_encoding, int stream_index) {
+                         const py::object& progress, const py::object& audio_encoding, bool deinterlace,
+                         int stream_index) {
     const MediaSource from = to_media_source(source);
     const OpenedTarget to = to_media_target(target);
     TranscodeOptions options;
@@ -71,6 +72,7 @@ py::object run_transcode(const py::object& source, const py::object& target, con
     options.start_seconds = start;
     options.end_seconds = end;
     options.audio = audio;
+    options.deinterlace = deinterlace;
     options.audio_encoding = to_audio_encoding(audio_encoding);
     options.num_workers = num_workers;
     options.stream_index = stream_index;
@@ -144,7 +146,7 @@ void bind_whole_video(py::module_& module) {
     module.def("transcode", run_transcode, py::arg("source"), py::arg("target"), py::arg("encoder"), py::arg("muxer"),
                py::arg("crop"), py::arg("size"), py::arg("start"), py::arg("end"), py::arg("audio"),
                py::arg("num_workers"), py::arg("progress"), py::arg("audio_encoding") = py::none(),
-               py::arg("stream_index") = -1, "What tricodec.transcode() calls.");
+               py::arg("deinterlace") = false, py::arg("stream_index") = -1, "What tricodec.transcode() calls.");
     module.def("encode_video", run_encode_video, py::arg("frames"), py::arg("pts_seconds"), py::arg("color"),
                py::arg("layout"), py::arg("format"), py::arg("encoder"), py::arg("container"), py::arg("fast_start"),
                py::arg("fragmented"), py::arg("audio"), py::arg("audio_rate"), py::arg("audio_encoding"),

@@ -68,6 +68,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar=("TOP", "LEFT", "HEIGHT", "WIDTH"),
         help="keep this part of the upright picture, in pixels",
     )
+    parser.add_argument("--deinterlace", action="store_true", help="make progressive pictures of interlaced ones")
     parser.add_argument("--start", type=float, metavar="SECONDS", help="time of the first frame (default: the start)")
     parser.add_argument("--end", type=float, metavar="SECONDS", help="leave out frames from here on (default: the end)")
     parser.add_argument("--no-audio", action="store_true", help="leave out audio")
@@ -135,7 +136,7 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
             format=_STREAMABLE[options.container or "mkv"] if output == STDIO or options.container else "",
             codec=options.codec, device=options.device, stream_index=options.stream, crop=options.crop,
             crf=options.crf, preset=options.preset,
-            size=size, start=options.start, end=options.end,
+            size=size, deinterlace=options.deinterlace, start=options.start, end=options.end,
             audio=not options.no_audio,
             audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
             bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,

@@ -59,6 +59,7 @@ def transcode(
     stream_index: int = -1,
     crop: Sequence[int] | None = None,
     size: Sequence[int] | None = None,
+    deinterlace: bool = False,
     start: float | None = None,
     end: float | None = None,
     audio: bool = True,
@@ -101,6 +102,8 @@ def transcode(
         crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.
         size: (height, width) of the upright output in pixels; None is the size of the crop, where an encoder that
             needs even sizes loses an odd last row or column, which one warning says.
+        deinterlace: makes progressive pictures of interlaced ones, as many, by libavfilter's bwdif. Otherwise
+            interlaced video stays interlaced and is marked so, where the encoder can.
         start: time in seconds; the first frame that begins there or later has time 0 in the output. It is exact,
             wherever key frames are. A negative time is accepted where the video begins before 0.
         end: time in seconds; frames that begin there or later are left out.
@@ -165,6 +168,7 @@ def transcode(
             num_workers,
             progress,
             encoding,
+            deinterlace,
             stream_index,
         )
     )

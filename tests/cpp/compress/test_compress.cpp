@@ -39,15 +39,6 @@ Bytes compressed(const Codec& codec, ByteView input) {
     return result;
 }
 
-/// Decompresses to memory of exactly the size, so that a sanitizer sees every byte outside.
-Bytes decompressed(const Codec& codec, ByteView stream) {
-    const auto sizes = codec.decompressed_sizes({&stream, 1});
-    Bytes result(sizes[0]);
-    const std::span<std::byte> output(result);
-    codec.decompress({&stream, 1}, {&output, 1});
-    return result;
-}
-
 class EveryAlgorithm : public testing::TestWithParam<Compression> {
 protected:
     void SetUp() override {

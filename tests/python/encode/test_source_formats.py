@@ -157,8 +157,8 @@ def test_a_stream_that_changes_its_size(size: Any, crop: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("codec", ["libx264", "mpeg2video", "prores_ks"])
-def test_interlaced_stays_marked(codec: str, tmp_path: Path) -> None:
-    source, made = tmp_path / "source.ts", tmp_path / "made.mov"
+def test_interlaced_stays_marked_or_is_deinterlaced(codec: str, tmp_path: Path) -> None:
+    source, made, flat = tmp_path / "source.ts", tmp_path / "made.mov", tmp_path / "flat.mkv"
     ffmpeg(
         "-f lavfi -i testsrc2=s=64x48:r=50:d=0.8,tinterlace=interleave_top -c:v mpeg2video -q:v 2",
         "-flags +ildct+ilme -top 1 -pix_fmt yuv420p", source,
@@ -174,6 +174,11 @@ def test_interlaced_stays_marked(codec: str, tmp_path: Path) -> None:
     assert len(frames) == 20
     assert all(frame["interlaced_frame"] == 1 for frame in frames)
     assert all(frame["top_field_first"] == 1 for frame in frames)
+
+    tricodec.transcode(source, flat, codec="ffv1", deinterlace=True)
+    assert ffmpeg_frames(flat) == ffmpeg_frames(source, output_options=("-vf", "bwdif=mode=send_frame"))
+    shown = ffprobe(flat, "-select_streams v -show_entries frame=interlaced_frame")
+    assert all(frame["interlaced_frame"] == 0 for frame in shown["frames"])
 
 
 @pytest.mark.parametrize(("name", "bits"), [("prores_4444", 12), ("ffv1_yuva420p", 8), ("ffv1_yuva444p16", 16)])

@@ -32,6 +32,9 @@ struct TranscodeOptions {
     int stream_index = -1;     ///< of the video; -1 is the best video stream
     std::optional<Crop> crop;  ///< of the upright pictures, before the size
     std::optional<Size> size;  ///< of the upright pictures
+    /// Interlaced pictures become progressive ones, as many, by libavfilter's bwdif. Throws Error(unsupported) where
+    /// that library is missing.
+    bool deinterlace = false;
     /// Frames that begin from here on, and before end_seconds, by their places in the source: their times, unless these
     /// jump. The first frame has time 0 in the output.
     std::optional<double> start_seconds;
