@@ -13,8 +13,8 @@ errors NAME       a table of the exceptions of a module, with their base classes
 text NAME         the paragraphs of a docstring before its sections and examples
 
 NAME is `function`, `Class` or `Class.method` of tricodec or PyNvVideoCodec, or `ray.function`. "as `NAME` takes it" in
-a docstring becomes the sentence of NAME, or of NAME.__call__. Docstrings of native classes are read from
-python/bindings, their signatures from the stub.
+a docstring becomes the sentence of NAME, of NAME.__call__, or of an option in a table of the core. Docstrings of native
+classes are read from python/bindings, their signatures from the stub.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import sys
 from collections.abc import Iterator
 
 from check_sources import ROOT
+from options import table
 
 PYTHON = ROOT / "python"
 STUB = PYTHON / "tricodec" / "_tricodec.pyi"
@@ -35,7 +36,11 @@ BLOCK = re.compile(
 )
 _ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)", re.DOTALL)
 _ATTACHED = re.compile(r"(\w+)\(self: (\w+)[^\n]*\n\s*")
-_SENTENCE = re.compile(r"(?=\S+\s)[\w\"'`(\[].*[.):\"'`\]]\s*\Z", re.DOTALL)  # a docstring, not a part of a message
+_SENTENCE = re.compile(
+    r"(?=\S+\s)(?!\w+\(self)[\w\"'`(\[].*[.):\"'`\]]\s*\Z", re.DOTALL
+)  # a docstring, not a part of a message
+#: Callables that take the options of a table of the core.
+_TAKES = {"Transform": "transform", "FrameReader.select": "selection", "decode_video": "selection"}
 _REFERENCE = re.compile(r"as `{1,2}([\w.]+)`{1,2} takes (?:it|them)\.")
 _ONE = r'R"\((?:.|\n)*?\)"|"(?:[^"\\\n]|\\.)*"'  # a literal of C++, raw or not
 _LITERAL = re.compile(rf"(?:{_ONE})(?:\s*(?:{_ONE}))*")
@@ -168,7 +173,11 @@ def _sentence(known: dict[str, Entity], name: str, argument: str) -> str:
     if reference is None:
         return text
     target = reference[1].removeprefix("tricodec.")
-    target = target if target in known else f"{name.split('.', maxsplit=1)[0]}.{target}"
+    target = target if target in known or target in _TAKES else f"{name.split('.', maxsplit=1)[0]}.{target}"
+    if target in _TAKES:
+        for option in table(_TAKES[target]):
+            if option.name == argument:
+                return option.sentence + text[reference.end() :]
     for place in (target, f"{target}.__call__"):
         if place in known and argument in _described(known, place):
             return _sentence(known, place, argument) + text[reference.end() :]

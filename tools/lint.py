@@ -41,6 +41,7 @@ def commands() -> dict[str, list[str]]:
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
         "workflows": [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows],
+        "options": [sys.executable, "tools/options.py", "--check"],
         "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
         "documented-api": [sys.executable, "tools/document_api.py", "--check"],
     }
@@ -52,10 +53,10 @@ def reformat() -> int:
     clang_format = [str(BIN / "clang-format"), "-i", *cpp]
     fixes = [str(BIN / "ruff"), "check", "--quiet", "--fix-only", *folders]
     ruff_format = [str(BIN / "ruff"), "format", "--quiet", *folders]
-    documents = [sys.executable, "tools/document_api.py"]
+    blocks = [[sys.executable, f"tools/{name}.py"] for name in ("options", "document_api")]
     return max(
         subprocess.run(command, cwd=ROOT, check=False).returncode
-        for command in (clang_format, fixes, ruff_format, documents)
+        for command in (clang_format, fixes, ruff_format, *blocks)
     )
 
 

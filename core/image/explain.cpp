@@ -42,7 +42,7 @@ private:
     }
 
     void color() {
-        step(std::string(to_string(plan_.key.format)) + "_to_" + std::string(word(options_.color)));
+        step(std::string(to_string(plan_.key.format)) + "_to_" + std::string(to_string(options_.color)));
         fused(floats() ? "range, matrix, scale, mean and std: one matrix of floats and one addition a channel"
                        : "range and matrix: one matrix of 13-bit integers, rounded once");
         if (plan_.num_components == 3 && !reads_chroma()) {

@@ -62,7 +62,7 @@ def set_limits(**fields: int) -> None:
     known = [each.name for each in dataclasses.fields(Limits)]
     for name in fields:
         if name not in known:
-            from tricodec._keywords import meant
+            from tricodec.options import meant
 
             raise TypeError(f"{name!r} is not a limit; use one of {', '.join(known)}{meant(name, known)}")
     _tricodec.set_limits(**fields)

@@ -42,7 +42,7 @@ from tricodec._requests import check_whole
 from tricodec._tricodec import Transform
 from tricodec._video import DecodedVideo, read_video
 from tricodec.errors import Error, UnsupportedError
-from tricodec.selection import SELECTION_WORDS
+from tricodec.options import request_of
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source, Stream
@@ -75,9 +75,6 @@ class Plan:
         self,
         sample: Source,
         *,
-        start: int = 0,
-        stride: int = 1,
-        count: int = -1,
         device: str = "auto",
         stream_index: int = -1,
         ignore_edit_list: bool = False,
@@ -92,7 +89,7 @@ class Plan:
 
         Args:
             sample: a path or bytes of a video.
-            start, stride, count, device, stream_index, ignore_edit_list: as `decode_video` takes them.
+            device, stream_index, ignore_edit_list: as `decode_video` takes them.
             workers: reads at a time, the threads of a `WorkerPool`; 0 is left to the plan.
             num_workers: decoders of one read; 0 is left to the plan.
             batch_size: frames of a batch of `PlanContext.batches`; 0 is left to the plan.
@@ -101,7 +98,7 @@ class Plan:
                 candidates for `workers`, `num_workers` and `batch_size` on this machine, with many reads at a time;
                 "latency" with one. It reads the sample some dozens of times. The result of a read is the same with
                 every choice.
-            **options: the other words of `decode_video` that select frames (fps, num_frames, ...), and options of
+            **options: options of `decode_video` that select frames (start, count, fps, ...), and options of
                 `Transform`.
 
         Raises:
@@ -116,21 +113,18 @@ class Plan:
         for name, value in (("workers", workers), ("num_workers", num_workers), ("batch_size", batch_size)):
             check_whole("Plan", name, value, least=0)
         goal = _goal_of(tune)
-        words = {name: options.pop(name) for name in SELECTION_WORDS if name in options}
-        selection = _json_values({name: value for name, value in words.items() if value is not None}, "the selection")
+        given, transform = request_of("Plan", options)
+        selection = {name: value for name, value in given.items() if value is not None}
         request = PlanRequest(
-            start=operator.index(start),
-            stride=operator.index(stride),
-            count=operator.index(count),
             device=device,
             stream_index=operator.index(stream_index),
             ignore_edit_list=ignore_edit_list,
             workers=workers,
             num_workers=num_workers,
             batch_size=batch_size,
-            transform=changed_options(Transform(**options)),
+            transform=changed_options(transform),
             codec=None if codec is None else _json_values(codec, "codec"),
-            selection=selection,
+            selection=_json_values(selection, "the selection"),
         )
         self._settle(_compiled(request, sample, goal))
 
@@ -192,7 +186,7 @@ class Plan:
         source: Source,
         *,
         out: Any = None,
-        **words: Any,
+        **options: Any,
     ) -> DecodedVideo:
         """Read a video: `PlanContext.read` of an idle context. Any thread may call it at any time."""
         try:
@@ -200,7 +194,7 @@ class Plan:
         except IndexError:
             context = self.context()
         try:
-            return context.read(source, out=out, **words)
+            return context.read(source, out=out, **options)
         finally:
             self._idle.append(context)
 
@@ -287,7 +281,7 @@ def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
     machine = machine_of(request)
     transform = Transform(**request.transform)
     with open_reader(request, sample, request.num_workers) as reader:
-        number = len(reader.select(**request.words()))
+        number = len(reader.select(**request.selected()))
         stream, shape = reader.stream, reader.output_shape(transform)
         path = str(Path(os.fsdecode(sample)).resolve()) if isinstance(sample, str | os.PathLike) else ""
         data = PlanData(
@@ -329,7 +323,7 @@ def _tuned(data: PlanData, sample: Source, goal: str, number: int) -> PlanData:
 
     def read(num_workers: int) -> None:
         with open_reader(request, sample, num_workers) as reader:
-            wait_for(read_video(reader, transform, request.words()).frames)
+            wait_for(read_video(reader, transform, request.selected()).frames)
 
     candidates = worker_candidates(goal, int(data.machine["cores"]), is_gpu, request.workers, request.num_workers)
     candidates.sort(key=lambda pair: pair != (choices.workers, choices.num_workers))  # the rules' choice comes first
@@ -338,7 +332,7 @@ def _tuned(data: PlanData, sample: Source, goal: str, number: int) -> PlanData:
     batch_size = sizes[0]
     if len(sizes) > 1:
         with open_reader(request, sample, request.num_workers) as reader:
-            frames = reader.select(**request.words())
+            frames = reader.select(**request.selected())
             batch_size, of_batches = tune_batch_size(reader, transform, frames, request.num_workers, sizes)
         measured += of_batches
     choices = dataclasses.replace(choices, workers=workers, num_workers=num_workers, batch_size=batch_size)

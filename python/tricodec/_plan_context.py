@@ -51,13 +51,13 @@ class PlanContext:
         source: Source,
         *,
         out: Any = None,
-        **words: Any,
+        **options: Any,
     ) -> DecodedVideo:
         """Read the frames of the request from a video.
 
         Args:
             source: as `probe` takes it.
-            **words: words of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
                 request.
             out: as `FrameReader.batch` takes it.
 
@@ -71,14 +71,14 @@ class PlanContext:
             Error: the errors of `FrameReader`.
         """
         with self._in_use(), self.open(source) as reader:
-            return read_video(reader, self._transform, self._data.request.words(**words), out)
+            return read_video(reader, self._transform, self._data.request.selected(**options), out)
 
-    def read_compressed(self, source: Source, **words: Any) -> CompressArray:
+    def read_compressed(self, source: Source, **options: Any) -> CompressArray:
         """Read the frames of the request, and compress them with the plan's codec, their dtype and shape included.
 
         Args:
             source: as `probe` takes it.
-            **words: words of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
                 request.
 
         Returns:
@@ -95,7 +95,7 @@ class PlanContext:
                 from tricodec.compress import Codec
 
                 self._codec = Codec(**self._data.request.codec)
-            frames = self.read(source, **words).frames
+            frames = self.read(source, **options).frames
             packed: CompressArray = self._codec.encode_npy(frames)
             return packed
 
@@ -104,13 +104,13 @@ class PlanContext:
         source: Source,
         *,
         drop_last: bool = False,
-        **words: Any,
+        **options: Any,
     ) -> Iterator[Any]:
         """The frames of the request in batches of the plan's size, decoded ahead.
 
         Args:
             source: as `probe` takes it.
-            **words: words of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
                 request.
             drop_last: leave out a last batch of fewer frames.
 
@@ -126,7 +126,7 @@ class PlanContext:
                     self._data.choices.batch_size,
                     self._transform,
                     drop_last=drop_last,
-                    **self._data.request.words(**words),
+                    **self._data.request.selected(**options),
                 )
             while True:
                 with self._in_use():

@@ -14,7 +14,7 @@ from typing import Any
 from tricodec import _tricodec
 from tricodec._cores import num_cores
 from tricodec.errors import CorruptDataError, UnsupportedError
-from tricodec.selection import replaced
+from tricodec.options import replaced
 
 _FORMAT = "tricodec plan"
 _VERSION = 1
@@ -27,12 +27,6 @@ _COMPRESSION = ("lz4", "snappy", "zstd", "libdeflate")
 class PlanRequest:
     """What a plan reads: the arguments of `Plan`. A number of 0 was left to the plan."""
 
-    start: int = 0
-    """Number of the first frame."""
-    stride: int = 1
-    """Distance from one frame to the next."""
-    count: int = -1
-    """Number of frames; -1 is all to the end."""
     device: str = "auto"
     """As `decode_video` takes it."""
     stream_index: int = -1
@@ -50,12 +44,11 @@ class PlanRequest:
     codec: dict[str, Any] | None = None
     """Options of `Codec`, or None."""
     selection: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """Other words of `decode_video` that select frames: fps, sampling, start_s, ... as JSON values."""
+    """Options of `decode_video` that select frames, as JSON values."""
 
-    def words(self, **others: Any) -> dict[str, Any]:
-        """The words of `decode_video` that select the frames; `others` replace them."""
-        of_request = {"start": self.start, "stride": self.stride, "count": self.count, **self.selection}
-        return replaced(of_request, others)
+    def selected(self, **others: Any) -> dict[str, Any]:
+        """The options of `decode_video` that select the frames; `others` replace them."""
+        return replaced(self.selection, others)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tricodec._plan_request import PlanMeasurement
-from tricodec.selection import words_of
+from tricodec.options import selection_of
 
 if TYPE_CHECKING:
     from tricodec._tricodec import FrameReader, Transform
@@ -119,11 +119,11 @@ def tune_batch_size(
         candidates: the sizes.
     """
     frames = frames[:_BATCH_FRAMES]
-    words = words_of(frames)
+    selection = selection_of(frames)
 
     def seconds_of_a_frame(size: int) -> float:
         began = time.perf_counter()
-        for batch in reader.batches(size, transform, **words):
+        for batch in reader.batches(size, transform, **selection):
             wait_for(batch)
         return (time.perf_counter() - began) / len(frames)
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.selection import words_of
+from tricodec.options import selection_of
 from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
 from tricodec.triton_backend.runtime.client_files import ClientFile, Mapped
 from tricodec.triton_backend.runtime.settings import Settings
@@ -195,7 +195,7 @@ class DecodeTask:
     """The request for one video, with the keywords of `tricodec.decode_video`.
 
     Attributes:
-        words: those of tricodec.decode_video that select frames, JSON values only.
+        selection: the options of tricodec.decode_video that select frames, JSON values only.
         stream_index, ignore_edit_list: of which frames.
         transform: arguments of tricodec.Transform, JSON values only.
         audio_rate, audio_channels: the sound of the time of the frames, as `tricodec.read_av` gives it. A rate of 0 is
@@ -206,7 +206,7 @@ class DecodeTask:
     DOING: ClassVar[str] = "decoding"
     SHORTEN: ClassVar[str] = "ask for fewer frames with COUNT, or for a nearer START"
 
-    words: dict[str, Any] = dataclasses.field(default_factory=dict)
+    selection: dict[str, Any] = dataclasses.field(default_factory=dict)
     stream_index: int = -1
     ignore_edit_list: bool = False
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -273,7 +273,7 @@ class DecodeTask:
             IndexError: if the video has fewer.
             tricodec.RefusedError: if they are more than the model's limit.
         """
-        indices = reader.select(**self.words)
+        indices = reader.select(**self.selection)
         if len(indices) > settings.max_frames:
             raise tricodec.RefusedError(
                 f"the request asks for {len(indices)} frames, and this model gives at most {settings.max_frames} a "
@@ -416,7 +416,7 @@ class StreamTask(DecodeTask):
         @functools.cache
         def batches() -> Iterator[Any]:
             transform = tricodec.Transform(**self.transform)
-            return reader.batches(self.chunk, transform, **words_of(indices))
+            return reader.batches(self.chunk, transform, **selection_of(indices))
 
         for first in range(0, max(1, len(indices)), self.chunk):
             if first > 0 and first >= len(self.indices(reader, settings)):

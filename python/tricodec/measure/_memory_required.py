@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tricodec._tricodec import FrameReader, Transform
-from tricodec.selection import SELECTION_WORDS
+from tricodec.options import SELECTION_OPTIONS
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
@@ -55,7 +55,7 @@ def memory_required(
         batch_size: as `FrameReader.batches` takes it. None means one array with all frames.
         frames: the request is an iteration over frames, without a transform.
         transform: as `FrameReader.batch` takes it.
-        **options: the words of `decode_video` that select frames (start, count, times, fps, ...), options of
+        **options: the options of `decode_video` that select frames (start, count, times, fps, ...), options of
             `FrameReader` (device, num_workers, ...) for a source, and options of `Transform`.
 
     Raises:
@@ -67,7 +67,7 @@ def memory_required(
     Thread safety: safe.
     """
     readers = {name: options.pop(name) for name in _READER_OPTIONS if name in options}
-    transforms = sorted(set(options).difference(SELECTION_WORDS))
+    transforms = sorted(set(options).difference(SELECTION_OPTIONS))
     if frames and (batch_size is not None or transform is not None or transforms):
         given = "batch_size" if batch_size is not None else "transform" if transform is not None else transforms[0]
         msg = f"frames=True is given with {given}; frames are iterated without batches and without a transform"
