@@ -50,7 +50,7 @@ _NAMED_TYPES = {
 }  # fmt: skip
 _LITERALS = r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*'
 _ENTRY = re.compile(
-    rf"option<&\w+::(\w+)[^(]*\(\s*({_LITERALS}),\s*({_LITERALS})(?:,\s*(?:names_of\((\w+)\)|({_LITERALS})))?\)"
+    rf"option<&\w+::(\w+)[^(]*\(\s*({_LITERALS}),\s*({_LITERALS})(?:,\s*(?:(\w+)\.names\(\)|({_LITERALS})))?\)"
 )
 _BLOCK = re.compile(
     r"([^\n]*options (\w+) (\w+): written by tools/options\.py[^\n]*\n).*?(\n[^\n]*end of options)", re.DOTALL
@@ -101,7 +101,7 @@ def table(name: str) -> list[Option]:
 
 def _value_names(text: str, values: str) -> list[str]:
     """The first name of each value in a list of NamedValue."""
-    block = re.search(rf"{values}\[\] = (.*?);", text, re.DOTALL)
+    block = re.search(rf" {values} = (.*?);", text, re.DOTALL)
     assert block is not None, values
     names: dict[str, str] = {}
     for found, value in re.findall(r'\{"([^"]+)",\s*([\w:]+)\}', block[1]):

@@ -33,6 +33,13 @@ struct Named {
     static std::string to(decltype(kParse({})) field) { return std::string(to_string(field)); }
 };
 
+/// The same by a list of NamedValues.
+template <const auto& kValues>
+struct OneOf {
+    static auto from(const std::string& name) { return kValues.value_of(name); }
+    static std::string to(decltype(kValues.value_of({})) field) { return std::string(kValues.name_of(field)); }
+};
+
 template <class Member>
 struct MemberOf;
 template <class Request_, class Field_>

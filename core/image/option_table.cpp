@@ -13,26 +13,37 @@
 namespace tricodec {
 namespace {
 
-constexpr NamedValue<Resize> kResizes[] = {{"nearest", Resize::nearest},
-                                           {"bilinear", Resize::bilinear},
-                                           {"bicubic", Resize::bicubic},
-                                           {"linear", Resize::bilinear},
-                                           {"cubic", Resize::bicubic}};
-constexpr NamedValue<OutputColor> kColors[] = {
-    {"rgb", OutputColor::rgb},        {"bgr", OutputColor::bgr},        {"gray", OutputColor::gray},
-    {"yuv", OutputColor::yuv},        {"rgba", OutputColor::rgba},      {"grey", OutputColor::gray},
-    {"grayscale", OutputColor::gray}, {"greyscale", OutputColor::gray}, {"gray8", OutputColor::gray},
-    {"rgb24", OutputColor::rgb},      {"bgr24", OutputColor::bgr},      {"ycbcr", OutputColor::yuv}};
-constexpr NamedValue<Layout> kLayouts[] = {{"HWC", Layout::hwc},
-                                           {"CHW", Layout::chw},
-                                           {"CHW2", Layout::chw2},
-                                           {"HWC8", Layout::hwc8},
-                                           {"(C/2)HW2", Layout::chw2}};
-constexpr NamedValue<UnspecifiedMatrix> kUnspecified[] = {{"bt601", UnspecifiedMatrix::bt601},
-                                                          {"bt709", UnspecifiedMatrix::bt709},
-                                                          {"by_height", UnspecifiedMatrix::by_height}};
-constexpr NamedValue<ChromaUpsampling> kChroma[] = {{"interpolated", ChromaUpsampling::interpolated},
-                                                    {"nearest", ChromaUpsampling::nearest}};
+constexpr NamedValues<Resize, 5> kResizes = {"resize",
+                                             {{"nearest", Resize::nearest},
+                                              {"bilinear", Resize::bilinear},
+                                              {"bicubic", Resize::bicubic},
+                                              {"linear", Resize::bilinear},
+                                              {"cubic", Resize::bicubic}}};
+constexpr NamedValues<OutputColor, 12> kColors = {"color",
+                                                  {{"rgb", OutputColor::rgb},
+                                                   {"bgr", OutputColor::bgr},
+                                                   {"gray", OutputColor::gray},
+                                                   {"yuv", OutputColor::yuv},
+                                                   {"rgba", OutputColor::rgba},
+                                                   {"grey", OutputColor::gray},
+                                                   {"grayscale", OutputColor::gray},
+                                                   {"greyscale", OutputColor::gray},
+                                                   {"gray8", OutputColor::gray},
+                                                   {"rgb24", OutputColor::rgb},
+                                                   {"bgr24", OutputColor::bgr},
+                                                   {"ycbcr", OutputColor::yuv}}};
+constexpr NamedValues<Layout, 5> kLayouts = {"layout",
+                                             {{"HWC", Layout::hwc},
+                                              {"CHW", Layout::chw},
+                                              {"CHW2", Layout::chw2},
+                                              {"HWC8", Layout::hwc8},
+                                              {"(C/2)HW2", Layout::chw2}}};
+constexpr NamedValues<UnspecifiedMatrix, 3> kUnspecified = {"unspecified",
+                                                            {{"bt601", UnspecifiedMatrix::bt601},
+                                                             {"bt709", UnspecifiedMatrix::bt709},
+                                                             {"by_height", UnspecifiedMatrix::by_height}}};
+constexpr NamedValues<ChromaUpsampling, 2> kChroma = {
+    "chroma", {{"interpolated", ChromaUpsampling::interpolated}, {"nearest", ChromaUpsampling::nearest}}};
 
 /// Front ends check how many numbers there are.
 int extent(const std::vector<std::int64_t>& numbers, std::size_t i) {
@@ -60,28 +71,28 @@ std::vector<Option<TransformOptions>> make_options() {
             "top, left, height, width"),
         option<&T::size, SizeNumbers>("size", "size of the result. Without it the size of the crop is kept.",
                                       "height, width"),
-        option<&T::resize, Named<parse_resize>>("resize", "filter of the resize.", names_of(kResizes)),
+        option<&T::resize, OneOf<kResizes>>("resize", "filter of the resize.", kResizes.names()),
         option<&T::antialias>(
             "antialias",
             "widen the filter when the picture shrinks, so that every pixel counts; \"nearest\" ignores it."),
-        option<&T::chroma, Named<parse_chroma_upsampling>>(
+        option<&T::chroma, OneOf<kChroma>>(
             "chroma",
             "how subsampled chroma comes to full resolution: \"interpolated\" from the samples around a pixel, or "
             "\"nearest\", the sample that covers it: for a model trained on frames of torchcodec, decord or OpenCV.",
-            names_of(kChroma)),
-        option<&T::color, Named<parse_output_color>>(
+            kChroma.names()),
+        option<&T::color, OneOf<kColors>>(
             "color",
             "channels of the result. \"yuv\" gives the stream's own samples at full resolution, \"rgba\" RGB and the "
             "opacity, which is full for streams without transparency.",
-            names_of(kColors)),
+            kColors.names()),
         option<&T::matrix, Named<parse_color_matrix>>(
             "matrix", "color matrix to use instead of the stream's: \"bt601\", \"bt709\", \"bt2020\", ..."),
         option<&T::range, Named<parse_color_range>>("range", "range of the samples to use instead of the stream's.",
                                                     "limited, full"),
-        option<&T::unspecified, Named<parse_unspecified_matrix>>(
+        option<&T::unspecified, OneOf<kUnspecified>>(
             "unspecified",
             "matrix of a stream that states none; \"by_height\" is BT.709 from 720 lines on, else BT.601.",
-            names_of(kUnspecified)),
+            kUnspecified.names()),
         option<&T::rotate>("rotate", "turn the picture upright according to its metadata."),
         option<&T::dtype, Named<parse_dtype>>(
             "dtype", "type of the elements of the result. A numpy array of bfloat16 needs the package ml_dtypes.",
@@ -90,7 +101,7 @@ std::vector<Option<TransformOptions>> make_options() {
             "layout",
             "order of the axes, or TensorRT's \"CHW2\" (channels in pairs, [ceil(C / 2), H, W, 2]) and \"HWC8\" ([H, "
             "W, 8 * ceil(C / 8)]), which are filled up with zeros. A leading N, F or T is ignored.",
-            names_of(kLayouts)),
+            kLayouts.names()),
         option<&T::scale>("scale",
                           "float results are (value * scale - mean) / std with value in 0..255; without it 1/255."),
         option<&T::mean>("mean", "one number, or one for each channel, for float results; without it 0."),
@@ -100,27 +111,15 @@ std::vector<Option<TransformOptions>> make_options() {
 
 }  // namespace
 
-Resize parse_resize(std::string_view name) {
-    return value_of("resize", kResizes, name);
-}
-
 OutputColor parse_output_color(std::string_view name) {
-    return value_of("color", kColors, name);
+    return kColors.value_of(name);
 }
 
 Layout parse_layout(std::string_view name) {
     // Batches and sequences add an axis in front, which does not change where a frame's samples stand.
     const bool has_more = name.size() > 3 && std::string_view("NFTnft").find(name[0]) != std::string_view::npos;
     if (has_more) name.remove_prefix(1);
-    return value_of("layout", kLayouts, name);
-}
-
-UnspecifiedMatrix parse_unspecified_matrix(std::string_view name) {
-    return value_of("unspecified", kUnspecified, name);
-}
-
-ChromaUpsampling parse_chroma_upsampling(std::string_view name) {
-    return value_of("chroma", kChroma, name);
+    return kLayouts.value_of(name);
 }
 
 Options<TransformOptions> transform_options() {
@@ -129,23 +128,19 @@ Options<TransformOptions> transform_options() {
 }
 
 std::string_view to_string(Resize resize) noexcept {
-    return name_of(kResizes, resize);
+    return kResizes.name_of(resize);
 }
 
 std::string_view to_string(OutputColor color) noexcept {
-    return name_of(kColors, color);
+    return kColors.name_of(color);
 }
 
 std::string_view to_string(Layout layout) noexcept {
-    return name_of(kLayouts, layout);
+    return kLayouts.name_of(layout);
 }
 
 std::string_view to_string(UnspecifiedMatrix matrix) noexcept {
-    return name_of(kUnspecified, matrix);
-}
-
-std::string_view to_string(ChromaUpsampling chroma) noexcept {
-    return name_of(kChroma, chroma);
+    return kUnspecified.name_of(matrix);
 }
 
 }  // namespace tricodec

@@ -49,12 +49,12 @@ int rounded(float extent) {
 }  // namespace
 
 ResizeMode parse_resize_mode(std::string_view name) {
-    return value_of<ResizeMode>("mode",
-                                {{"default", ResizeMode::normal},
-                                 {"stretch", ResizeMode::stretch},
-                                 {"not_larger", ResizeMode::not_larger},
-                                 {"not_smaller", ResizeMode::not_smaller}},
-                                name);
+    constexpr NamedValues<ResizeMode, 4> kModes = {"mode",
+                                                   {{"default", ResizeMode::normal},
+                                                    {"stretch", ResizeMode::stretch},
+                                                    {"not_larger", ResizeMode::not_larger},
+                                                    {"not_smaller", ResizeMode::not_smaller}}};
+    return kModes.value_of(name);
 }
 
 Size resized_size(const ResizeRequest& request, Size picture) {

@@ -177,16 +177,16 @@ SelectedFrames select_frames(const FrameSelection& selection, const VideoTimes& 
 }
 
 PadMode parse_pad_mode(std::string_view name) {
-    return value_of<PadMode>("pad_mode",
-                             {{"none", PadMode::none},
-                              {"constant", PadMode::constant},
-                              {"edge", PadMode::edge},
-                              {"reflect_1001", PadMode::reflect_1001},
-                              {"reflect_101", PadMode::reflect_101},
-                              {"repeat", PadMode::edge},
-                              {"symmetric", PadMode::reflect_1001},
-                              {"reflect", PadMode::reflect_101}},
-                             name);
+    constexpr NamedValues<PadMode, 8> kModes = {"pad_mode",
+                                                {{"none", PadMode::none},
+                                                 {"constant", PadMode::constant},
+                                                 {"edge", PadMode::edge},
+                                                 {"reflect_1001", PadMode::reflect_1001},
+                                                 {"reflect_101", PadMode::reflect_101},
+                                                 {"repeat", PadMode::edge},
+                                                 {"symmetric", PadMode::reflect_1001},
+                                                 {"reflect", PadMode::reflect_101}}};
+    return kModes.value_of(name);
 }
 
 std::int64_t padded_frame(PadMode mode, std::int64_t number, std::int64_t num_frames) {

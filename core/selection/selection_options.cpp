@@ -18,11 +18,15 @@
 namespace tricodec {
 namespace {
 
-constexpr NamedValue<TimePolicy> kPolicies[] = {
-    {"nearest", TimePolicy::nearest}, {"on_screen", TimePolicy::on_screen}, {"exact", TimePolicy::exact}};
-constexpr NamedValue<Sampling> kRules[] = {
-    {"uniform", Sampling::uniform}, {"uniform_floor", Sampling::uniform_floor}, {"stride", Sampling::stride},
-    {"centers", Sampling::centers}, {"key_frames", Sampling::key_frames},       {"around", Sampling::around}};
+constexpr NamedValues<TimePolicy, 3> kPolicies = {
+    "policy", {{"nearest", TimePolicy::nearest}, {"on_screen", TimePolicy::on_screen}, {"exact", TimePolicy::exact}}};
+constexpr NamedValues<Sampling, 6> kRules = {"sampling",
+                                             {{"uniform", Sampling::uniform},
+                                              {"uniform_floor", Sampling::uniform_floor},
+                                              {"stride", Sampling::stride},
+                                              {"centers", Sampling::centers},
+                                              {"key_frames", Sampling::key_frames},
+                                              {"around", Sampling::around}}};
 
 std::vector<Option<FrameSelection>> make_options() {
     return {
@@ -39,12 +43,12 @@ std::vector<Option<FrameSelection>> make_options() {
         option<&FrameSelection::tolerance_s>("tolerance_s",
                                              "greatest distance in seconds of a time from the time of its frame. "
                                              "Without it any time is taken at which the video shows a frame."),
-        option<&FrameSelection::policy, Named<parse_time_policy>>(
+        option<&FrameSelection::policy, OneOf<kPolicies>>(
             "policy",
             "which frame a time means. \"nearest\" (of two the earlier) is the default of ``times``. \"on_screen\", "
             "the last frame that begins at or before the time, is the default of ``fps``. \"exact\" takes only times "
             "of frames.",
-            names_of(kPolicies)),
+            kPolicies.names()),
         option<&FrameSelection::fps>("fps",
                                      "frames a second: a frame for each instant, the start of the part + k / fps."),
         option<&FrameSelection::num_frames>("num_frames",
@@ -56,8 +60,8 @@ std::vector<Option<FrameSelection>> make_options() {
         option<&FrameSelection::end_s>("end_s",
                                        "end of the part in seconds, instead of ``count``: frames that begin at or "
                                        "after it are left out."),
-        option<&FrameSelection::sampling, Named<parse_sampling>>(
-            "sampling", "a rule that chooses frames; other options are its parameters.", names_of(kRules)),
+        option<&FrameSelection::sampling, OneOf<kRules>>(
+            "sampling", "a rule that chooses frames; other options are its parameters.", kRules.names()),
         option<&FrameSelection::min_frames>(
             "min_frames", "the fewest frames for ``fps``: if there would be fewer, so many are taken evenly."),
         option<&FrameSelection::max_frames>(
@@ -81,7 +85,7 @@ std::string without_marks(const Names& names) {
 /// The option that decides what a selection is, and those that go with it.
 std::pair<std::string, Names> form_of(const FrameSelection& selection) {
     if (selection.sampling != Sampling::none) {
-        return {"sampling \"" + std::string(to_string(selection.sampling)) + "\"", options_of(selection.sampling)};
+        return {"sampling \"" + std::string(kRules.name_of(selection.sampling)) + "\"", options_of(selection.sampling)};
     }
     if (selection.indices) return {"indices", {}};
     if (selection.times) return {"times", {"policy", "tolerance_s"}};
@@ -149,22 +153,6 @@ void expect_at_least(const std::optional<std::int64_t>& value, std::int64_t leas
 }
 
 }  // namespace
-
-std::string_view to_string(TimePolicy policy) noexcept {
-    return name_of(kPolicies, policy);
-}
-
-std::string_view to_string(Sampling rule) noexcept {
-    return name_of(kRules, rule);
-}
-
-TimePolicy parse_time_policy(std::string_view name) {
-    return value_of("policy", kPolicies, name);
-}
-
-Sampling parse_sampling(std::string_view name) {
-    return value_of("sampling", kRules, name);
-}
 
 Options<FrameSelection> selection_options() {
     static NeverDestroyed<std::vector<Option<FrameSelection>>> options(make_options());

@@ -2,6 +2,7 @@
 #include "common/transform_arguments.h"
 
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "common/arguments.h"
@@ -29,47 +30,30 @@ DType to_dtype(::dali::DALIDataType type) {
 void read_color(const ::dali::OpSpec& spec, TransformOptions& options) {
     expect_one_word(spec, "color", "image_type");
     if (!spec.ArgumentDefined("image_type")) return;
-    switch (const auto type = spec.GetArgument<::dali::DALIImageType>("image_type")) {
-        case ::dali::DALI_RGB:
-            options.color = OutputColor::rgb;
-            break;
-        case ::dali::DALI_BGR:
-            options.color = OutputColor::bgr;
-            break;
-        case ::dali::DALI_GRAY:
-            options.color = OutputColor::gray;
-            break;
-        case ::dali::DALI_YCbCr:
-            options.color = OutputColor::yuv;
-            break;
-        default:
-            fail(ErrorCode::invalid_argument, "image_type " + ::dali::make_string(type) +
-                                                  " is not one of types.RGB, types.BGR, types.GRAY, types.YCbCr");
-    }
+    const std::map<::dali::DALIImageType, OutputColor> colors = {{::dali::DALI_RGB, OutputColor::rgb},
+                                                                 {::dali::DALI_BGR, OutputColor::bgr},
+                                                                 {::dali::DALI_GRAY, OutputColor::gray},
+                                                                 {::dali::DALI_YCbCr, OutputColor::yuv}};
+    const auto type = spec.GetArgument<::dali::DALIImageType>("image_type");
+    TRICODEC_EXPECT(
+        colors.contains(type), invalid_argument,
+        "image_type " + ::dali::make_string(type) + " is not one of types.RGB, types.BGR, types.GRAY, types.YCbCr");
+    options.color = colors.at(type);
 }
 
 /// DALI's word for `resize` and `antialias`.
 void read_filter(const ::dali::OpSpec& spec, TransformOptions& options) {
     expect_one_word(spec, "resize", "interp_type");
     if (!spec.ArgumentDefined("interp_type")) return;
-    switch (spec.GetArgument<::dali::DALIInterpType>("interp_type")) {
-        case ::dali::DALI_INTERP_NN:
-            options.resize = Resize::nearest;
-            break;
-        case ::dali::DALI_INTERP_TRIANGULAR:
-            options.antialias = true;
-            options.resize = Resize::bilinear;
-            break;
-        case ::dali::DALI_INTERP_LINEAR:
-            options.resize = Resize::bilinear;
-            break;
-        case ::dali::DALI_INTERP_CUBIC:
-            options.resize = Resize::bicubic;
-            break;
-        default:
-            fail(ErrorCode::invalid_argument,
-                 "interp_type is not one of types.INTERP_NN, INTERP_LINEAR, INTERP_CUBIC, INTERP_TRIANGULAR");
-    }
+    const std::map<::dali::DALIInterpType, Resize> filters = {{::dali::DALI_INTERP_NN, Resize::nearest},
+                                                              {::dali::DALI_INTERP_LINEAR, Resize::bilinear},
+                                                              {::dali::DALI_INTERP_TRIANGULAR, Resize::bilinear},
+                                                              {::dali::DALI_INTERP_CUBIC, Resize::bicubic}};
+    const auto type = spec.GetArgument<::dali::DALIInterpType>("interp_type");
+    TRICODEC_EXPECT(filters.contains(type), invalid_argument,
+                    "interp_type is not one of types.INTERP_NN, INTERP_LINEAR, INTERP_CUBIC, INTERP_TRIANGULAR");
+    options.resize = filters.at(type);
+    if (type == ::dali::DALI_INTERP_TRIANGULAR) options.antialias = true;
 }
 
 /// DALI's word for `scale`, `mean` and `std`.

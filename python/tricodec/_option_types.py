@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from fractions import Fraction
 
     import numpy as np
     import numpy.typing as npt
-    from typing_extensions import TypeVar
+    from typing_extensions import Buffer, TypeVar
 
     ArrayT = TypeVar("ArrayT", default=Any)
 else:
@@ -143,7 +144,7 @@ class RequestOptions(BatchOptions, total=False):
 
 
 class SourceOptions(TypedDict, total=False):
-    """How a source is opened, beside the device."""
+    """How a video is opened, beside the device."""
 
     stream_index: int
     num_workers: int
@@ -154,3 +155,10 @@ class SourceOptions(TypedDict, total=False):
 
 class DecodeOptions(RequestOptions, SourceOptions, total=False):
     """Options of `decode_video` beside those that decide the type of its arrays."""
+
+
+class ReaderOptions(SourceOptions, total=False):
+    """Options of `FrameReader` beside the device."""
+
+    index: str | os.PathLike[str] | Buffer | None
+    block_statistics: bool

@@ -27,11 +27,11 @@ from tricodec._option_types import (
     Device,
     EncoderName,
     IndexList,
+    ReaderOptions,
     RequestOptions,
     SeekMode,
     SelectionOptions,
     SoundDType,
-    SourceOptions,
     TransformOptions,
 )
 from tricodec.compress._enums import ArrayBufferKind
@@ -684,23 +684,11 @@ class ReadStats:
 class FrameReader(Generic[ArrayT]):
     @overload
     def __init__(
-        self: FrameReader[Array],
-        source: Source,
-        *,
-        device: Literal["cpu"],
-        index: str | os.PathLike[str] | Buffer | None = None,
-        block_statistics: bool = False,
-        **options: Unpack[SourceOptions],
+        self: FrameReader[Array], source: Source, *, device: Literal["cpu"], **options: Unpack[ReaderOptions]
     ) -> None: ...
     @overload
     def __init__(
-        self: FrameReader[DeviceArray],
-        source: Source,
-        *,
-        device: Literal["cuda"],
-        index: str | os.PathLike[str] | Buffer | None = None,
-        block_statistics: bool = False,
-        **options: Unpack[SourceOptions],
+        self: FrameReader[DeviceArray], source: Source, *, device: Literal["cuda"], **options: Unpack[ReaderOptions]
     ) -> None: ...
     @overload
     def __init__(
@@ -738,10 +726,8 @@ class FrameReader(Generic[ArrayT]):
         self,
         indices: Indices | None = None,
         transform: Transform | None = None,
-        out: None = None,
         *,
         stream: Stream | None = None,
-        pinned: Literal[False] = False,
         **options: Unpack[BatchOptions],
     ) -> ArrayT: ...
     @overload
@@ -762,9 +748,7 @@ class FrameReader(Generic[ArrayT]):
         transform: Transform | None = None,
         *,
         drop_last: bool = False,
-        out: None = None,
         stream: Stream | None = None,
-        pinned: Literal[False] = False,
         **options: Unpack[RequestOptions],
     ) -> BatchIterator[ArrayT]: ...
     @overload

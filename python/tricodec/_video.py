@@ -65,21 +65,14 @@ class DecodedVideo(Generic[ArrayT]):
 
 @overload
 def decode_video(
-    source: Source, *, device: Literal["cpu"], out: None = None, pinned: bool = False, **options: Unpack[DecodeOptions]
+    source: Source, *, device: Literal["cpu"], **options: Unpack[DecodeOptions]
 ) -> DecodedVideo[npt.NDArray[Any]]: ...
 @overload
 def decode_video(
-    source: Source,
-    *,
-    device: Literal["cuda"],
-    out: None = None,
-    pinned: Literal[False] = False,
-    **options: Unpack[DecodeOptions],
+    source: Source, *, device: Literal["cuda"], **options: Unpack[DecodeOptions]
 ) -> DecodedVideo[DeviceArray]: ...
 @overload
-def decode_video(
-    source: FrameReader[ArrayT], *, out: None = None, pinned: Literal[False] = False, **options: Unpack[RequestOptions]
-) -> DecodedVideo[ArrayT]: ...
+def decode_video(source: FrameReader[ArrayT], **options: Unpack[RequestOptions]) -> DecodedVideo[ArrayT]: ...
 @overload
 def decode_video(
     source: Source | FrameReader[Any],

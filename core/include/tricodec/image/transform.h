@@ -55,13 +55,9 @@ enum class ChromaUpsampling : std::uint8_t { interpolated, nearest };
 [[nodiscard]] std::string_view to_string(OutputColor color) noexcept;
 [[nodiscard]] std::string_view to_string(Layout layout) noexcept;
 [[nodiscard]] std::string_view to_string(UnspecifiedMatrix matrix) noexcept;
-[[nodiscard]] std::string_view to_string(ChromaUpsampling chroma) noexcept;
-[[nodiscard]] Resize parse_resize(std::string_view name);             // "nearest" "bilinear" "bicubic"
 [[nodiscard]] OutputColor parse_output_color(std::string_view name);  // "rgb" "bgr" "gray" "yuv" "rgba"
 /// "HWC", "CHW", "CHW2", "HWC8", each also with a leading N, F or T, and "N(C/2)HW2" for "CHW2".
 [[nodiscard]] Layout parse_layout(std::string_view name);
-[[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name);  // "bt601" "bt709" "by_height"
-[[nodiscard]] ChromaUpsampling parse_chroma_upsampling(std::string_view name);    // "interpolated" "nearest"
 
 /// The steps from a frame to a tensor; docs/reference/transform.md defines them.
 struct TransformOptions {

@@ -17,9 +17,6 @@ enum class TimePolicy : std::uint8_t {
     on_screen,  ///< the frame with the greatest time that is not after the time
     exact,      ///< the frame of this time, and no other
 };
-[[nodiscard]] std::string_view to_string(TimePolicy policy) noexcept;
-/// Throws Error(invalid_argument) for other names.
-[[nodiscard]] TimePolicy parse_time_policy(std::string_view name);
 
 /// A rule that chooses frames. docs/reference/python.md has each formula.
 enum class Sampling : std::uint8_t {
@@ -31,10 +28,6 @@ enum class Sampling : std::uint8_t {
     key_frames,     ///< those from which decoding can start
     around,         ///< num_frames around each of `times`, `stride` apart
 };
-/// Empty for `none`.
-[[nodiscard]] std::string_view to_string(Sampling rule) noexcept;
-/// Throws Error(invalid_argument) for other names.
-[[nodiscard]] Sampling parse_sampling(std::string_view name);
 
 /// The frames of a request, with the same options in every front end. Plain data.
 ///
