@@ -81,7 +81,7 @@ pynv-wheel: $(STAMPS)/venv
 	@$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel ./compat
 
 demo: build
-	@$(PYTHON) -m tricodec.cli demo --output demo_output
+	@$(PYTHON) -m tricodec demo --output demo_output
 
 test: $(BUILT_TESTS)
 	@$(PYTHON) tools/run_tests.py --build $(BUILD)
@@ -109,7 +109,7 @@ docs: $(STAMPS)/docs
 # Runs every program of examples/notebooks as a notebook, and keeps no output; without torch one is skipped.
 notebooks: $(BUILT_TESTS)
 	@TRICODEC_REQUIRE_DALI=1 TRICODEC_REQUIRE_TRITON=1 TRICODEC_REQUIRE_ONNX=1 \
-	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/examples/test_notebooks.py
+	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/package/test_notebooks.py
 
 # README's commands in a bare system, as root with debootstrap: NEWCOMER="noble --mirror URL" for another one.
 NEWCOMER := bookworm

@@ -13,7 +13,7 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     threshold = float(sys.argv[2]) if len(sys.argv) == 3 else 0.25
-    cuts = tricodec.scenes.scene_cuts(sys.argv[1], threshold=threshold)
+    cuts = tricodec.video.scenes.scene_cuts(sys.argv[1], threshold=threshold)
     for frame, seconds, score in zip(cuts.frames, cuts.seconds, cuts.scores, strict=True):
         print(f"frame {frame} at {seconds:.3f} s: {score:.0%} of the pixels change")
     return 0

@@ -150,7 +150,7 @@ if ((tests)); then
     -n $((jobs < 6 ? jobs : 6)) || :
   begin compat "${pytest[@]}" compat/tests --deselect compat/tests/test_vlm_servers.py -n $((jobs < 4 ? jobs : 4))
   begin triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
-  [[ -z $official ]] || TRICODEC_PYNV=$official begin samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) -k 'not notebook' \
+  [[ -z $official ]] || TRICODEC_PYNV=$official begin samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) \
     tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_module.py
   ((memcheck)) && begin memcheck run_memcheck
   join

@@ -14,7 +14,7 @@ import tricodec
 from tricodec import encode
 from tricodec.measure import bench
 
-print("h264 by", tricodec.encoder_for("h264"), "on", bench.processor())
+print("h264 by", tricodec.encode.encoder_for("h264"), "on", bench.processor())
 with bench.clip_or(None) as path:  # test pictures; put the path of your video here
     frames = tricodec.decode_video(path, count=24, size=(360, 640), device="cpu").frames
 # %% [markdown]

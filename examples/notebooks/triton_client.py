@@ -10,8 +10,8 @@ import numpy as np
 import tricodec
 import tritonclient.grpc as triton
 from PIL import Image, ImageDraw, ImageFont
-from tricodec.client import Client
-from tricodec.serve import Server
+from tricodec.triton.client import Client
+from tricodec.triton.serve import Server
 
 font = ImageFont.load_default(40)
 frames = []

@@ -70,7 +70,7 @@ private:
 void add_argument(::dali::OpSchema& schema, const OptionInfo& option, const std::optional<OptionValue>& standard,
                   bool per_sample);
 
-/// A schema of its own for the options of a table, but for those of the names in `left_out`. Options of the types in
+/// A schema of its own for the options of a table, except those of the names in `left_out`. Options of the types in
 /// `per_sample` may be tensors.
 template <class Request>
 ::dali::OpSchema& options_schema(const char* name, const char* doc, Options<Request> table,

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from tricodec._public import public_names
-
 from ._bitstream import patch_ivf_frame_count
 from ._calls import PyNvVCException, PyNvVCExceptionUnsupported
 from ._decoder import CreateDecoder, PyNvDecoder
@@ -52,7 +50,6 @@ __all__ = [
     "cudaVideoChromaFormat", "cudaVideoCodec", "cudaVideoSurfaceFormat", "patch_ivf_frame_count",
     "structEncodeReconfigureParams",
 ]  # fmt: skip
-__dir__ = public_names(globals())
 
 # Printed and pickled names use the module in which programs find the classes, not the file that defines them.
 for _name in __all__:

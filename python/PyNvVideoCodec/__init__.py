@@ -17,8 +17,6 @@ original.
 
 from __future__ import annotations
 
-from tricodec._public import public_names
-
 from . import _PyNvVideoCodec
 from ._api import release, set_api_version
 from ._calls import logger
@@ -39,4 +37,3 @@ __all__ = [
     "Codec", "CreateEncoder", "_PyNvVideoCodec", "format_optional_params", "logger", "set_api_version", "tostring",
 ]  # fmt: skip
 __all__ += _PyNvVideoCodec.__all__
-__dir__ = public_names(globals())

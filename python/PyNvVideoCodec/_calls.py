@@ -97,13 +97,13 @@ def choose_device(gpu: int, wants_device_memory: bool, argument: str) -> tuple[s
         wants_device_memory: whether the program wants frames in device memory.
         argument: name of the argument that requests it, for the warning.
     """
-    device = tricodec.resolve_device("auto")
+    device = tricodec.video.resolve_device("auto")
     if device == "cpu":
         if wants_device_memory:
             _warn_of_host_memory(argument)
         return "auto", None
     if gpu != 0:
-        device = tricodec.resolve_device(f"cuda:{gpu}")
+        device = tricodec.video.resolve_device(f"cuda:{gpu}")
     return f"auto:{gpu}" if gpu != 0 else "auto", device if wants_device_memory else None
 
 

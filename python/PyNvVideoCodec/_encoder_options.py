@@ -138,7 +138,7 @@ support_yuv422_encode
 
 def _has_encoder(name: str) -> bool:
     try:
-        return bool(tricodec.encoder_for(name))
+        return bool(tricodec.encode.encoder_for(name))
     except (tricodec.UnsupportedError, ValueError):
         return False
 

@@ -154,7 +154,7 @@ class DecodedFrame(BufferExporter):
     _stream: int
     _timestamp: int
     _messages: list[Message] | None
-    _color: tricodec.ColorDescription | None
+    _color: tricodec.video.ColorDescription | None
     _event: CompletedEvent | None
     _statistics: bytes | None  # empty: requested, but the decoder cannot give them
 
@@ -395,7 +395,7 @@ def make_frame(
     timestamp: int,
     stream: int,
     messages: list[Message] | None = None,
-    color: tricodec.ColorDescription | None = None,
+    color: tricodec.video.ColorDescription | None = None,
     statistics: bytes | None = None,
 ) -> DecodedFrame:
     """A frame over packed memory that ``owner`` keeps alive: a tricodec.DeviceArray for a frame on a GPU."""

@@ -200,7 +200,7 @@ def sample_format(name: str) -> SampleFormat:
     return found
 
 
-def layout_of_stream(stream: tricodec.StreamInfo) -> FrameLayout:
+def layout_of_stream(stream: tricodec.video.StreamInfo) -> FrameLayout:
     """The layout of frames that the headers of a stream state; NV12 if they do not state the format."""
     name = stream.pixel_format_name or "yuv420p"
     name = name.replace("yuvj", "yuv")

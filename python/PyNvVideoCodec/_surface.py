@@ -148,7 +148,9 @@ def _lies_as(frame: tricodec.Frame, layout: FrameLayout) -> bool:
     return [plane.data_ptr for plane in planes] == expected and planes[0].strides[0] == layout.planes[0].strides[0]
 
 
-def _as_frame(array: Samples, layout: FrameLayout, color: tricodec.ColorDescription | None = None) -> tricodec.Frame:
+def _as_frame(
+    array: Samples, layout: FrameLayout, color: tricodec.video.ColorDescription | None = None
+) -> tricodec.Frame:
     """A packed picture as a frame of the core, whatever its planes mean."""
     if layout.pixel_format is Pixel_Format.RGB:
         planes = [array]

@@ -29,7 +29,10 @@ from griffe_native import NativeDocstrings
 ROOT = Path(__file__).resolve().parents[2]
 CPP = ROOT / "build" / "doxygen" / "html"
 #: Public modules, beside tricodec itself. PyNvVideoCodec has the names of its original, which pages of migration list.
-MODULES = "compress encode io scenes data data.torch data.ray client serve dali errors".split()
+MODULES = (
+    "arrays audio compress data data.ray data.torch dali encode errors installation io limits measure remote serving "
+    "triton.client triton.serve video video.scenes"
+).split()
 _interface_pages: dict[str, str] = {}
 _notebooks: dict[str, str] = {}
 _NOTEBOOK = re.compile(r"\]\(((?:\.\./)*)\.\./examples/(notebooks/\w+)\.py\)")

@@ -143,7 +143,7 @@ class DecodeJob:
             for first in range(0, len(frames), step):
                 frames[first : first + step] = made[first : first + step].numpy()
         elif self.indices:
-            out = tricodec.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
+            out = tricodec.arrays.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
             self.reader.batch(self.indices, self.transform, out=out)
         pts[:] = self.reader.pts_seconds[self.indices]
         if sound:
@@ -405,7 +405,7 @@ class StreamTask(DecodeTask):
             raise tricodec.RefusedError(
                 f"the frames take {num_bytes} bytes, and Triton keeps all of them until the request ends: this model "
                 f"gives at most {settings.max_output_bytes} a request (its parameter max_output_bytes); ask for fewer "
-                "with COUNT and for the others with START, or send the input CONTINUE, as tricodec.client does"
+                "with COUNT and for the others with START, or send the input CONTINUE, as tricodec.triton.client does"
             )
         return num_left
 

@@ -215,5 +215,5 @@ def frames_outputs(requested: Collection[str], frames: Any) -> list[Any]:
     if isinstance(frames, tricodec.DeviceArray):
         return [pb_utils.Tensor.from_dlpack(name, frames)]
     if OUTPUT_DTYPES[name] == "bfloat16":
-        return [pb_utils.Tensor.from_dlpack(name, tricodec.Bfloat16Array(frames))]
+        return [pb_utils.Tensor.from_dlpack(name, tricodec.arrays.Bfloat16Array(frames))]
     return [pb_utils.Tensor(name, frames)]

@@ -165,7 +165,7 @@ Raises:
 void bind_frame_reader(py::module_& module) {
     bind_frame_iterators(module);
     py::class_<ReadStats> stats(module, "ReadStats", "What the reads of a FrameReader have cost so far.");
-    publish(stats);
+    publish(stats, "tricodec.video");
     stats.def_readonly("bytes_read", &ReadStats::bytes_read, "Bytes of the source, headers included.")
         .def_readonly("num_packets_decoded", &ReadStats::num_packets_decoded, "Packets sent to decoders, each time.")
         .def_readonly("num_packets_left_out", &ReadStats::num_packets_left_out,
@@ -269,7 +269,7 @@ Returns:
         .def(
             "show",
             [](const py::object& self, const py::object& indices, const py::object& size, const py::object& columns) {
-                return py::module_::import("tricodec._display.pictures").attr("show")(self, indices, size, columns);
+                return py::module_::import("tricodec.show.pictures").attr("show")(self, indices, size, columns);
             },
             py::arg("indices") = py::none(), py::kw_only(), py::arg("size") = py::none(),
             py::arg("columns") = py::none(),
@@ -286,12 +286,12 @@ Raises:
         .def(
             "_repr_html_",
             [](const py::object& self) {
-                return py::module_::import("tricodec._display.media").attr("html_of_reader")(self);
+                return py::module_::import("tricodec.show.media").attr("html_of_reader")(self);
             },
             "The stream and how it is read.")
         .def("__reduce__",
              [](const py::object& self) {
-                 return py::module_::import("tricodec._pickling").attr("reduce_reader")(self);
+                 return py::module_::import("tricodec.video._pickling").attr("reduce_reader")(self);
              })
         .def("__repr__", [](PyFrameReader& self) { return to_text(self.describe()); });
 }

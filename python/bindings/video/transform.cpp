@@ -54,7 +54,7 @@ void bind_fusion_report(py::module_& module) {
         "How the steps of a Transform run for frames of one geometry; ``str()`` gives a text for "
         "people to read.\n\n"
         "Thread safety: safe; it never changes.");
-    publish(cls);
+    publish(cls, "tricodec.video");
     cls.def_readonly("name", &FusionReport::name, "The remaining steps: \"yuv420p_to_rgb + resize + normalize + chw\".")
         .def_readonly("engine", &FusionReport::engine, "What transforms such a frame: \"highway AVX3\", ...")
         .def_readonly(
@@ -68,7 +68,7 @@ void bind_fusion_report(py::module_& module) {
                                "Steps with work of their own, and why, a tuple of str.")
         .def("__str__", &FusionReport::to_string)
         .def("__repr__", [](const FusionReport& self) {
-            return "<tricodec.FusionReport " + self.name + ": " + self.path + ", " + self.engine + ">";
+            return "<tricodec.video.FusionReport " + self.name + ": " + self.path + ", " + self.engine + ">";
         });
 }
 
@@ -150,7 +150,7 @@ Raises:
             "The declaration as a dict: ``Transform(**t.options)`` equals ``t``.")
         .def("__reduce__",
              [](const py::object& self) {
-                 return py::module_::import("tricodec._pickling").attr("reduce_transform")(self);
+                 return py::module_::import("tricodec.video._pickling").attr("reduce_transform")(self);
              })
         .def("__repr__", [](const Transform& self) { return "<tricodec.Transform " + self.describe() + ">"; });
     py::options shown;

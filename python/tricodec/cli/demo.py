@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec._display.media import describe
-from tricodec._display.pictures import compose, evenly_spaced, thumbnail_size, write_png
-from tricodec._display.progress import Progress
-from tricodec._display.tables import format_table
 from tricodec.cli.demo_media import fetch_bigbuckbunny
 from tricodec.cli.shared import print_facts, say
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
+from tricodec.show.media import describe
+from tricodec.show.pictures import compose, evenly_spaced, thumbnail_size, write_png
+from tricodec.show.progress import Progress
+from tricodec.show.tables import format_table
 
 _HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
 _SHEET_FRAMES = 16

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec._display.pictures import compose, encode_png, evenly_spaced, thumbnail_size, write_png
-from tricodec._display.progress import Progress
-from tricodec._output_files import is_there, refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.inputs import Input, Kept, check_target, inputs_of, output_of, run_each
+from tricodec.cli.output_files import is_there, refuse_existing
 from tricodec.cli.shared import (
     SIZE,
     SIZE_HELP,
@@ -33,6 +31,8 @@ from tricodec.cli.shared import (
     warn_of_damage,
 )
 from tricodec.options import SELECTION_OPTIONS, Option
+from tricodec.show.pictures import compose, encode_png, evenly_spaced, thumbnail_size, write_png
+from tricodec.show.progress import Progress
 
 
 def _list_of(kind: type[Any]) -> Any:

@@ -109,7 +109,7 @@ def to_source(text: str) -> Any:
         if sys.stdin is None:
             raise ValueError("standard input is closed; name a file in place of -")
         return sys.stdin.buffer
-    return tricodec.remote(text) if tricodec.is_remote_url(text) else text
+    return tricodec.open_remote(text) if tricodec.remote.is_remote_url(text) else text
 
 
 #: Names of the library, by the option that has another name.

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from tricodec._limits import get_limits
 from tricodec._tricodec import OutputFile
 from tricodec.compress._codec import Codec, compression_algorithms
 from tricodec.compress._enums import ChecksumPolicy
 from tricodec.errors import CorruptDataError, MediaIOError
+from tricodec.limits import get_limits
 
 FILE_SUFFIX = ".tcz"
 """Of the names of compressed files."""

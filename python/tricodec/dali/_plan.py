@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tricodec import Plan
 from tricodec.options import SELECTION_OPTIONS, starts_selection
+from tricodec.serving import Plan
 
 _FRAMES = {
     "decode_video": {"start": "start", "stride": "stride", "count": "count"},

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tricodec._host_arrays import asnumpy
-from tricodec._public import public_names
 from tricodec._tricodec import FrameReader, Transform
+from tricodec.arrays import asnumpy
 from tricodec.data._index import DatasetIndex
 from tricodec.data._table import READABLE
 from tricodec.encode.transcoding import transcode as transcode_file
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from tricodec._option_types import TransformOptions
 
 __all__ = ["read_video", "transcode"]
-__dir__ = public_names(globals())
 
 Sources = str | os.PathLike[str] | DatasetIndex | Iterable[str | os.PathLike[str]]
 _MOST_BLOCKS = 4096
@@ -61,7 +59,7 @@ def read_video(
 
     Args:
         sources: an index of `tricodec index` (``.parquet``, or a DatasetIndex), or files, folders and URLs, which are
-            indexed here first. URLs that need options of `tricodec.remote` have them in a DatasetIndex.
+            indexed here first. URLs that need options of `tricodec.open_remote` have them in a DatasetIndex.
         frames_per_block: frames of a task, at least; a group of pictures is never divided.
         device: as `FrameReader` takes it. With `num_gpus` "cuda" is the GPU that Ray gives to the task.
         num_cpus, num_gpus: what a task needs, as Ray counts it.

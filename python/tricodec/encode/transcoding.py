@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tricodec import _tricodec
+from tricodec._tricodec import transcode as transcode_file
 from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def transcode(
         message = "audio_rate, audio_channels and audio_bit_rate need audio_codec: without it the sound is copied"
         raise ValueError(message)
     return TranscodeResult(
-        **_tricodec.transcode(
+        **transcode_file(
             source,
             target,
             encoder,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tricodec import _tricodec
+from tricodec._tricodec import encode_video as write_video
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -114,7 +114,7 @@ def encode_video(
             "pathlib.Path(...).write_bytes()"
         )
     times = None if pts_seconds is None else [float(time) for time in pts_seconds]
-    return _tricodec.encode_video(
+    return write_video(
         frames, times, color, layout, format, encoder, container, fast_start, fragmented, audio, audio_rate,
         {"codec": audio_codec or "", "bit_rate": audio_bit_rate}, input_consumed,
     )  # fmt: skip

@@ -47,7 +47,7 @@ def memory_required(
 
     ::
 
-        need = tricodec.memory_required("video.mp4", batch_size=32, size=(224, 224), device="cpu")
+        need = tricodec.measure.memory_required("video.mp4", batch_size=32, size=(224, 224), device="cpu")
         print(need.host_bytes / 2**20, "MiB")
 
     Args:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
 
-from tricodec import _tricodec
+from tricodec._tricodec import OutputFile, __version__
+from tricodec._tricodec import Profiler as NativeProfiler
 from tricodec.measure._block import Measurement
 from tricodec.measure._trace import trace_events
 
@@ -66,7 +67,7 @@ Callback = Callable[[str, float, int, str], object]
 class _Reporter:
     """The thread that calls the callback, so that no thread of a decoder waits for the interpreter."""
 
-    def __init__(self, native: _tricodec.Profiler, callback: Callback) -> None:
+    def __init__(self, native: NativeProfiler, callback: Callback) -> None:
         self._native = native
         self._callback: Callback | None = callback
         self._ended = threading.Event()
@@ -105,7 +106,7 @@ def _function_of(callback: Callback | ReportsStages | None) -> Callback | None:
     return cast("Callback | None", method)
 
 
-class Profiler(Measurement[_tricodec.Profiler]):
+class Profiler(Measurement[NativeProfiler]):
     """Measures the time of tricodec's work in the whole process, by stages.
 
     Stages are ``read`` (packets from a container), ``index`` (packets are read once to number the frames), ``decode``
@@ -156,8 +157,8 @@ class Profiler(Measurement[_tricodec.Profiler]):
             raise ValueError(msg + (", which the callback receives" if least else ""))
         self._reporter: _Reporter | None = None
 
-    def _begin(self) -> _tricodec.Profiler:
-        return _tricodec.Profiler(self._max_events)
+    def _begin(self) -> NativeProfiler:
+        return NativeProfiler(self._max_events)
 
     def __enter__(self) -> Self:
         """Begin a new measurement."""
@@ -221,11 +222,11 @@ class Profiler(Measurement[_tricodec.Profiler]):
         trace = {
             "displayTimeUnit": "ms",
             "otherData": {
-                "version": _tricodec.__version__, "seconds": self.seconds, "dropped_events": self.dropped_events
+                "version": __version__, "seconds": self.seconds, "dropped_events": self.dropped_events
             },
             "traceEvents": trace_events(self.events, os.getpid()),
         }  # fmt: skip
-        with _tricodec.OutputFile(path) as file:
+        with OutputFile(path) as file:
             file.write(json.dumps(trace).encode())
 
     def __str__(self) -> str:

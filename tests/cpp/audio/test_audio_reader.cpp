@@ -34,32 +34,6 @@ struct Case {
     std::string codec;
     int sample_rate;
 };
-class Cuts : public ::testing::TestWithParam<Case> {};
-
-TEST_P(Cuts, MakeNoDifference) {
-    const auto path = testing::sound_clip(GetParam().file, GetParam().codec, 40);
-    const AudioReaderOptions options{.sample_rate = GetParam().sample_rate};
-    const auto whole = AudioReader::open(MediaSource::from_path(path), options)->read(0, -1);
-    const auto reader = AudioReader::open(MediaSource::from_path(path), options);
-    const auto length = whole.data.view.shape[1];
-    std::mt19937 random(5);
-
-    for (int i = 0; i < 25; ++i) {
-        const auto start = static_cast<std::int64_t>(random()) % length;
-        const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(random()) % 20000, length - start);
-        const auto part = reader->read(start, count);
-        ASSERT_EQ(part.data.view.shape[1], count);
-        ASSERT_TRUE(is_part(part, whole)) << start << " " << count;
-    }
-    EXPECT_EQ(reader->num_samples(), length);
-}
-
-INSTANTIATE_TEST_SUITE_P(AudioReader, Cuts,
-                         ::testing::Values(Case{"sound_s16.wav", "pcm_s16le", 0},
-                                           Case{"sound_s16_16k.wav", "pcm_s16le", 16000},
-                                           Case{"sound_aac_48k.m4a", "aac", 48000}),
-                         testing::name_of_file);
-
 TEST(AudioReader, DamagedFilesGiveErrorsOrSamples) {
     std::mt19937 random(7);
     for (const auto& [name, codec] : {std::pair("damaged.m4a", "aac"), std::pair("damaged.flac", "flac"),

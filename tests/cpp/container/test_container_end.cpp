@@ -57,15 +57,6 @@ void expect_every_cut_is_told(const char* format, const std::string& whole, std:
     }
 }
 
-TEST(ContainerEnd, of_an_mp4_is_its_last_box) {
-    const auto whole = box("ftyp", fill(8)) + box("moov", fill(90)) + box("mdat", fill(700));
-    const auto header = whole.size() - 700;
-    expect_every_cut_is_told(kMp4, whole, header);
-    EXPECT_EQ(of(kMp4, whole.substr(0, 500)),
-              "its 'mdat', which holds the packets, ends at byte " + std::to_string(whole.size()) +
-                  ", and there are 500 bytes; it was cut off or is still being written");
-}
-
 TEST(ContainerEnd, of_an_mp4_may_have_64_bits_or_be_left_open) {
     const auto front = box("ftyp", fill(8)) + box("moov", fill(90));
     const auto whole = front + big(1, 4) + "mdat" + big(16 + 700, 8) + fill(700);
@@ -78,13 +69,6 @@ TEST(ContainerEnd, of_an_mp4_is_not_what_a_camera_appended) {
     EXPECT_EQ(of(kMp4, whole + big(1u << 30, 4) + "thmb" + fill(9)), "");
     EXPECT_EQ(of(kMp4, whole + std::string(20, '\0')), "");
     EXPECT_EQ(of(kMp4, whole + fill(3)), "");
-}
-
-TEST(ContainerEnd, of_matroska_is_the_segments) {
-    const auto whole = element("\x1a\x45\xdf\xa3", fill(20)) +
-                       element(kSegment, element(kCluster, element(kBlock, fill(300)) + element(kBlock, fill(300))));
-    expect_every_cut_is_told(kMatroska, whole, 46);
-    EXPECT_EQ(of(kMatroska, whole + "\n"), "");
 }
 
 TEST(ContainerEnd, of_live_matroska_is_its_last_cluster_or_block) {
@@ -101,41 +85,6 @@ TEST(ContainerEnd, of_live_matroska_is_its_last_cluster_or_block) {
         EXPECT_NE(of(kMatroska, front + cluster + cluster.substr(0, 7)), "");
     }
     EXPECT_EQ(of(kMatroska, front + sized + std::string(50, '\0')), "");  // no element begins so
-}
-
-TEST(ContainerEnd, of_an_avi_is_its_list_of_pictures) {
-    const auto pictures = "movi" + chunk("00dc", fill(300)) + chunk("00dc", fill(100));
-    const auto content = "AVI " + chunk("LIST", "hdrl" + fill(60)) + chunk("LIST", pictures);
-    const auto whole = chunk("RIFF", content + chunk("idx1", fill(32)));
-    const auto end = 8 + content.size();
-    EXPECT_EQ(of("avi", whole), "");
-    EXPECT_EQ(of("avi", whole.substr(0, end + 12)), "");  // of the index
-    EXPECT_NE(of("avi", whole.substr(0, end - 1)), "");
-    EXPECT_NE(of("avi", whole.substr(0, end - 300)), "");
-    // OpenDML: a second list.
-    const auto second = chunk("RIFF", "AVIX" + chunk("LIST", pictures));
-    EXPECT_EQ(of("avi", whole + second), "");
-    EXPECT_NE(of("avi", whole + second.substr(0, 100)), "");
-    // A writer that has not finished.
-    EXPECT_EQ(of("avi", "RIFF" + little(0, 4) + "AVI LIST" + little(0, 4) + pictures), "");
-    EXPECT_EQ(of("avi", "RIFF" + little(0xffffffff, 4) + "AVI LIST" + little(0xffffffff, 4) + pictures), "");
-}
-
-TEST(ContainerEnd, of_a_transport_stream_is_a_whole_packet) {
-    struct Case {
-        std::size_t before, behind;
-    };
-    for (const auto& [before, behind] : {Case{0, 0}, Case{4, 0}, Case{0, 16}}) {
-        std::string whole = fill(77);  // it begins in mid-packet
-        for (int i = 0; i < 20; ++i) whole += fill(before) + "\x47" + fill(187) + fill(behind);
-        EXPECT_EQ(of("mpegts", whole), "");
-        EXPECT_NE(of("mpegts", whole.substr(0, whole.size() - behind - 1)), "");
-        EXPECT_NE(of("mpegts", whole.substr(0, whole.size() - behind - 187)), "");
-        EXPECT_EQ(of("mpegts", whole.substr(0, whole.size() - behind - 188)), "");
-        EXPECT_EQ(of("mpegts", whole + std::string(3000, '\0')), "");
-    }
-    EXPECT_EQ(of("mpegts", fill(5000)), "");
-    EXPECT_EQ(of("mpegts", "\x47"), "");
 }
 
 TEST(ContainerEnd, of_others_is_not_known) {

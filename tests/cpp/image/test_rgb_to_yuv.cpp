@@ -76,24 +76,6 @@ TEST(RgbToYuv, kernels_give_the_bytes_of_the_definition) {
     }
 }
 
-TEST(RgbToYuv, gray_levels_have_neutral_chroma_and_the_ends_are_exact) {
-    for (const auto& [level, luma] : {std::pair{0, 16}, std::pair{255, 235}}) {
-        const std::vector<std::byte> bytes(16 * 4 * 3, static_cast<std::byte>(level));
-        const Frame frame = rgb_to_yuv(picture_over(bytes, 16, 4, 3, false), PixelFormat::nv12, {});
-        const auto packed = testing::packed(frame);
-        for (std::size_t i = 0; i < packed.size(); ++i) {
-            EXPECT_EQ(std::to_integer<int>(packed[i]), i < 64 ? luma : 128);
-        }
-    }
-}
-
-TEST(RgbToYuv, refuses_matrices_that_are_not_linear) {
-    const std::vector<std::byte> bytes(16 * 4 * 3);
-    ColorDescription color;
-    color.matrix = ColorMatrix::ictcp;
-    EXPECT_THROW((void)rgb_to_yuv(picture_over(bytes, 16, 4, 3, false), PixelFormat::yuv420p, color), Error);
-}
-
 TEST(SubsampleChroma, deep_samples_take_the_filters_of_8_bits) {
     constexpr int kWidth = 37;
     constexpr int kHeight = 21;

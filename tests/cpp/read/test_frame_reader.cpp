@@ -37,49 +37,6 @@ std::vector<std::vector<std::byte>> oracle(const std::filesystem::path& path, st
 
 constexpr std::size_t kFrameBytes = 320 * 180 * 3 / 2;
 
-struct StreamCase {
-    const char* file;
-    const char* arguments;
-};
-
-class FrameReaderOf : public ::testing::TestWithParam<StreamCase> {
-protected:
-    std::filesystem::path path_ = clip(GetParam().file, GetParam().arguments);
-    std::vector<std::vector<std::byte>> frames_ = oracle(path_, kFrameBytes);
-};
-
-TEST_P(FrameReaderOf, iterates_ffmpegs_frames) {
-    for (const int num_workers : {1, 2}) {
-        const auto reader = open(path_, num_workers);
-        const auto it = reader->iterate({});
-        std::size_t i = 0;
-        while (const auto frame = it->next()) {
-            ASSERT_LT(i, frames_.size());
-            EXPECT_EQ(frame->index, static_cast<std::int64_t>(i));
-            EXPECT_EQ(packed(*frame), frames_[i]) << i;
-            ++i;
-        }
-        EXPECT_EQ(i, frames_.size());
-        EXPECT_EQ(reader->num_frames(), static_cast<std::int64_t>(frames_.size()));
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Streams, FrameReaderOf,
-    ::testing::Values(
-        StreamCase{"r.closed.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2"},
-        StreamCase{"r.open.mkv", "-pix_fmt yuv420p -c:v libx264 -preset medium -x264opts open-gop=1:keyint=12 -bf 3"},
-        StreamCase{"r.refresh.mp4",
-                   "-pix_fmt yuv420p -c:v libx264 -preset veryfast -x264opts intra-refresh=1:keyint=12"},
-        StreamCase{"r.hevc_open.mkv",
-                   "-pix_fmt yuv420p -c:v libx265 -preset veryfast -x265-params keyint=12:open-gop=1:log-level=none"},
-        StreamCase{"r.ts", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -f mpegts"},
-        StreamCase{"r.raw.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 2 -f h264"},
-        StreamCase{"r.vp8.webm", "-pix_fmt yuv420p -c:v libvpx -b:v 300k -auto-alt-ref 1 -lag-in-frames 16 -g 20"},
-        StreamCase{"r.mpeg2.ts", "-pix_fmt yuv420p -c:v mpeg2video -g 12 -bf 2 -f mpegts"},
-        StreamCase{"r.mpeg4.avi", "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2"}),
-    testing::name_of_file);
-
 TEST(FrameReader, plan_runs_on_any_threads) {
     const auto reader = open(standard_clip(), 1);
     const Transform transform;

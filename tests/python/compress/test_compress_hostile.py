@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import struct
@@ -144,31 +143,9 @@ def test_an_impossible_ratio_is_refused(algorithm: str) -> None:
         )
 
 
-@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a != "Bitcomp"])
-def test_nothing_is_written_outside_the_output(algorithm: str) -> None:
-    """Damaged streams decoded into the middle of a buffer leave what is around it."""
-    rng = np.random.default_rng(5)
-    stream = packed(algorithm, nvcomp.RAW)
-    codec = nvcomp.Codec(algorithm=algorithm, bitstream_kind=nvcomp.RAW, trusted=False)
-    size = codec.get_uncomp_buffer_size(stream)
-    memory = np.full(size + 8192, 0xA5, np.uint8)
-    sizes = codec.decompression_config(stream)
-
-    for _ in range(200):
-        with contextlib.suppress(*HARMLESS):
-            codec.decode(mutate(stream, rng), out=memory[4096 : 4096 + size], decompression_config=sizes)
-        assert (memory[:4096] == 0xA5).all()
-        assert (memory[4096 + size :] == 0xA5).all()
-
-
 SLOW_BUFFERS = int(os.environ.get("TRICODEC_FUZZ_BUFFERS", "100000"))
-
-
 SHUFFLES = [{"bitshuffle_mode": mode, "data_type": "<i4"} for mode in list(nvcomp.BitshuffleMode)[1:]]
-
-
 STRENGTHS = [{"algorithm_type": strength} for strength in (0, 2, 4, 5)]
-
 
 LAYERS = [
     {"num_rles": 0, "num_deltas": 2, "data_type": "|u1"},
@@ -177,9 +154,7 @@ LAYERS = [
     {"num_rles": 1, "num_deltas": 1, "use_bitpack": False, "data_type": "<i4"},
 ]
 
-
 ELEMENTS = [{"data_type": name} for name in ("|i1", "<u2", "<i4", "<u8")] + [{"algorithm_type": 1, "data_type": "<u4"}]
-
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "LZ4": [*SHUFFLES, {"level": 9}],

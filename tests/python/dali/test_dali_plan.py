@@ -14,7 +14,6 @@ from media import REPOSITORY, generated
 
 pytestmark = pytest.mark.needs_dali
 
-
 REQUEST: dict[str, Any] = {
     "start": 3, "stride": 2, "count": 5, "crop": (4, 8, 90, 120), "size": (56, 80), "dtype": "float32", "layout": "CHW",
     "mean": [0.4, 0.5, 0.6], "std": 0.25,
@@ -69,8 +68,6 @@ def test_requests_that_dali_cannot_do_are_named(clip: Path, options: dict[str, A
 
 
 DOCS = REPOSITORY / "docs"
-
-
 PAGES = [*sorted(DOCS.glob("reference/dali*.md")), DOCS / "howto/train_dali.md", DOCS / "howto/untrusted_data.md"]
 
 

@@ -92,7 +92,7 @@ def test_a_device_of_torch_is_taken(tmp_path: Path) -> None:
         lambda device: tricodec.FrameReader(path, device=device),
         lambda device: tricodec.Decoder("h264", device=device),
         lambda device: tricodec.Encoder(64, 48, device=device),
-        lambda device: tricodec.encoder_for("h264", device),
+        lambda device: tricodec.encode.encoder_for("h264", device),
         lambda device: tricodec.encode_video(frames, device=device),
         lambda device: tricodec.transcode(path, tmp_path / "a.mp4", device=device, end=1, preset="UltraFast"),
         lambda device: tricodec.Codec(algorithm="LZ4", device=device).encode(frames),

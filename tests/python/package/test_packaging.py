@@ -18,8 +18,6 @@ from packaging.version import Version
 from programs import printed_by
 
 CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
-
-
 PACKAGE = Path(tricodec.__file__).parent
 
 
@@ -45,7 +43,7 @@ def consumer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     shutil.copytree(CONSUMER, source)
     build = folder / "build"
-    run(cmake(), "-S", source, "-B", build, f"-Dtricodec_DIR={tricodec.cmake_dir()}")
+    run(cmake(), "-S", source, "-B", build, f"-Dtricodec_DIR={tricodec.installation.cmake_dir()}")
     run(cmake(), "--build", build)
     return build / "frame_bytes"
 
@@ -60,7 +58,7 @@ def test_outside_cmake_project_decodes_as_ffmpeg_does(consumer: Path, name: str)
 
 
 def test_the_header_of_all_headers_compiles(tmp_path: Path) -> None:
-    syntax_check(tmp_path, tricodec.include_dir(), [Path("tricodec/tricodec.h")])
+    syntax_check(tmp_path, tricodec.installation.include_dir(), [Path("tricodec/tricodec.h")])
 
 
 def syntax_check(tmp_path: Path, folder: Path, headers: list[Path]) -> None:
@@ -91,11 +89,13 @@ print(*mapped, sep="\\n")
 
     mapped = run(sys.executable, "-W", "ignore", "-c", program).split()
 
-    assert [Path(path).resolve() for path in mapped] == [tricodec.library_path().resolve()]
+    assert [Path(path).resolve() for path in mapped] == [tricodec.installation.library_path().resolve()]
 
 
 def test_package_contains_one_libtricodec() -> None:
-    assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [tricodec.library_path()]
+    assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [
+        tricodec.installation.library_path()
+    ]
 
 
 def test_nothing_of_cuda_is_linked() -> None:
@@ -117,7 +117,7 @@ def test_native_files_find_each_other_relative_to_themselves() -> None:
 
 
 def test_library_exports_only_names_of_tricodec() -> None:
-    lines = run("nm", "-D", "--defined-only", tricodec.library_path()).splitlines()
+    lines = run("nm", "-D", "--defined-only", tricodec.installation.library_path()).splitlines()
     symbols = [line.split(maxsplit=2)[2] for line in lines]
     assert any(symbol.startswith("_ZN8tricodec11FrameReader4open") for symbol in symbols)
 
@@ -176,21 +176,3 @@ def test_nvidias_own_nvcomp_is_left_alone(tmp_path: Path) -> None:
     program = "import runpy, sys; print(runpy.run_path(sys.argv[1])['nvidias_nvcomp']())"
     assert printed_by(program, TOOL, PYTHONPATH=str(tmp_path / "site")) == "nvidia-nvcomp-cu13\n"
     assert printed_by(program, TOOL) == "None\n"
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, media.REPOSITORY / "tools/make_wheel.py", "--output", folder]
-    subprocess.run(command, check=True)
-    (path,) = folder.glob("*.whl")
-    return path
-
-
-@pytest.fixture(scope="module")
-def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, installed by pip, which refuses one that this machine is too old for."""
-    folder = tmp_path_factory.mktemp("site")
-    pip = [sys.executable, "-m", "pip", "--quiet", "install", "--no-index", "--no-deps", "--target", folder, wheel]
-    subprocess.run(pip, check=True)
-    return folder

@@ -13,7 +13,7 @@ import pytest
 import tricodec
 from compress_data import ALGORITHMS, available, corpus, whole
 from dali_testing import constant_source, decode
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 
 CLIPS = [
     "h264_open_gop.mkv", "h264_edit_list.mp4", "h264_422_10.mkv", "h264_rot90.mp4", "hevc10.mkv", "hevc_open_gop.mkv",
@@ -61,7 +61,7 @@ CASES = [(clip, "imagenet") for clip in CLIPS] + [("h264_bframes.mp4", name) for
 
 @pytest.fixture(scope="module")
 def triton() -> Iterator[Any]:
-    from tricodec.client import Client
+    from tricodec.triton.client import Client
 
     models = ["video_decode", "video_stream", "video_encode", "compress", "decompress"]
     with (

@@ -11,7 +11,7 @@ import bitstreams
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
-from pynv_encoding import HEIGHT, WIDTH, encode
+from pynv_helpers import HEIGHT, WIDTH, encode
 from tricodec.encode import CPU_ENCODERS, Settings, build
 
 

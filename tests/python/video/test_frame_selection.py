@@ -223,8 +223,8 @@ class TestEveryCallTakesTheWords:
             assert np.array_equal(reader.batch(**words), expected.frames)
             assert np.array_equal(np.concatenate(list(reader.batches(2, **words))), expected.frames)
             assert [frame.index for frame in reader.iterate(**words)] == indices
-            assert tricodec.memory_required(reader, **words).host_bytes >= expected.frames.nbytes
-            assert tricodec.memory_required(reader, batch_size=2, **words).host_bytes > 0
+            assert tricodec.measure.memory_required(reader, **words).host_bytes >= expected.frames.nbytes
+            assert tricodec.measure.memory_required(reader, batch_size=2, **words).host_bytes > 0
 
     def test_a_plan_keeps_them(self, name: str, tmp_path: Path) -> None:
         words = REQUESTS[name]
@@ -297,8 +297,6 @@ def test_a_reader_tells_its_facts() -> None:
 
 
 _PICTURES = "-f lavfi -i testsrc2=s=96x64:d={}:r={}"
-
-
 _RATE = 25
 
 

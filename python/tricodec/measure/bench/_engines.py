@@ -187,7 +187,7 @@ class EncodeEngine(VideoEngine):
         self.encoding_device = device
         self.codec: Any = codec
         self.options = dict(options or {})
-        encoder = tricodec.encoder_for(codec, device)
+        encoder = tricodec.encode.encoder_for(codec, device)
         self.settings |= {"device": device, "engine": encoder, "options": str(self.options)}
 
     @contextlib.contextmanager
@@ -244,7 +244,7 @@ class TranscodeEngine(VideoEngine):
         self.size = size
         with tricodec.FrameReader(path, device="cpu") as reader:
             self._times = [float(each) for each in reader.pts_seconds]
-        encoder = tricodec.encoder_for(codec, device)
+        encoder = tricodec.encode.encoder_for(codec, device)
         self.settings |= {"encoder": encoder, "options": str(self.options), "size": str(size or "that of the video")}
         self.settings.pop("transfers", None)  # the file is in host memory, wherever its pictures were
 
