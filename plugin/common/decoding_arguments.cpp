@@ -15,7 +15,7 @@ namespace tricodec::plugin {
 namespace {
 
 /// DALI's words for options of a Transform, which have no meaning for raw frames either.
-constexpr const char* kDaliWords[] = {"image_type", "normalized",     "interp_type",  "resize_x",
+constexpr const char* kDaliNames[] = {"image_type", "normalized",     "interp_type",  "resize_x",
                                       "resize_y",   "resize_shorter", "resize_longer"};
 
 int read_stream_index(const ::dali::OpSpec& spec) {
@@ -69,7 +69,7 @@ DecodingArguments::DecodingArguments(const ::dali::OpSpec& spec)
                                 " transforms them; leave one out, or pass the frames to fn.tricodec.transform");
         };
         for (const auto& option : transform_options()) expect_raw(std::string(option.name));
-        for (const char* name : kDaliWords) expect_raw(name);
+        for (const char* name : kDaliNames) expect_raw(name);
     });
 }
 
