@@ -34,7 +34,7 @@ endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig QUIET)
 
-file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/packages.txt _packages REGEX "^[a-z]")
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/packages.txt _packages REGEX "^[a-z][^ ]* [^ ]+$")
 list(TRANSFORM _packages REPLACE " .*" "")
 list(JOIN _packages " " TRICODEC_PACKAGES)
 # A library that is missing is an error. With a `loss`, what the build then lacks, TRICODEC_MINIMAL accepts it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the core's tables of options to where a program does not read them: types of Python, Triton's models, pages.
+"""Copies the core's tables of options to where a program does not read them: types of Python, Triton's models.
 
 python tools/options.py           rewrites the blocks
 python tools/options.py --check   1 if a block differs from the tables
@@ -8,7 +8,6 @@ A block begins with `options KIND TABLE: written by tools/options.py` in a comme
 
 types TABLE   a TypedDict
 inputs TABLE  inputs in a config.pbtxt
-table TABLE   a table of the options in a page
 
 The tables are `option<...>(name, meaning, accepted)` in the C++ sources; types and defaults are those of the fields.
 """
@@ -68,13 +67,6 @@ class Option:
     """The type of the field in C++, without std::optional; "enum" for enumerations."""
     default: str
     """As Python writes it."""
-
-    @property
-    def sentence(self) -> str:
-        """What the option means and takes, as documents have it."""
-        if self.field == "enum" and self.accepted:
-            return f"{self.meaning} One of {', '.join(self.accepted)}."
-        return f"({', '.join(self.accepted)}); {self.meaning}" if self.accepted else self.meaning
 
 
 def _text(literals: str) -> str:
@@ -140,14 +132,7 @@ def _inputs(name: str) -> Iterator[str]:
         yield f'  {{ name: "{option.name.upper()}" data_type: TYPE_{datatype} dims: [ -1 ] optional: true }},'
 
 
-def _table(name: str) -> Iterator[str]:
-    yield from ("| option | default | meaning |", "|---|---|---|")
-    for option in table(name):
-        default = option.default.replace("'", '"')
-        yield f"| `{option.name}` | `{default}` | {option.sentence.replace('``', '`')} |"
-
-
-_KINDS = {"types": _types, "inputs": _inputs, "table": _table}
+_KINDS = {"types": _types, "inputs": _inputs}
 
 
 def rendered(text: str) -> str:
@@ -157,7 +142,7 @@ def rendered(text: str) -> str:
 
 def places() -> Iterator[Path]:
     """The files that have blocks."""
-    candidates = [path for path in files() if path.suffix in {".py", ".pbtxt", ".md"}]
+    candidates = [path for path in files() if path.suffix in {".py", ".pbtxt"}]
     for path in candidates:
         if path != Path(__file__).resolve() and "written by tools/options.py" in path.read_text():
             yield path

@@ -11,9 +11,9 @@ extern "C" {
 
 #include "audio/resampler.h"
 #include "base/stage_scope.h"
+#include "ffmpeg/conversions.h"
 #include "ffmpeg/encoder_choice.h"
 #include "ffmpeg/encoder_context.h"
-#include "ffmpeg/packet.h"
 #include "tricodec/base/error.h"
 #include "tricodec/container/muxer.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/stage_scope.h"
-#include "ffmpeg/packet.h"
+#include "ffmpeg/conversions.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/log.h"

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
+
+#include "tricodec/base/interrupt.h"
 
 namespace tricodec {
 
@@ -17,5 +22,22 @@ struct WaitingTask {
     WaitingTask& operator=(const WaitingTask&) = delete;
     static void count(int change) noexcept;
 };
+
+/// Waits for `done`, or throws what check_interrupt() throws, with the lock held. The lock is free while that is
+/// called.
+template <class Done>
+void wait_interruptibly(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Done done) {
+    constexpr auto kBetweenChecks = std::chrono::milliseconds(50);
+    while (!changed.wait_for(lock, kBetweenChecks, done)) {
+        lock.unlock();
+        try {
+            check_interrupt();
+        } catch (...) {
+            lock.lock();
+            throw;
+        }
+        lock.lock();
+    }
+}
 
 }  // namespace tricodec

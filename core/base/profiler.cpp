@@ -3,14 +3,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/fork.h"
 #include "base/never_destroyed.h"
-#include "base/stage_log.h"
 #include "base/stage_scope.h"
 
 #ifdef TRICODEC_HAVE_NVTX
@@ -18,6 +21,130 @@
 #endif
 
 namespace tricodec {
+
+/// The latest events of a Profiler, in a ring. Events come to all logs that exist. Thread safety: safe.
+class StageLog {
+public:
+    /// Its events count from `begin_ns`; those that began before are left out.
+    StageLog(std::size_t max_events, std::int64_t begin_ns);
+    StageLog(const StageLog&) = delete;
+    StageLog& operator=(const StageLog&) = delete;
+    ~StageLog();
+
+    /// Keeps what it has from now on.
+    void stop();
+    [[nodiscard]] std::vector<StageEvent> events() const;
+    /// Those that no earlier call returned.
+    [[nodiscard]] std::vector<StageEvent> take();
+    [[nodiscard]] std::int64_t num_dropped() const;
+    /// Those that take() came too late for.
+    [[nodiscard]] std::int64_t num_missed() const;
+
+    /// Gives an event, which counts from the zero of the clock, to all logs.
+    static void add_to_all(const StageEvent& event) noexcept;
+
+private:
+    void add(StageEvent event);
+    [[nodiscard]] std::vector<StageEvent> from(std::uint64_t first) const;
+
+    const std::size_t max_events_;
+    const std::int64_t begin_ns_;
+    bool stopped_ = false;
+    std::vector<StageEvent> ring_;
+    std::uint64_t num_added_ = 0;
+    std::uint64_t num_lost_ = 0;  // for which there was no memory
+    std::uint64_t num_taken_ = 0;
+    std::uint64_t num_missed_ = 0;
+};
+
+namespace {
+
+struct Registry {
+    ForkSafeMutex mutex;  // also of the logs' members
+    std::vector<StageLog*> logs;
+    std::atomic<int> num_logs{0};  // looked at without the lock
+};
+
+Registry& registry() {
+    static NeverDestroyed<Registry> instance;
+    return *instance;
+}
+
+}  // namespace
+
+StageLog::StageLog(std::size_t max_events, std::int64_t begin_ns) : max_events_(max_events), begin_ns_(begin_ns) {
+    if (max_events_ == 0) return;  // nothing is kept, so events need not come
+    const std::lock_guard lock(registry().mutex);
+    registry().logs.push_back(this);
+    ++registry().num_logs;
+}
+
+StageLog::~StageLog() {
+    stop();
+}
+
+void StageLog::stop() {
+    const std::lock_guard lock(registry().mutex);
+    if (std::exchange(stopped_, true) || max_events_ == 0) return;
+    std::erase(registry().logs, this);
+    --registry().num_logs;
+}
+
+void StageLog::add_to_all(const StageEvent& event) noexcept {
+    if (registry().num_logs.load(std::memory_order_relaxed) == 0) return;
+    const std::lock_guard lock(registry().mutex);
+    for (StageLog* log : registry().logs) {
+        try {
+            log->add(event);
+        } catch (...) {
+            ++log->num_lost_;
+        }
+    }
+}
+
+void StageLog::add(StageEvent event) {
+    event.begin_ns -= begin_ns_;
+    if (event.begin_ns < 0) return;
+    if (ring_.size() < max_events_) {
+        ring_.push_back(event);
+    } else {
+        ring_[num_added_ % max_events_] = event;
+    }
+    ++num_added_;
+}
+
+/// From the event with this number on, as far as they are kept.
+std::vector<StageEvent> StageLog::from(std::uint64_t first) const {
+    std::vector<StageEvent> events;
+    first = std::max(first, num_added_ - ring_.size());
+    events.reserve(num_added_ - first);
+    for (; first < num_added_; ++first) events.push_back(ring_[first % max_events_]);
+    return events;
+}
+
+std::vector<StageEvent> StageLog::events() const {
+    const std::lock_guard lock(registry().mutex);
+    return from(0);
+}
+
+std::vector<StageEvent> StageLog::take() {
+    const std::lock_guard lock(registry().mutex);
+    const std::uint64_t first = std::exchange(num_taken_, num_added_);
+    auto events = from(first);
+    num_missed_ += num_added_ - first - events.size();
+    return events;
+}
+
+std::int64_t StageLog::num_dropped() const {
+    const std::lock_guard lock(registry().mutex);
+    return static_cast<std::int64_t>(num_added_ - ring_.size() + num_lost_);
+}
+
+std::int64_t StageLog::num_missed() const {
+    const std::lock_guard lock(registry().mutex);
+    return static_cast<std::int64_t>(num_missed_);
+}
+
 namespace {
 
 constexpr std::array<const char*, kNumStages> kNames{"read",  "index",    "decode",     "transform", "encode",

@@ -17,7 +17,6 @@
 
 #include "base/executor.h"
 #include "base/fork.h"
-#include "base/interruptible_wait.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
 

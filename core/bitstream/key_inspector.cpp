@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "bitstream/nal_types.h"
+#include "bitstream/nal.h"
 #include "bitstream/vp9_frames.h"
 #include "ffmpeg/stream_info.h"
 

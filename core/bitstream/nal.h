@@ -1,15 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+/// What the first bytes of the units of a bitstream say: the types of NAL units (table 7-1 of H.264 and of HEVC), and
+/// the start codes of MPEG.
+
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "bitstream/nal_types.h"
 #include "tricodec/io/stream_info.h"
 
 namespace tricodec {
+
+using Bytes = std::span<const std::byte>;
+
+[[nodiscard]] inline unsigned byte_at(Bytes bytes, std::size_t i) {
+    return std::to_integer<unsigned>(bytes[i]);
+}
+
+namespace h264_nal {
+
+inline constexpr unsigned kSlice = 1, kIdr = 5, kSei = 6, kSps = 7, kPps = 8, kEndOfSequence = 10, kEndOfStream = 11;
+
+[[nodiscard]] constexpr unsigned type_of(unsigned first_byte) noexcept {
+    return first_byte & 31;
+}
+[[nodiscard]] inline unsigned type_of(Bytes nal) {
+    return type_of(byte_at(nal, 0));
+}
+[[nodiscard]] constexpr bool is_slice(unsigned type) noexcept {
+    return type >= kSlice && type <= kIdr;
+}
+[[nodiscard]] constexpr bool is_parameter_set(unsigned type) noexcept {
+    return type == kSps || type == kPps;
+}
+/// nal_ref_idc: later pictures may refer to this one.
+[[nodiscard]] inline bool is_reference(Bytes nal) {
+    return (byte_at(nal, 0) & 0x60) != 0;
+}
+
+}  // namespace h264_nal
+
+namespace hevc_nal {
+
+inline constexpr unsigned kFirstLeading = 6, kFirstRasl = 8, kLastLeading = 9, kFirstIrap = 16, kIdr = 19,
+                          kIdrWithoutLeading = 20, kCra = 21, kLastIrap = 23, kLastSlice = 31, kVps = 32, kSps = 33,
+                          kPps = 34, kEndOfSequence = 36, kEndOfStream = 37, kPrefixSei = 39, kSuffixSei = 40;
+inline constexpr std::size_t kHeaderBytes = 2;
+
+[[nodiscard]] constexpr unsigned type_of(unsigned first_byte) noexcept {
+    return first_byte >> 1 & 63;
+}
+[[nodiscard]] inline unsigned type_of(Bytes nal) {
+    return type_of(byte_at(nal, 0));
+}
+[[nodiscard]] constexpr bool is_slice(unsigned type) noexcept {
+    return type <= kLastSlice;
+}
+[[nodiscard]] constexpr bool is_parameter_set(unsigned type) noexcept {
+    return type >= kVps && type <= kPps;
+}
+/// A random access picture, or a type that is reserved for one: its slices have no_output_of_prior_pics_flag.
+[[nodiscard]] constexpr bool is_irap(unsigned type) noexcept {
+    return type >= kFirstIrap && type <= kLastIrap;
+}
+[[nodiscard]] constexpr bool is_idr(unsigned type) noexcept {
+    return type == kIdr || type == kIdrWithoutLeading;
+}
+[[nodiscard]] constexpr bool is_leading(unsigned type) noexcept {
+    return type >= kFirstLeading && type <= kLastLeading;
+}
+/// A leading picture that may refer to pictures from before its key frame.
+[[nodiscard]] constexpr bool is_rasl(unsigned type) noexcept {
+    return type >= kFirstRasl && type <= kLastLeading;
+}
+/// No picture of its temporal layer refers to such a picture.
+[[nodiscard]] constexpr bool is_non_reference(unsigned type) noexcept {
+    return type < kFirstIrap && type % 2 == 0;
+}
+[[nodiscard]] inline bool is_base_layer(Bytes nal) {
+    return (byte_at(nal, 0) & 1) == 0 && byte_at(nal, 1) >> 3 == 0;
+}
+[[nodiscard]] inline int temporal_layer(Bytes nal) {
+    return static_cast<int>(byte_at(nal, 1) & 7) - 1;
+}
+
+}  // namespace hevc_nal
+
+/// Start codes of pictures: of MPEG-1 and MPEG-2 (6.2.3 of H.262), and of MPEG-4 (6.2.5 of ISO 14496-2).
+inline constexpr unsigned kMpegPicture = 0x00, kMpeg4Vop = 0xb6;
 
 /// Calls `visit` for each NAL unit of a packet, without start code or length. `length_size` 0 means Annex B.
 /// False if the packet cannot be split into NAL units.

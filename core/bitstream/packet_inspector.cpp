@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "bitstream/nal_types.h"
+#include "bitstream/nal.h"
 #include "bitstream/sps.h"
 #include "bitstream/vp9_frames.h"
+#include "ffmpeg/conversions.h"
 #include "ffmpeg/ffmpeg.h"
-#include "ffmpeg/packet.h"
 #include "ffmpeg/stream_info.h"
 
 namespace tricodec {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bitstream/picture_areas.h"
 
-#include "bitstream/nal_types.h"
+#include "bitstream/nal.h"
 #include "bitstream/sps.h"
 #include "ffmpeg/ffmpeg.h"
 #include "io/bit_reader.h"

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "bitstream/nal_types.h"
+#include "bitstream/nal.h"
 #include "io/bit_reader.h"
 
 namespace tricodec {

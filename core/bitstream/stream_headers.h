@@ -3,6 +3,7 @@
 
 #include "bitstream/nal.h"
 #include "ffmpeg/ffmpeg.h"
+#include "tricodec/io/stream_info.h"
 
 namespace tricodec {
 
@@ -21,5 +22,9 @@ namespace tricodec {
 
 /// Writes what the codec's headers say into the stream's parameters; `packet` is the stream's first one, or empty.
 void tell_headers(AVStream& stream, Bytes packet);
+
+/// True for MPEG-4 with fields. Each thread of libavcodec keeps the vectors of fields that it has decoded itself, and B
+/// pictures take those of the picture before.
+[[nodiscard]] bool is_decoded_by_one_thread(const StreamInfo& stream);
 
 }  // namespace tricodec

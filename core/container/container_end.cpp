@@ -101,66 +101,12 @@ std::string end_of_elements(Bytes& bytes) {
     });
 }
 
-/// The lists of pictures of an AVI file; OpenDML files have several. An index follows them, which decoding does not
-/// need.
-std::string end_of_lists(Bytes& bytes) {
-    constexpr std::int64_t kHeader = 8;
-    constexpr std::int64_t kListHeader = 12;
-    // Placeholders that libavformat and others write before they know the size.
-    const auto is_open = [](std::uint64_t length) { return length == 0 || length >= 0xfffffff0U; };
-    const auto is = [&](std::int64_t position, std::string_view name) {
-        const auto found = bytes.at(position, 4);
-        return std::string_view(reinterpret_cast<const char*>(found.data()), found.size()) == name;
-    };
-    return walk(bytes, 0, [&](std::int64_t position) -> std::optional<Part> {
-        const auto length = bytes.little_endian(position + 4, 4);
-        if (!length) return std::nullopt;
-        if (is(position, "RIFF")) return Part{position + kListHeader, ""};  // its chunks follow
-        const auto padded = *length + (*length & 1);
-        const bool pictures = is(position, "LIST") && is(position + kHeader, "movi");
-        if (pictures && is_open(*length)) return std::nullopt;
-        const auto end = position + kHeader + static_cast<std::int64_t>(padded);
-        if (pictures && position + kHeader + static_cast<std::int64_t>(*length) <= bytes.size()) {
-            return Part{std::min(end, bytes.size()), ""};  // the padding alone may be missing
-        }
-        if (!pictures && end > bytes.size()) return std::nullopt;
-        return Part{end, "its list of pictures"};
-    });
-}
-
-/// ISO/IEC 13818-1: packets of 188 bytes, with 4 bytes before each (a time, on discs) or 16 after it (parity). The
-/// packets are located at the end of the file, because bytes may be missing earlier.
-std::string end_of_transport(Bytes& bytes) {
-    constexpr std::uint8_t kSync = 0x47;
-    constexpr std::size_t kPacket = 188;
-    constexpr std::size_t kFewest = 5;
-    for (const std::size_t distance : {std::size_t{188}, std::size_t{192}, std::size_t{204}}) {
-        const auto wanted = static_cast<std::int64_t>(distance * (kFewest + 1));
-        const auto tail = bytes.at(std::max<std::int64_t>(0, bytes.size() - wanted), static_cast<std::size_t>(wanted));
-        for (std::size_t phase = 0; phase < distance && phase + distance * (kFewest - 1) < tail.size(); ++phase) {
-            std::size_t last = phase;
-            bool fits = true;
-            for (std::size_t place = phase; place < tail.size() && fits; place += distance) {
-                fits = tail[place] == kSync;
-                last = place;
-            }
-            if (!fits) continue;
-            const auto left = tail.size() - last;
-            if (left >= kPacket) return {};
-            return text_of("its last packet", bytes.size() + static_cast<std::int64_t>(kPacket - left), bytes.size());
-        }
-    }
-    return {};
-}
-
 }  // namespace
 
 std::string cut_short(std::string_view format_name, ByteReader& reader) {
     Bytes bytes(reader);
     if (format_name == "mov,mp4,m4a,3gp,3g2,mj2") return end_of_boxes(bytes);
     if (format_name == "matroska,webm") return end_of_elements(bytes);
-    if (format_name == "avi") return end_of_lists(bytes);
-    if (format_name == "mpegts") return end_of_transport(bytes);
     return {};
 }
 

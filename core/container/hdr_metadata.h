@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bitstream/nal_types.h"
+#include "bitstream/nal.h"
 #include "ffmpeg/ffmpeg.h"
 #include "tricodec/io/stream_info.h"
 

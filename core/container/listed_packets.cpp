@@ -16,7 +16,6 @@ extern "C" {
 #include "container/matroska_blocks.h"
 #include "container/mp4_boxes.h"
 #include "container/mp4_fragments.h"
-#include "io/byte_window.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/io/media_source.h"
 
@@ -244,52 +243,6 @@ std::vector<ListedPacket> list_cued(InputContext& input, AVStream& stream) {
     return packets;
 }
 
-constexpr std::int64_t kChunkHeader = 8;
-
-/// True if nothing but indexes and empty chunks follows the last chunk that AVI's index has, of any stream.
-bool lists_all_chunks(InputContext& input) {
-    std::int64_t end = 0;
-    for (AVStream* each : input.streams()) {
-        const int count = avformat_index_get_entries_count(each);
-        if (count < 1) continue;
-        const auto* last = avformat_index_get_entry(each, count - 1);
-        end = std::max(end, last->pos + kChunkHeader + last->size + (last->size & 1));
-    }
-    return input.look([&](ByteReader& reader) {
-        constexpr int kMostIndexes = 64;
-        ByteWindow bytes(reader);
-        for (int i = 0; i < kMostIndexes && end < bytes.size(); ++i) {
-            const auto id = bytes.at(end, 4);
-            const std::string_view name(reinterpret_cast<const char*>(id.data()), id.size());
-            const auto length = bytes.little_endian(end + 4, 4);
-            const bool holds_packet = name != "idx1" && name != "JUNK" && !name.starts_with("ix");
-            if (!length || (holds_packet && *length != 0)) return false;
-            end += kChunkHeader + static_cast<std::int64_t>(*length + (*length & 1));
-        }
-        return end == bytes.size();
-    });
-}
-
-/// The index has positions of chunks, and time stamps that count frames. It leaves out empty chunks, which repeat a
-/// frame and give no packet.
-std::vector<ListedPacket> list_avi(InputContext& input, AVStream& stream) {
-    const int num_packets = avformat_index_get_entries_count(&stream);
-    if (stream.codecpar->codec_id != AV_CODEC_ID_MJPEG || num_packets < 1 || !lists_all_chunks(input)) return {};
-    std::vector<ListedPacket> packets;
-    packets.reserve(static_cast<std::size_t>(num_packets));
-    for (int k = 0; k < num_packets; ++k) {
-        const auto* entry = avformat_index_get_entry(&stream, k);
-        if ((entry->flags & AVINDEX_KEYFRAME) == 0) return {};
-        packets.push_back({.pts = entry->timestamp,
-                           .dts = entry->timestamp,
-                           .pos = entry->pos + kChunkHeader,
-                           .duration = 1,
-                           .size_bytes = entry->size,
-                           .key = true});
-    }
-    return packets;
-}
-
 }  // namespace
 
 std::vector<ListedPacket> list_clusters(InputContext& input, AVStream& stream, std::span<const ByteRange> ranges) {
@@ -309,7 +262,6 @@ std::vector<ListedPacket> list_packets(InputContext& input, AVStream& stream, bo
         if (!input.reader()->fetches_ahead()) return list_matroska(input, stream);
         return predicts ? list_cued(input, stream) : std::vector<ListedPacket>{};
     }
-    if (format == "avi") return list_avi(input, stream);
     return {};
 }
 

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What decoders keep: the packets that they were sent, and reports of damage. Lists are bounded, because a hostile
-/// stream has any number of both; what is counted is not.
 #pragma once
 
+/// What decoders keep: the packets that they were sent, and reports of damage. Lists are bounded, because a hostile
+/// stream has any number of both; what is counted is not.
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/stage_scope.h"
 #include "tricodec/decode/decoder.h"
 #include "tricodec/io/packet.h"
 #include "tricodec/tensor/color.h"
+#include "tricodec/tensor/frame.h"
 
 namespace tricodec {
 
@@ -85,6 +89,22 @@ private:
     std::vector<DecodeIssue> kept_;
     std::vector<bool> damaged_;  // by packet
     std::int64_t num_packets_ = 0;
+};
+
+/// The stage of a decoder's call. Its frames are those that the call adds to `decoded`.
+class DecodeScope {
+public:
+    /// `num_packets` are what the call works on; a packet may give no frame, and frames of earlier packets.
+    DecodeScope(const std::deque<Frame>& decoded, std::int64_t num_packets) noexcept
+        : decoded_(decoded), num_before_(decoded.size()), scope_(Stage::decode, num_packets) {}
+    DecodeScope(const DecodeScope&) = delete;
+    DecodeScope& operator=(const DecodeScope&) = delete;
+    ~DecodeScope() { scope_.set_num_frames(static_cast<std::int64_t>(decoded_.size() - num_before_)); }
+
+private:
+    const std::deque<Frame>& decoded_;
+    std::size_t num_before_;
+    StageScope scope_;
 };
 
 }  // namespace tricodec

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ffmpeg/av_frame.h"
+#include "ffmpeg/conversions.h"
 #include "ffmpeg/filter_graph.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "encode/avcodec/av_encoder.h"
+#include "ffmpeg/conversions.h"
 #include "ffmpeg/encoder_choice.h"
-#include "ffmpeg/packet.h"
 #include "ffmpeg/stream_info.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "base/executor.h"
-#include "base/interruptible_wait.h"
 #include "base/suggestion.h"
 #include "ffmpeg/dictionary.h"
 #include "ffmpeg/stream_info.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "selection/frame_range.h"
+#include "selection/rules.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 

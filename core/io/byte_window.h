@@ -31,13 +31,6 @@ public:
         if (bytes.size() < count) return std::nullopt;
         return tricodec::big_endian(bytes);
     }
-    std::optional<std::uint64_t> little_endian(std::int64_t position, std::size_t count) {
-        const auto bytes = at(position, count);
-        if (bytes.size() < count) return std::nullopt;
-        std::uint64_t value = 0;
-        for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) value = value << 8 | *byte;
-        return value;
-    }
 
 private:
     void fill(std::int64_t position, std::size_t count);

@@ -3,18 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "base/cuda/context.h"
 #include "ffmpeg/stream_info.h"
-#include "read/batch_iterator.h"
-#include "read/frame_iterator.h"
 #include "read/frame_reader.h"
-#include "read/listed_iterator.h"
+#include "read/iterators.h"
 #include "read/read_memory.h"
-#include "read/video_plans.h"
-#include "selection/time_match.h"
+#include "read/read_plan.h"
+#include "selection/rules.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {
@@ -38,13 +35,34 @@ void expect_batch_size(std::int64_t batch_size) {
                     "batch_size is " + std::to_string(batch_size) + "; it must be at least 1");
 }
 
-std::vector<std::int64_t> numbers_of(const std::vector<FrameReader::Part>& parts) {
-    std::vector<std::int64_t> numbers;
-    for (const auto& part : parts) numbers.insert(numbers.end(), part.indices.begin(), part.indices.end());
-    return numbers;
+std::int64_t checked(std::int64_t i, std::int64_t num_frames) {
+    const auto number = i < 0 ? i + num_frames : i;
+    TRICODEC_EXPECT(number >= 0 && number < num_frames, out_of_range,
+                    "frame " + std::to_string(i) + " was asked for; " + range_text(num_frames));
+    return number;
 }
 
 }  // namespace
+
+SelectedFrames FrameRequest::of(FrameReader& reader) const {
+    if (const auto* asked = std::get_if<Selected>(&frames_)) {
+        auto selected = reader.selected(asked->selection);
+        const auto size = std::ssize(selected.numbers);
+        const auto first = std::min(asked->first, size);
+        const auto end = asked->count < 0 ? size : first + std::min(asked->count, size - first);
+        if (first == 0 && end == size) return selected;
+        return {{selected.numbers.begin() + first, selected.numbers.begin() + end},
+                {selected.times.begin() + first, selected.times.begin() + end}};
+    }
+    const auto* computed = std::get_if<Numbers>(&frames_);
+    SelectedFrames frames{computed != nullptr ? (*computed)(reader) : std::get<std::vector<std::int64_t>>(frames_), {}};
+    if (frames.numbers.empty()) return frames;
+    const auto num_frames = reader.num_frames();
+    for (auto& number : frames.numbers) {
+        if (computed == nullptr || number != kNoFrame) number = checked(number, num_frames);
+    }
+    return frames;
+}
 
 std::unique_ptr<FrameReader> FrameReaderImpl::reopen_in_child(bool at_rest) {
     if (opened_on_.kind == Device::Kind::cuda) static_cast<void>(cuda::api());  // throws, with the remedy
@@ -87,35 +105,11 @@ FrameReader::TimeSpan FrameReaderImpl::time_span(std::span<const std::int64_t> i
     if (indices.empty()) return {};
     const auto video = video_times();
     const auto clock = video.clock();
-    const auto [low, high] = std::ranges::minmax_element(indices, {}, [this](auto i) { return checked(i); });
-    const auto first = static_cast<std::size_t>(checked(*low));
-    const auto after = static_cast<std::size_t>(checked(*high)) + 1;
+    const auto frames = FrameRequest({indices.begin(), indices.end()}).of(*this);
+    const auto [low, high] = std::ranges::minmax(frames.numbers);
+    const auto first = static_cast<std::size_t>(low);
+    const auto after = static_cast<std::size_t>(high) + 1;
     return {clock[first], after < clock.size() ? clock[after] : video.clock_end()};
-}
-
-std::int64_t FrameReaderImpl::checked(std::int64_t i) {
-    const auto count = num_frames();
-    const auto number = i < 0 ? i + count : i;
-    TRICODEC_EXPECT(number >= 0 && number < count, out_of_range,
-                    "frame " + std::to_string(i) + " was asked for; " + range_text(count));
-    return number;
-}
-
-void FrameReaderImpl::read_selected(const Select& select, const ReadNumbers& read) {
-    for (;;) {
-        const auto index = video_.index();
-        const auto numbers = select(*this);
-        try {
-            read(numbers);
-            if (video_.index()->numbers_as(*index) || select(*this) == numbers) return;
-        } catch (const Error& error) {
-            // The size may be another one than the headers say: it is then asked of the first frame.
-            const bool by_size = error.code() == ErrorCode::unsupported;
-            const bool again = by_size && !std::exchange(sizes_doubted_, true);
-            const bool renumbered = !video_.index()->numbers_as(*index);
-            if (!again && !(renumbered && (by_size || error.code() == ErrorCode::out_of_range))) throw;
-        }
-    }
 }
 
 Frame FrameReaderImpl::frame(std::int64_t i) {
@@ -125,41 +119,37 @@ Frame FrameReaderImpl::frame(std::int64_t i) {
             return *std::move(first);
         }
     }
-    std::optional<Frame> found;
-    read_selected([&](FrameReader&) { return std::vector{checked(i)}; },
-                  [&](std::span<const std::int64_t> numbers) { found = numbered_frame(numbers.front()); });
-    return *std::move(found);
+    const auto index = video_.index();
+    auto next = next_frame(checked(i, index->num_frames()));
+    return next && video_.index()->numbers_as(*index) ? *std::move(next) : lone_frame(i);
 }
 
-Frame FrameReaderImpl::numbered_frame(std::int64_t number) {
+std::optional<Frame> FrameReaderImpl::next_frame(std::int64_t number) {
     if (!following_ || following_->next_number() != number) {
         following_ = nullptr;  // first: its decoder may be the one that is taken next
+        if (!follows(number)) return std::nullopt;
         // A decoder that stays is worth its delay.
-        if (follows(number)) {
-            following_ = std::make_unique<FollowingRead>(video_, number, plan_following(video_), num_in_order_);
-        }
+        following_ = std::make_unique<FollowingRead>(video_, number, plan_following(video_), num_in_order_);
     }
-    const std::int64_t wanted[] = {number};
-    if (following_) {
-        try {
-            if (auto frame = following_->next()) {
-                remember(wanted);
-                return *std::move(frame);
-            }
-        } catch (...) {
-            if (following_->reads_ahead()) following_ = nullptr;  // the next call begins with a decoder of its own
-            throw;
+    try {
+        auto frame = following_->next();
+        if (frame) {
+            remember(std::vector{number});
+        } else {
+            following_ = nullptr;
         }
-        following_ = nullptr;
+        return frame;
+    } catch (...) {
+        if (following_->reads_ahead()) following_ = nullptr;  // the next call begins with a decoder of its own
+        throw;
     }
-    // A later one of the same GOP: more of them may follow.
-    const auto index = video_.index();
-    const bool ahead = last_given_ >= 0 && last_given_ < number;
-    const bool resumable = ahead && index->entry_for(last_given_) == index->entry_for(number);
-    FrameListSink sink(wanted);
-    read(sink, sink.distinct(), resumable);
-    remember(wanted);
-    return std::move(sink.take().front());
+}
+
+Frame FrameReaderImpl::lone_frame(std::int64_t i) {
+    std::optional<Frame> found;
+    CallbackSink sink(*this, {std::vector{i}}, {{}, [&](std::int64_t /*slot*/, const Frame& frame) { found = frame; }});
+    read_planned(sink);
+    return *std::move(found);
 }
 
 bool FrameReaderImpl::continues_last(std::span<const std::int64_t> numbers) const {
@@ -168,8 +158,12 @@ bool FrameReaderImpl::continues_last(std::span<const std::int64_t> numbers) cons
     return numbers.back() - numbers.front() + 1 == size && (size > 1 || last_given_ >= 0);
 }
 
-void FrameReaderImpl::expect_still_there(std::span<const std::int64_t> numbers) {
-    if (!numbers.empty()) (void)checked(numbers.back());
+bool FrameReaderImpl::is_resumable(std::span<const std::int64_t> numbers) {
+    if (continues_last(numbers)) return true;
+    // A later one of the same GOP: more of them may follow.
+    const auto index = video_.index();
+    return numbers.size() == 1 && last_given_ >= 0 && last_given_ < numbers.front() &&
+           last_given_ < index->num_frames() && index->entry_for(last_given_) == index->entry_for(numbers.front());
 }
 
 void FrameReaderImpl::remember(std::span<const std::int64_t> numbers) {
@@ -179,137 +173,105 @@ void FrameReaderImpl::remember(std::span<const std::int64_t> numbers) {
     last_given_ = numbers.back();
 }
 
-void FrameReaderImpl::give(SlotSink& sink) {
-    const auto& numbers = sink.distinct();
-    const bool continues = continues_last(numbers);
-    const bool is_short = std::ssize(numbers) <= kFramesFollowed;
-    if (continues && is_short && last_given_ >= 0 && video_.slots() != nullptr) {
-        const auto index = video_.index();
-        for (std::size_t i = 0; i < numbers.size(); ++i) {
-            sink.put(static_cast<std::int64_t>(i), numbered_frame(numbers[i]));
-        }
-        if (video_.index()->numbers_as(*index)) return;
-        sink.restart(0, std::ssize(numbers));
+void FrameReaderImpl::read(SlotSink& sink) {
+    const auto once = [&] {
+        if (!read_in_order(sink)) read_planned(sink);
+        sink.finish();
+    };
+    try {
+        return once();
+    } catch (const Error& error) {
+        // The size may be another one than the headers say: it is then asked of the first frame.
+        if (error.code() != ErrorCode::unsupported || std::exchange(sizes_doubted_, true)) throw;
     }
-    read(sink, numbers, continues);
-    remember(numbers);
+    once();
 }
 
-void FrameReaderImpl::read(FrameSink& sink, std::vector<std::int64_t> numbers, bool resumable) {
+bool FrameReaderImpl::read_in_order(SlotSink& sink) {
+    if (video_.slots() == nullptr || last_given_ < 0) return false;
+    const auto& numbers = sink.resolve();
+    if (!continues_last(numbers) || std::ssize(numbers) > kFramesFollowed) return false;
+    const auto index = video_.index();
+    sink.restart(0, std::ssize(numbers));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        auto next = next_frame(numbers[i]);
+        sink.put(static_cast<std::int64_t>(i), next ? *std::move(next) : lone_frame(numbers[i]));
+    }
+    return video_.index()->numbers_as(*index);
+}
+
+void FrameReaderImpl::read_planned(SlotSink& sink) {
     following_ = nullptr;  // its decoder goes back to the pool
     const auto read = Read::make(
-        video_, sink,
-        [&] {
-            expect_still_there(numbers);
-            return numbers;
-        },
-        [&](const auto& index, std::span<const std::int64_t> wanted) {
-            return plan_read(video_, index, wanted, resumable);
+        video_, sink, [&] { return sink.resolve(); },
+        [&](const auto& index, std::span<const std::int64_t> numbers) {
+            return plan_read(video_, index, numbers, is_resumable(numbers));
         });
+    sink.restart(0, read->count());
     read->run();
+    remember(sink.distinct());
 }
 
-FrameReader::Plan FrameReaderImpl::plan(std::shared_ptr<FrameSink> sink, std::vector<std::int64_t> numbers,
-                                        const PlanOptions& options) {
-    const auto resolve = [this, numbers = std::move(numbers)] {
-        expect_still_there(numbers);
-        return numbers;
-    };
+FrameReader::Plan FrameReaderImpl::plan(const std::shared_ptr<SlotSink>& sink, const PlanOptions& options) {
     const auto make_plan = [this, options](const auto& index, std::span<const std::int64_t> wanted) {
         auto tasks = plan_tasks(video_, *index, wanted, options.max_tasks, options.num_cores);
         tasks.resumable = options.resumable;
         return tasks;
     };
-    const auto read = Read::make(video_, *sink, resolve, make_plan);
+    const auto read = Read::make(video_, *sink, [sink] { return sink->resolve(); }, make_plan);
+    sink->restart(0, read->count());
     Plan plan;
     for (std::size_t t = 0; t < read->plan().tasks.size(); ++t) {
         plan.costs.push_back(static_cast<double>(read->plan().tasks[t].num_packets()));
         plan.tasks.emplace_back([read, sink, t] { read->run_task(t); });
     }
-    plan.finish = [read, sink] { read->finish(); };
+    plan.finish = [read, sink] {
+        read->finish();
+        sink->finish();
+        return sink->frames();
+    };
     return plan;
 }
 
-std::vector<Frame> FrameReaderImpl::frames(std::span<const std::int64_t> indices) {
-    std::vector<std::int64_t> numbers;
-    for (const auto i : indices) numbers.push_back(checked(i));
-    if (numbers.empty()) return {};
-    FrameListSink sink(numbers);
-    if (const auto shape = geometry(numbers.front()); shape.format != PixelFormat::unknown) {
-        const auto num_frames = static_cast<std::int64_t>(sink.distinct().size());
-        FrameListSink::expect_within_limit(num_frames, num_frames * shape.size_bytes());
-    }
-    give(sink);
+std::vector<Frame> FrameReaderImpl::frames(const FrameRequest& request) {
+    FrameListSink sink(*this, request);
+    read(sink);
     return sink.take();
 }
 
-Tensor FrameReaderImpl::empty_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                    std::optional<StreamView> stream) {
-    const auto first = geometry(indices.empty() ? 0 : indices.front());
-    auto shape = transform.output_shape(first.width, first.height, first.orientation);
-    shape.insert(shape.begin(), std::ssize(indices));
-    if (!stream) return Tensor::empty(shape, transform.options().dtype);
-    return Tensor::empty(shape, transform.options().dtype, device(), *stream);
-}
-
-Tensor FrameReaderImpl::batch(std::span<const std::int64_t> indices, const Transform& transform) {
+FrameReader::Batch FrameReaderImpl::batch(const FrameRequest& request, const Transform& transform) {
     std::optional<StreamView> stream;
     if (device().kind == Device::Kind::cuda)
         stream = cuda::thread_stream(cuda::Context::of_caller(video_.context(), device()));
-    auto result = empty_batch(indices, transform, stream);
-    batch_into(indices, transform, result.view, stream);
-    if (stream) result.buffer->written_on(*stream);
-    return result;
+    Tensor tensor;
+    const auto place = [&](const std::vector<std::int64_t>& shape) {
+        const auto dtype = transform.options().dtype;
+        tensor = stream ? Tensor::empty(shape, dtype, device(), *stream) : Tensor::empty(shape, dtype);
+        return tensor.view;
+    };
+    auto frames = read_into({{request, transform, place}}, stream);
+    if (stream) tensor.buffer->written_on(*stream);
+    return {std::move(tensor), std::move(frames.front())};
 }
 
-Tensor FrameReaderImpl::batch(const FrameSelection& selection, const Transform& transform) {
-    Tensor result;
-    read_selected([&](FrameReader&) { return select(selection); },
-                  [&](std::span<const std::int64_t> numbers) { result = batch(numbers, transform); });
-    return result;
+std::vector<SelectedFrames> FrameReaderImpl::read_into(std::vector<Part> parts, std::optional<StreamView> stream) {
+    TensorSink sink(*this, std::move(parts), video_.context(), stream);
+    read(sink);
+    return sink.frames();
 }
 
-void FrameReaderImpl::parts_into(std::vector<Part> parts, std::optional<StreamView> stream) {
-    for (auto& part : parts) {
-        for (auto& i : part.indices) i = checked(i);
-    }
-    const auto numbers = numbers_of(parts);
-    TensorSink sink(numbers, parts, video_.context(), stream);
-    give(sink);
-    sink.finish();
-}
-
-void FrameReaderImpl::each(std::span<const std::int64_t> indices, const Writer& write) {
-    std::vector<std::int64_t> numbers;
-    for (const auto i : indices) numbers.push_back(checked(i));
-    CallbackSink sink(numbers, write);
-    give(sink);
-}
-
-FrameReader::Plan FrameReader::plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                          const TensorView& out, int max_tasks, std::optional<StreamView> stream) {
-    return plan_parts({{{indices.begin(), indices.end()}, transform, out}}, {.max_tasks = max_tasks, .stream = stream});
+void FrameReaderImpl::each(const FrameRequest& request, Receiver receiver) {
+    CallbackSink sink(*this, {request}, std::move(receiver));
+    read(sink);
 }
 
 FrameReader::Plan FrameReaderImpl::plan_parts(std::vector<Part> parts, const PlanOptions& options) {
-    for (auto& part : parts) {
-        for (auto& i : part.indices) i = checked(i);
-    }
-    const auto sink = std::make_shared<TensorSink>(numbers_of(parts), parts, video_.context(), options.stream);
-    auto result = plan(sink, sink->distinct(), options);
-    result.finish = [sink, decoded = std::move(result.finish)] {
-        decoded();
-        sink->finish();
-    };
-    return result;
+    return plan(std::make_shared<TensorSink>(*this, std::move(parts), video_.context(), options.stream), options);
 }
 
-FrameReader::Plan FrameReaderImpl::plan_frames(std::span<const std::int64_t> indices, Writer write,
+FrameReader::Plan FrameReaderImpl::plan_frames(std::vector<FrameRequest> requests, Receiver receiver,
                                                const PlanOptions& options) {
-    std::vector<std::int64_t> numbers;
-    for (const auto i : indices) numbers.push_back(checked(i));
-    const auto sink = std::make_shared<CallbackSink>(numbers, std::move(write));
-    return plan(sink, sink->distinct(), options);
+    return plan(std::make_shared<CallbackSink>(*this, std::move(requests), std::move(receiver)), options);
 }
 
 Frame FrameReaderImpl::geometry(std::int64_t index) {
@@ -370,60 +332,33 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
     });
 }
 
-std::int64_t FrameReaderImpl::output_bytes(const Transform& transform) {
+MemoryNeed FrameReaderImpl::memory_required(const FrameSelection& selection, const Transform& transform,
+                                            std::optional<std::int64_t> batch_size) {
     const auto first = geometry(0);
-    auto size_bytes = static_cast<std::int64_t>(size_of(transform.options().dtype));
-    for (const auto side : transform.output_shape(first.width, first.height, first.orientation)) size_bytes *= side;
-    return size_bytes;
-}
-
-MemoryNeed FrameReaderImpl::memory_of_batch(std::span<const std::int64_t> indices, const Transform& transform) {
-    std::vector<std::int64_t> numbers;
-    for (const auto i : indices) numbers.push_back(checked(i));
-    const auto size_bytes = static_cast<std::int64_t>(numbers.size()) * output_bytes(transform);
-    std::ranges::sort(numbers);
-    const auto repeats = std::ranges::unique(numbers);
-    numbers.erase(repeats.begin(), repeats.end());
-    return tricodec::memory_of_batch(video_, plan_read(video_, video_.index_for(numbers), numbers, false), size_bytes);
-}
-
-MemoryNeed FrameReaderImpl::memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
-                                              const Transform& transform) {
-    expect_batch_size(batch_size);
-    if (!is_stepped(selection)) return memory_of_listed(selection, batch_size, output_bytes(transform));
-    const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
-    const auto index = video_.index_for(numbers);
-    return tricodec::memory_of_batches(video_, *index, numbers, batch_size, output_bytes(transform));
-}
-
-MemoryNeed FrameReaderImpl::memory_of_frames(const FrameSelection& selection) {
-    if (!is_stepped(selection)) return memory_of_listed(selection, kListedFramesAtATime, frame_bytes(stream()));
-    const bool by_index = !is_range(selection) || !begins_without_index(video_, range_of(selection));
-    const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
-    const auto index = video_.index_for(numbers);
-    return tricodec::memory_of_frames(video_, *index, numbers, by_index);
-}
-
-MemoryNeed FrameReaderImpl::memory_of_listed(const FrameSelection& selection, std::int64_t num_frames,
-                                             std::int64_t output_bytes) {
-    MemoryNeed most;
+    auto frame_bytes = static_cast<std::int64_t>(size_of(transform.options().dtype));
+    for (const auto side : transform.output_shape(first.width, first.height, first.orientation)) frame_bytes *= side;
+    if (batch_size) expect_batch_size(*batch_size);
+    if (batch_size && is_stepped(selection)) {
+        const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
+        return memory_of_batches(video_, *video_.index_for(numbers), numbers, *batch_size, frame_bytes);
+    }
     const auto numbers = select(selection);
-    for (std::size_t first = 0; first < numbers.size();) {
-        const auto last = first + std::min(static_cast<std::size_t>(num_frames), numbers.size() - first);
-        std::vector<std::int64_t> part(numbers.begin() + static_cast<std::ptrdiff_t>(first),
-                                       numbers.begin() + static_cast<std::ptrdiff_t>(last));
-        // The result, and the one before it, which the consumer has.
-        const auto size_bytes = 2 * static_cast<std::int64_t>(part.size()) * output_bytes;
+    const auto num_places = std::ssize(numbers);
+    MemoryNeed most;
+    for (std::int64_t begin = 0; begin < num_places;) {
+        const auto end = batch_size ? begin + std::min(*batch_size, num_places - begin) : num_places;
+        std::vector<std::int64_t> part(numbers.begin() + begin, numbers.begin() + end);
         std::ranges::sort(part);
         const auto repeats = std::ranges::unique(part);
         part.erase(repeats.begin(), repeats.end());
-        const auto need =
-            tricodec::memory_of_batch(video_, plan_read(video_, video_.index_for(part), part, false), size_bytes);
+        // The result, and the one before it, which the consumer of batches has.
+        const auto size_bytes = (batch_size ? 2 : 1) * (end - begin) * frame_bytes;
+        const auto need = memory_of_batch(video_, plan_read(video_, video_.index_for(part), part, false), size_bytes);
         most = {.host_bytes = std::max(most.host_bytes, need.host_bytes),
                 .device_bytes = std::max(most.device_bytes, need.device_bytes),
                 .decoder_bytes = std::max(most.decoder_bytes, need.decoder_bytes),
                 .codec_bytes = std::max(most.codec_bytes, need.codec_bytes)};
-        first = last;
+        begin = end;
     }
     return most;
 }

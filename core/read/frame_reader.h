@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "index/frame_times.h"
-#include "read/frame_iterator.h"
 #include "read/indexed_video.h"
+#include "read/iterators.h"
 #include "read/read_scheduler.h"
 #include "read/slot_sinks.h"
-#include "selection/frame_range.h"
+#include "selection/rules.h"
 #include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
@@ -35,24 +35,20 @@ public:
     std::int64_t index_at(double seconds) override;
     TimeSpan time_span(std::span<const std::int64_t> indices) override;
     VideoTimes video_times() override { return times().video_times(); }
-    void read_selected(const Select& select, const ReadNumbers& read) override;
 
     Frame frame(std::int64_t index) override;
-    std::vector<Frame> frames(std::span<const std::int64_t> indices) override;
-    Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) override;
-    Tensor batch(const FrameSelection& selection, const Transform& transform) override;
-    void parts_into(std::vector<Part> parts, std::optional<StreamView> stream) override;
-    void each(std::span<const std::int64_t> indices, const Writer& write) override;
+    std::vector<Frame> frames(const FrameRequest& request) override;
+    Batch batch(const FrameRequest& request, const Transform& transform) override;
+    std::vector<SelectedFrames> read_into(std::vector<Part> parts, std::optional<StreamView> stream) override;
+    void each(const FrameRequest& request, Receiver receiver) override;
     Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) override;
-    Plan plan_frames(std::span<const std::int64_t> indices, Writer write, const PlanOptions& options) override;
+    Plan plan_frames(std::vector<FrameRequest> requests, Receiver receiver, const PlanOptions& options) override;
     Frame geometry(std::int64_t index) override;
     std::unique_ptr<Iterator> iterate(const FrameSelection& selection) override;
     std::unique_ptr<BatchIterator> batches(const FrameSelection& selection, std::int64_t batch_size,
                                            const Transform& transform) override;
-    MemoryNeed memory_of_batch(std::span<const std::int64_t> indices, const Transform& transform) override;
-    MemoryNeed memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
-                                 const Transform& transform) override;
-    MemoryNeed memory_of_frames(const FrameSelection& selection) override;
+    MemoryNeed memory_required(const FrameSelection& selection, const Transform& transform,
+                               std::optional<std::int64_t> batch_size) override;
     std::vector<DecodeIssue> issues() const override { return video_.issues(); }
     void close_idle_decoders(std::size_t num_kept) override { video_.pool().close_idle(num_kept); }
     std::int64_t num_damaged_packets() const override { return video_.num_damaged_packets(); }
@@ -70,38 +66,30 @@ public:
 private:
     /// As the frames are numbered now.
     [[nodiscard]] const FrameTimes& times();
-    /// A number from 0 for one that may count from the end. Throws Error(out_of_range).
-    [[nodiscard]] std::int64_t checked(std::int64_t index);
-    [[nodiscard]] Frame numbered_frame(std::int64_t number);
+    /// A frame of a call that follows the one before; nothing if it is read better otherwise.
+    [[nodiscard]] std::optional<Frame> next_frame(std::int64_t number);
+    [[nodiscard]] Frame lone_frame(std::int64_t i);
     /// True for the frame after the last one: more such requests are likely.
     [[nodiscard]] bool follows(std::int64_t number) const noexcept {
         return last_given_ >= 0 && number == last_given_ + 1;
     }
-    /// Bytes of a frame that comes out of the transform.
-    [[nodiscard]] std::int64_t output_bytes(const Transform& transform);
-    [[nodiscard]] Tensor empty_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                     std::optional<StreamView> stream);
     /// A selection of frames some steps apart: with a start from 0, in range, for iterators. Throws
     /// Error(invalid_argument, out_of_range).
     [[nodiscard]] FrameRange resolved(const FrameSelection& selection);
-    /// Of reads of `num_frames` frames at a time, the one that takes most; each frame gives `output_bytes`.
-    [[nodiscard]] MemoryNeed memory_of_listed(const FrameSelection& selection, std::int64_t num_frames,
-                                              std::int64_t output_bytes);
 
-    /// The frames of a call for several, or of one into a tensor. On a GPU those of a call that continues the one
-    /// before are read as single frames in order are.
-    void give(SlotSink& sink);
+    /// Reads what a call waits for. On a GPU the frames of a call that continues the one before are read as single
+    /// frames in order are.
+    void read(SlotSink& sink);
+    [[nodiscard]] bool read_in_order(SlotSink& sink);
+    void read_planned(SlotSink& sink);
     /// Where the calls of the caller are.
     void remember(std::span<const std::int64_t> numbers);
-    /// Decodes frames to a sink that takes each distinct one, ascending, for the calls that wait for all of them.
-    void read(FrameSink& sink, std::vector<std::int64_t> numbers, bool resumable);
     /// The same as tasks for the caller's threads.
-    [[nodiscard]] Plan plan(std::shared_ptr<FrameSink> sink, std::vector<std::int64_t> numbers,
-                            const PlanOptions& options);
+    [[nodiscard]] Plan plan(const std::shared_ptr<SlotSink>& sink, const PlanOptions& options);
     /// True if `numbers` look like a part of a read from one end to the other.
     [[nodiscard]] bool continues_last(std::span<const std::int64_t> numbers) const;
-    /// Those that a call names, after renumbering. Throws Error(out_of_range).
-    void expect_still_there(std::span<const std::int64_t> numbers);
+    /// True if more is likely to be asked from where a read of `numbers` ends.
+    [[nodiscard]] bool is_resumable(std::span<const std::int64_t> numbers);
 
     MediaSource source_;
     FrameReaderOptions options_;

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "bitstream/mpeg4_fields.h"
 #include "bitstream/packet_inspector.h"
+#include "bitstream/stream_headers.h"
 #include "ffmpeg/decoder_context.h"
 #include "index/frame_times.h"
 #include "io/container_policy.h"

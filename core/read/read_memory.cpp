@@ -9,7 +9,7 @@
 #include "bitstream/sps.h"
 #include "ffmpeg/decoder_context.h"
 #include "ffmpeg/stream_info.h"
-#include "read/video_plans.h"
+#include "read/read_plan.h"
 #include "tricodec/base/limits.h"
 
 namespace tricodec {
@@ -146,27 +146,6 @@ MemoryNeed need_on_cpu(const IndexedVideo& video, const ReadPlan& plan, std::int
     return need;
 }
 
-/// True if the frame that the consumer has is one that the decoder keeps anyway.
-bool gives_kept_frames(const StreamInfo& stream) {
-    if (stream.codec != CodecId::h264) return uses_own_memory(stream);
-    const auto sps = only_h264_sps(extradata_of(stream.parameters.get()));
-    return sps && sps->num_reorder_frames == 0;
-}
-
-/// By one decoder, in order.
-MemoryNeed need_of_sequence(const IndexedVideo& video, std::int64_t num_packets) {
-    const auto& stream = video.stream();
-    const DecodersByThreads decoders{{video.num_threads(), {1, num_packets}}};
-    auto need = need_of_decoders(video, decoders);
-    if (video.slots() != nullptr) {
-        need.device_bytes = 2 * device_frame_bytes(stream);  // the consumer's, and the next one
-    } else {
-        need.host_bytes =
-            (num_pictures(stream, decoders) + (gives_kept_frames(stream) ? 0 : 1)) * picture_bytes(stream);
-    }
-    return need;
-}
-
 }  // namespace
 
 MemoryNeed memory_of_batch(const IndexedVideo& video, const ReadPlan& plan, std::int64_t output_bytes) {
@@ -190,10 +169,13 @@ MemoryNeed memory_of_batches(const IndexedVideo& video, const StreamIndex& index
     const auto batch_bytes = std::min(batch_size, num_frames) * frame_bytes;
     const auto num_batches = (num_frames + batch_size - 1) / batch_size;
     if (video.slots() != nullptr) {
-        // A batch's frames are those that were ahead, until its launch.
-        auto need = memory_of_frames(video, index, numbers, true);
+        const auto plan = plan_frames_ahead(video, index, numbers);
+        const DecodersByThreads alone{{video.num_threads(), {1, index.num_packets()}}};
+        auto need = need_of_decoders(video, plan ? decoders_of(*plan) : alone);
         const auto frame = device_frame_bytes(video.stream());
-        need.device_bytes = std::min(need.device_bytes + std::min(batch_size, num_frames) * frame, num_frames * frame);
+        const auto ahead = plan ? std::min(num_frames * frame, limits().max_device_buffered_bytes) : 2 * frame;
+        // A batch's frames are those that were ahead, until its launch.
+        need.device_bytes = std::min(ahead + std::min(batch_size, num_frames) * frame, num_frames * frame);
         need.device_bytes += std::min<std::int64_t>(num_batches, 2) * device_bytes(batch_bytes);
         return need;
     }
@@ -202,33 +184,6 @@ MemoryNeed memory_of_batches(const IndexedVideo& video, const StreamIndex& index
     // begins another one; and the one before, which a loop keeps until its variable has the next one.
     const auto num_ahead = std::max<std::int64_t>(1, plan.most_bytes / std::max<std::int64_t>(1, batch_bytes));
     return need_on_cpu(video, plan.read, std::min(num_batches, num_ahead + 2) * whole_pages(batch_bytes));
-}
-
-MemoryNeed memory_of_frames(const IndexedVideo& video, const StreamIndex& index, std::span<const std::int64_t> numbers,
-                            bool by_index) {
-    if (numbers.empty()) return {};
-    const auto& stream = video.stream();
-    const auto num_frames = static_cast<std::int64_t>(numbers.size());
-    const auto plan = by_index ? plan_frames_ahead(video, index, numbers) : std::nullopt;
-    if (!plan) return need_of_sequence(video, index.num_packets());
-    const auto decoders = decoders_of(*plan);
-    auto need = need_of_decoders(video, decoders);
-    if (video.slots() != nullptr) {
-        need.device_bytes = std::min(num_frames * device_frame_bytes(stream), limits().max_device_buffered_bytes);
-        return need;
-    }
-    const auto bound = most_bytes_ahead(video) / std::max<std::int64_t>(1, frame_bytes(stream)) + 1;
-    std::int64_t longest = 0;
-    for (const auto& task : plan->tasks) {
-        longest = std::max(longest, static_cast<std::int64_t>(task.ranges.front().wanted.size()));
-    }
-    // A picture returns to the decoder that made it. The decoders are ahead at different times, so each but one keeps
-    // pictures beyond the bound: up to half a range, as measured.
-    const auto beyond = std::min(longest, bound) * (plan->num_decoders - 1) / 4;
-    const auto all = std::min(num_frames, bound + beyond) + num_pictures(stream, decoders);
-    const auto kept = std::min(all, index.num_packets() + kept_frames(stream)) * picture_bytes(stream);
-    (uses_own_memory(stream) ? need.codec_bytes : need.host_bytes) += kept;
-    return need;
 }
 
 }  // namespace tricodec

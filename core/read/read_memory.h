@@ -22,8 +22,5 @@ namespace tricodec {
 [[nodiscard]] MemoryNeed memory_of_batches(const IndexedVideo& video, const StreamIndex& index,
                                            std::span<const std::int64_t> numbers, std::int64_t batch_size,
                                            std::int64_t frame_bytes);
-/// Of FrameReader::iterate(). `by_index`: the iteration begins with the index.
-[[nodiscard]] MemoryNeed memory_of_frames(const IndexedVideo& video, const StreamIndex& index,
-                                          std::span<const std::int64_t> numbers, bool by_index);
 
 }  // namespace tricodec

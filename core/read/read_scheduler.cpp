@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/executor.h"
-#include "base/interruptible_wait.h"
 #include "base/stage_scope.h"
 #include "ffmpeg/stream_info.h"
 #include "tricodec/base/interrupt.h"
@@ -123,8 +122,9 @@ void Read::finish() {
     {
         std::unique_lock lock(mutex_);
         const auto* failure = first_failure(count_);
-        if (failure == nullptr) return;
-        if (failure->error) std::rethrow_exception(failure->error);
+        if (failure != nullptr && failure->error) std::rethrow_exception(failure->error);
+        // The sink may have had the frames numbered again when it looked at one of them.
+        if (failure == nullptr && video_.index()->numbers_as(*index_)) return;
         stop(lock);
         restart(lock, 0);
     }

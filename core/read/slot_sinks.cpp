@@ -47,7 +47,6 @@ public:
     OnGpu& operator=(const OnGpu&) = delete;
 
     void add(std::int64_t slot, const Frame& frame);
-    void clear() { waiting_.clear(); }
     void finish();
 
 private:
@@ -176,11 +175,6 @@ void BatchWriter::write(std::int64_t slot, const Frame& frame) {
     on_gpu_->add(slot, frame);
 }
 
-void BatchWriter::restart() {
-    misfits_.clear();
-    on_gpu_->clear();
-}
-
 void BatchWriter::finish() {
     on_gpu_->finish();
     // The lowest one, whichever thread met one first: the same request fails with the same words.
@@ -191,22 +185,36 @@ void expect_fits(const Frame& frame, const Transform& transform, const TensorVie
     TRICODEC_EXPECT(fits(frame, transform, place), unsupported, misfit_text(frame, place));
 }
 
-SlotSink::SlotSink(std::span<const std::int64_t> numbers) : distinct_(numbers.begin(), numbers.end()) {
+const std::vector<std::int64_t>& SlotSink::resolve() {
+    frames_.clear();
+    distinct_.clear();
+    for (const auto& request : requests_) {
+        const auto& numbers = frames_.emplace_back(request.of(reader_)).numbers;
+        distinct_.insert(distinct_.end(), numbers.begin(), numbers.end());
+    }
     std::ranges::sort(distinct_);
     const auto repeats = std::ranges::unique(distinct_);
     distinct_.erase(repeats.begin(), repeats.end());
-    slots_.resize(distinct_.size());
-    for (std::size_t slot = 0; slot < numbers.size(); ++slot) {
-        const auto position = std::ranges::lower_bound(distinct_, numbers[slot]) - distinct_.begin();
-        slots_[static_cast<std::size_t>(position)].push_back(static_cast<std::int64_t>(slot));
+    std::erase(distinct_, kNoFrame);
+    slots_.assign(distinct_.size(), {});
+    std::int64_t slot = 0;
+    for (const auto& frames : frames_) {
+        for (const auto number : frames.numbers) {
+            const auto position = std::ranges::lower_bound(distinct_, number) - distinct_.begin();
+            if (number != kNoFrame) slots_[static_cast<std::size_t>(position)].push_back(slot);
+            ++slot;
+        }
     }
+    return distinct_;
 }
 
 void SlotSink::put(std::int64_t position, Frame frame) {
     for (const auto slot : slots_[static_cast<std::size_t>(position)]) write(slot, frame);
 }
 
-void FrameListSink::expect_within_limit(std::int64_t num_frames, std::int64_t size_bytes) {
+namespace {
+
+void expect_within_limit(std::size_t num_frames, std::int64_t size_bytes) {
     const auto most = limits().max_output_bytes;
     TRICODEC_EXPECT(size_bytes <= most, refused,
                     std::to_string(num_frames) + " frames take " + std::to_string(size_bytes) +
@@ -215,34 +223,57 @@ void FrameListSink::expect_within_limit(std::int64_t num_frames, std::int64_t si
                         "with set_limits()");
 }
 
+std::vector<FrameRequest> requests_of(const std::vector<FrameReader::Part>& parts) {
+    std::vector<FrameRequest> requests;
+    for (const auto& part : parts) requests.push_back(part.request);
+    return requests;
+}
+
+}  // namespace
+
+void FrameListSink::start() {
+    list_.assign(frames().front().numbers.size(), {});
+    counted_.clear();
+    size_bytes_ = 0;
+    if (distinct().empty()) return;
+    const auto shape = reader().geometry(distinct().front());
+    if (shape.format == PixelFormat::unknown) return;
+    expect_within_limit(distinct().size(), std::ssize(distinct()) * shape.size_bytes());
+}
+
 void FrameListSink::write(std::int64_t slot, const Frame& frame) {
     {
         // Summed up by frame, because a stream may change its size.
         const std::lock_guard lock(mutex_);
         if (counted_.insert(frame.index).second) size_bytes_ += frame.size_bytes();
-        expect_within_limit(static_cast<std::int64_t>(counted_.size()), size_bytes_);
+        expect_within_limit(counted_.size(), size_bytes_);
     }
-    frames_[static_cast<std::size_t>(slot)] = frame;
+    list_[static_cast<std::size_t>(slot)] = frame;
 }
 
-void FrameListSink::restart(std::int64_t /*position*/, std::int64_t /*count*/) {
-    counted_.clear();
-    size_bytes_ = 0;
-}
+TensorSink::TensorSink(FrameReader& reader, std::vector<FrameReader::Part> parts, std::uintptr_t context,
+                       std::optional<StreamView> stream)
+    : SlotSink(reader, requests_of(parts)), parts_(std::move(parts)), context_(context), stream_(stream) {}
 
-TensorSink::TensorSink(std::span<const std::int64_t> numbers, std::span<const FrameReader::Part> parts,
-                       std::uintptr_t context, std::optional<StreamView> stream)
-    : SlotSink(numbers) {
+void TensorSink::start() {
+    outputs_.clear();
     std::int64_t first_slot = 0;
-    for (const auto& [wanted, transform, out] : parts) {
-        const auto num_frames = static_cast<std::int64_t>(wanted.size());
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+        const auto& [request, transform, place] = parts_[p];
+        const auto& numbers = frames()[p].numbers;
+        const auto num_frames = std::ssize(numbers);
+        const auto some = std::ranges::find_if(numbers, [](auto number) { return number != kNoFrame; });
+        const auto first = reader().geometry(some == numbers.end() ? 0 : *some);
+        auto shape = transform.output_shape(first.width, first.height, first.orientation);
+        shape.insert(shape.begin(), num_frames);
+        const TensorView out = place(shape);
         TRICODEC_EXPECT(!out.shape.empty() && out.shape[0] == num_frames, invalid_argument,
                         "the output is " + describe(out) + "; its first axis must be the number of frames, " +
                             std::to_string(num_frames));
         TRICODEC_EXPECT(out.dtype == transform.options().dtype, invalid_argument,
                         "the output is " + describe(out) + ", but the transform writes " +
                             std::string(to_string(transform.options().dtype)));
-        outputs_.push_back({first_slot, std::make_unique<BatchWriter>(transform, out, context, stream)});
+        outputs_.push_back({first_slot, std::make_unique<BatchWriter>(transform, out, context_, stream_)});
         first_slot += num_frames;
     }
 }
@@ -250,10 +281,6 @@ TensorSink::TensorSink(std::span<const std::int64_t> numbers, std::span<const Fr
 void TensorSink::write(std::int64_t slot, const Frame& frame) {
     const auto& [first_slot, writer] = *std::prev(std::ranges::upper_bound(outputs_, slot, {}, &Output::first_slot));
     writer->write(slot - first_slot, frame);
-}
-
-void TensorSink::restart(std::int64_t /*position*/, std::int64_t /*count*/) {
-    for (const auto& output : outputs_) output.writer->restart();
 }
 
 void TensorSink::finish() {

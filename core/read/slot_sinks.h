@@ -34,8 +34,6 @@ public:
 
     /// The frame for `out[slot]`. Does not wait for the GPU where the output is there.
     void write(std::int64_t slot, const Frame& frame);
-    /// Forgets what is not written yet: the frames come again under other numbers.
-    void restart();
     /// Writes the rest. The caller's stream then waits until the output is complete; without one, or for an output on
     /// the CPU, the host does. Throws Error(unsupported) naming the first frame with a size that does not fit.
     void finish();
@@ -53,67 +51,82 @@ private:
 /// Throws Error(unsupported) if the frame comes out of the transform in another shape than its place.
 void expect_fits(const Frame& frame, const Transform& transform, const TensorView& place);
 
-/// The sink of calls that name frames: each distinct frame goes to all the slots that asked for it.
+/// The sink of calls that wait for all of their frames: each distinct frame goes to all the slots that asked for it.
+/// Slots count the frames of all requests.
 class SlotSink : public FrameSink {
 public:
-    explicit SlotSink(std::span<const std::int64_t> numbers);
+    SlotSink(FrameReader& reader, std::vector<FrameRequest> requests)
+        : reader_(reader), requests_(std::move(requests)) {}
+
+    /// Resolves the requests by the numbers that frames have now. Returns distinct().
+    const std::vector<std::int64_t>& resolve();
     /// The numbers ascending, each once: those of the read.
     [[nodiscard]] const std::vector<std::int64_t>& distinct() const noexcept { return distinct_; }
+    /// Of each request.
+    [[nodiscard]] const std::vector<SelectedFrames>& frames() const noexcept { return frames_; }
 
     void put(std::int64_t position, Frame frame) final;
-    void restart(std::int64_t /*position*/, std::int64_t /*count*/) override {}
+    /// Takes memory for the frames of the last resolve(), which all come then.
+    void restart(std::int64_t /*position*/, std::int64_t /*count*/) final { start(); }
+    /// After the last frame.
+    virtual void finish() {}
 
 protected:
+    [[nodiscard]] FrameReader& reader() const noexcept { return reader_; }
+    virtual void start() = 0;
     virtual void write(std::int64_t slot, const Frame& frame) = 0;
 
 private:
+    FrameReader& reader_;
+    const std::vector<FrameRequest> requests_;
+    std::vector<SelectedFrames> frames_;
     std::vector<std::int64_t> distinct_;
     std::vector<std::vector<std::int64_t>> slots_;  // by position
 };
 
-/// Hands each frame to a function.
+/// Hands frames to functions.
 class CallbackSink final : public SlotSink {
 public:
-    CallbackSink(std::span<const std::int64_t> numbers, FrameReader::Writer write)
-        : SlotSink(numbers), write_(std::move(write)) {}
+    CallbackSink(FrameReader& reader, std::vector<FrameRequest> requests, FrameReader::Receiver receiver)
+        : SlotSink(reader, std::move(requests)), receiver_(std::move(receiver)) {}
 
 protected:
-    void write(std::int64_t slot, const Frame& frame) override { write_(slot, frame); }
+    void start() override {
+        if (receiver_.start) receiver_.start(frames());
+    }
+    void write(std::int64_t slot, const Frame& frame) override { receiver_.write(slot, frame); }
 
 private:
-    FrameReader::Writer write_;
+    FrameReader::Receiver receiver_;
 };
 
 /// Frames that are handed out together. Throws Error(refused) once they are larger than Limits::max_output_bytes.
 class FrameListSink final : public SlotSink {
 public:
-    explicit FrameListSink(std::span<const std::int64_t> numbers) : SlotSink(numbers), frames_(numbers.size()) {}
-    [[nodiscard]] std::vector<Frame> take() { return std::move(frames_); }
-    void restart(std::int64_t position, std::int64_t count) override;
-    /// Throws Error(refused) if `num_frames` of so many bytes in all are too large.
-    static void expect_within_limit(std::int64_t num_frames, std::int64_t size_bytes);
+    FrameListSink(FrameReader& reader, const FrameRequest& request) : SlotSink(reader, {request}) {}
+    [[nodiscard]] std::vector<Frame> take() { return std::move(list_); }
 
 protected:
+    void start() override;
     void write(std::int64_t slot, const Frame& frame) override;
 
 private:
-    std::vector<Frame> frames_;
+    std::vector<Frame> list_;
     std::mutex mutex_;
     std::set<std::int64_t> counted_;  // numbers of frames
     std::int64_t size_bytes_ = 0;     // of those
 };
 
-/// Frames through Transforms to the slots of several outputs, which follow each other in the numbers asked for.
+/// Frames through Transforms to the places of parts.
 class TensorSink final : public SlotSink {
 public:
     /// `context`, `stream`: see BatchWriter.
-    TensorSink(std::span<const std::int64_t> numbers, std::span<const FrameReader::Part> parts, std::uintptr_t context,
+    TensorSink(FrameReader& reader, std::vector<FrameReader::Part> parts, std::uintptr_t context,
                std::optional<StreamView> stream);
-    void restart(std::int64_t position, std::int64_t count) override;
-    /// After the last frame: BatchWriter::finish().
-    void finish();
+    void finish() override;
 
 protected:
+    void start() override;
     void write(std::int64_t slot, const Frame& frame) override;
 
 private:
@@ -121,6 +134,9 @@ private:
         std::int64_t first_slot;
         std::unique_ptr<BatchWriter> writer;
     };
+    const std::vector<FrameReader::Part> parts_;
+    const std::uintptr_t context_;
+    const std::optional<StreamView> stream_;
     std::vector<Output> outputs_;
 };
 

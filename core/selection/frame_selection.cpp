@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "base/named_values.h"
-#include "selection/frame_range.h"
-#include "selection/sampling.h"
-#include "selection/time_match.h"
+#include "selection/rules.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {

@@ -2,14 +2,11 @@
 /// Note [Arithmetic of sampling rules]: the rules repeat numpy's operations, in their order and precision, so that the
 /// numbers are equal to those of packages that models were trained with. "centers" is torch.arange, which gives
 /// float32.
-#include "selection/sampling.h"
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "selection/frame_range.h"
-#include "selection/time_match.h"
+#include "selection/rules.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 

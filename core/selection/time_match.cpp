@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "selection/time_match.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,7 +6,7 @@
 #include <limits>
 #include <ranges>
 
-#include "selection/frame_range.h"
+#include "selection/rules.h"
 #include "tricodec/base/error.h"
 
 namespace tricodec {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/stage_scope.h"
+#include "ffmpeg/conversions.h"
 #include "ffmpeg/decoder_context.h"
-#include "ffmpeg/packet.h"
 #include "ffmpeg/stream_info.h"
 #include "streams/gpu_surfaces.h"
 #include "tricodec/decode/decoder.h"

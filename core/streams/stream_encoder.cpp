@@ -11,8 +11,8 @@ extern "C" {
 #include <utility>
 
 #include "base/stage_scope.h"
+#include "ffmpeg/conversions.h"
 #include "ffmpeg/encoder_choice.h"
-#include "ffmpeg/packet.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"

@@ -8,7 +8,7 @@ extern "C" {
 #include <string_view>
 
 #include "base/stage_scope.h"
-#include "ffmpeg/av_frame.h"
+#include "ffmpeg/conversions.h"
 #include "streams/gpu_surfaces.h"
 
 namespace tricodec::streams {

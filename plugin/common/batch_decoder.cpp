@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "common/errors.h"
@@ -114,61 +115,60 @@ void BatchDecoder::plan(VideoWork& work, double total_size) const {
 FrameReader::Plan BatchDecoder::plan_samples(const std::vector<std::size_t>& numbers,
                                              const FrameReader::PlanOptions& options) const {
     if (batch_.arguments().format()) return plan_raw(numbers, options);
-    const DType dtype = batch_.arguments().dtype();
     std::vector<FrameReader::Part> parts;
     for (const std::size_t i : numbers) {
         const VideoSample& sample = batch_.samples()[i];
-        auto* place = static_cast<std::byte*>(destination_.data(static_cast<int>(i)));
-        auto shape = sample.shape;
-        const auto strides = contiguous_strides(shape, dtype);
-        // A part for each run of places with frames.
-        const auto& indices = sample.indices;
-        for (auto begin = indices.begin(); begin != indices.end();) {
-            begin = std::find_if(begin, indices.end(), [](std::int64_t frame) { return frame != kNoFrame; });
-            const auto end = std::find(begin, indices.end(), kNoFrame);
-            if (begin == end) break;
-            shape[0] = end - begin;
-            parts.push_back({{begin, end},
-                             *sample.transform,
-                             TensorView{.data = place + (begin - indices.begin()) * strides[0],
-                                        .dtype = dtype,
-                                        .device = destination_.device,
-                                        .shape = shape,
-                                        .strides_bytes = strides}});
-            begin = end;
-        }
+        parts.push_back({sample.request.select, *sample.transform, [this, i](const std::vector<std::int64_t>& shape) {
+                             auto* const data = place_of(i, static_cast<std::size_t>(shape[0]));
+                             auto room = batch_.samples()[i].shape;
+                             room[0] = shape[0];
+                             const DType dtype = batch_.arguments().dtype();
+                             return TensorView{.data = data,
+                                               .dtype = dtype,
+                                               .device = destination_.device,
+                                               .shape = room,
+                                               .strides_bytes = contiguous_strides(room, dtype)};
+                         }});
     }
     return batch_.samples()[numbers.front()].video->reader().plan_parts(std::move(parts), options);
+}
+
+std::byte* BatchDecoder::place_of(std::size_t number, std::size_t num_frames) const {
+    const auto planned = batch_.samples()[number].indices.size();
+    TRICODEC_EXPECT(num_frames <= planned, corrupt_data,
+                    "it is damaged: decoding gives " + std::to_string(num_frames) +
+                        " of the frames asked for, and its packets promise " + std::to_string(planned) +
+                        "; ask for them with count=" + std::to_string(planned));
+    return static_cast<std::byte*>(destination_.data(static_cast<int>(number)));
 }
 
 FrameReader::Plan BatchDecoder::plan_raw(const std::vector<std::size_t>& numbers,
                                          const FrameReader::PlanOptions& options) const {
     const PixelFormat format = *batch_.arguments().format();
     const VideoSample& first = batch_.samples()[numbers.front()];
-    const std::int64_t size = info(format).packed_bytes(first.width, first.height);
-    std::vector<std::int64_t> indices;
-    std::vector<std::byte*> places;
-    for (const std::size_t i : numbers) {
-        auto* place = static_cast<std::byte*>(destination_.data(static_cast<int>(i)));
-        for (const std::int64_t frame : batch_.samples()[i].indices) {
-            auto* here = std::exchange(place, place + size);
-            if (frame == kNoFrame) continue;
-            indices.push_back(frame);
-            places.push_back(here);
+    const auto places = std::make_shared<std::vector<std::byte*>>();
+    auto start = [this, numbers, places,
+                  size = info(format).packed_bytes(first.width, first.height)](std::span<const SelectedFrames> frames) {
+        places->clear();
+        for (std::size_t k = 0; k < numbers.size(); ++k) {
+            const auto count = frames[k].numbers.size();
+            auto* place = place_of(numbers[k], count);
+            for (std::size_t i = 0; i < count; ++i) places->push_back(std::exchange(place, place + size));
         }
-    }
-    auto write = [format, width = first.width, height = first.height, places = std::move(places),
-                  device = destination_.device,
+    };
+    auto write = [format, width = first.width, height = first.height, places, device = destination_.device,
                   stream = destination_.stream.value_or(StreamView{})](std::int64_t slot, const Frame& frame) {
         TRICODEC_EXPECT(frame.width == width && frame.height == height, unsupported,
                         "frame " + std::to_string(frame.index) + " is " + size_text(frame.width, frame.height) +
                             ", unlike the others, which are " + size_text(width, height) +
                             "; leave format out and pass size=(height, width)");
-        Frame place = frame_over(format, width, height, places[static_cast<std::size_t>(slot)]);
+        Frame place = frame_over(format, width, height, (*places)[static_cast<std::size_t>(slot)]);
         place.device = device;
         convert_layout_into(frame, place, stream);
     };
-    return first.video->reader().plan_frames(indices, std::move(write), options);
+    std::vector<FrameRequest> requests;
+    for (const std::size_t i : numbers) requests.emplace_back(batch_.samples()[i].request.select);
+    return first.video->reader().plan_frames(std::move(requests), {std::move(start), std::move(write)}, options);
 }
 
 void BatchDecoder::finish() {
@@ -183,42 +183,22 @@ void BatchDecoder::finish_video(VideoWork& work) {
     for (const auto& error : work.errors) {
         if (error && !failure) failure = error;
     }
+    std::vector<SelectedFrames> read;
     try {
-        if (!failure) work.plan.finish();
+        if (!failure) read = work.plan.finish();
     } catch (...) {
         failure = std::current_exception();
     }
-    if (!batch_.video_of(first).kept) {
-        for (const std::size_t i : work.samples) batch_.samples()[i].error = failure;
-        if (!first.video->renumbered()) return;
-        work.plan = {};  // waits until the GPU has written all that it was going to write
-        for (const std::size_t i : work.samples) decode_renumbered(i);
-    } else if (failure || first.video->depends_on_reads()) {
+    if (batch_.video_of(first).kept && (failure || first.video->depends_on_reads())) {
         // A sample's content and its damage must not depend on the samples that were read before.
         work.plan = {};  // waits until the GPU has written all that it was going to write
         for (const std::size_t i : work.samples) decode_fresh(i);
-    }
-}
-
-void BatchDecoder::decode_renumbered(std::size_t number) {
-    VideoSample& sample = batch_.samples()[number];
-    const auto failure = std::exchange(sample.error, nullptr);
-    const auto planned = std::exchange(sample.indices, {});
-    batch_.select_frames(sample);
-    if (sample.error) return;
-    if (sample.indices == planned) {
-        sample.error = failure;
         return;
     }
-    try {
-        // The output has room for the planned frames.
-        TRICODEC_EXPECT(sample.indices.size() <= planned.size(), corrupt_data,
-                        "it is damaged: decoding gives " + std::to_string(sample.indices.size()) +
-                            " of the frames asked for, and its packets promise " + std::to_string(planned.size()) +
-                            "; ask for them with count=" + std::to_string(planned.size()));
-        if (sample.has_frames()) decode_now(number);
-    } catch (...) {
-        sample.error = std::current_exception();
+    for (std::size_t k = 0; k < work.samples.size(); ++k) {
+        VideoSample& sample = batch_.samples()[work.samples[k]];
+        sample.error = failure;
+        if (!failure) batch_.set_frames(sample, std::move(read[k].numbers));
     }
 }
 
@@ -226,16 +206,12 @@ void BatchDecoder::decode_fresh(std::size_t number) {
     VideoSample& sample = batch_.samples()[number];
     try {
         sample.video = batch_.video_of(sample).open(true);
-        decode_now(number);
+        const auto plan = plan_samples({number}, {.stream = destination_.stream});
+        for (const auto& task : plan.tasks) task();
+        batch_.set_frames(sample, std::move(plan.finish().front().numbers));
     } catch (...) {
         sample.error = std::current_exception();
     }
-}
-
-void BatchDecoder::decode_now(std::size_t number) const {
-    const auto plan = plan_samples({number}, {.stream = destination_.stream});
-    for (const auto& task : plan.tasks) task();
-    plan.finish();
 }
 
 void BatchDecoder::note_damage(VideoSample& sample) const {

@@ -31,8 +31,8 @@ public:
     [[nodiscard]] std::vector<Task> tasks();
     /// How many tasks should run at the same time, for the hardware's engines and the cores.
     [[nodiscard]] int num_threads() const;
-    /// Decodes again what a damaged video needs, and gives samples their errors and counts of damaged packets. A GPU's
-    /// stream waits for the frames from then on.
+    /// Decodes again what a damaged video needs, and gives samples the frames that were read, their errors and counts
+    /// of damaged packets. A GPU's stream waits for the frames from then on.
     void finish();
 
 private:
@@ -47,12 +47,11 @@ private:
                                                  const FrameReader::PlanOptions& options) const;
     [[nodiscard]] FrameReader::Plan plan_raw(const std::vector<std::size_t>& numbers,
                                              const FrameReader::PlanOptions& options) const;
+    /// The memory for a sample's frames. Throws Error(corrupt_data) for more of them than were planned.
+    [[nodiscard]] std::byte* place_of(std::size_t number, std::size_t num_frames) const;
     void finish_video(VideoWork& work);
-    /// Selects the frames of a sample again and decodes those, after decoding has changed the numbers of the frames.
-    void decode_renumbered(std::size_t number);
     /// Decodes a sample with a fresh reader, so that the reads before have no effect.
     void decode_fresh(std::size_t number);
-    void decode_now(std::size_t number) const;
     void note_damage(VideoSample& sample) const;
 
     VideoBatch& batch_;

@@ -20,7 +20,7 @@ OpenVideo::OpenVideo(const MediaSource& source, const FrameReaderOptions& option
       num_damaged_packets_(reader_->num_damaged_packets()) {}
 
 bool OpenVideo::depends_on_reads() {
-    return reader_->num_damaged_packets() != num_damaged_packets_ || renumbered();
+    return reader_->num_damaged_packets() != num_damaged_packets_ || reader_->frame_index() != index_;
 }
 
 MediaSource VideoLocation::source() const {

@@ -28,8 +28,6 @@ public:
     /// True if a read has met damage, or other frames than the headers predict. What the reader gives then depends on
     /// the reads before: a fresh reader may number the frames differently.
     [[nodiscard]] bool depends_on_reads();
-    /// True if decoding gave other frames than were counted when it was opened.
-    [[nodiscard]] bool renumbered() { return reader_->frame_index() != index_; }
 
 private:
     std::unique_ptr<FrameReader> reader_;

@@ -91,13 +91,7 @@ void VideoBatch::open_video(std::size_t number) {
 void VideoBatch::select_frames(VideoSample& sample) {
     try {
         auto& reader = sample.video->reader();
-        sample.indices = sample.request.select(reader);
-        const auto& pts = reader.pts_seconds();
-        const double missing = arguments_.times() == TimesOutput::second ? std::nan("") : -1;
-        sample.pts_seconds.clear();
-        for (const std::int64_t frame : sample.indices) {
-            sample.pts_seconds.push_back(frame == kNoFrame ? missing : pts.at(static_cast<std::size_t>(frame)));
-        }
+        set_frames(sample, sample.request.select(reader));
         const auto first = sample.indices.empty() ? 0 : std::max<std::int64_t>(0, sample.indices.front());
         const Frame geometry = reader.geometry(first);
         sample.width = geometry.width;
@@ -115,6 +109,17 @@ void VideoBatch::select_frames(VideoSample& sample) {
     } catch (...) {
         sample.error = std::current_exception();
     }
+}
+
+void VideoBatch::set_frames(VideoSample& sample, std::vector<std::int64_t> numbers) const {
+    const auto& pts = sample.video->reader().pts_seconds();
+    const double missing = arguments_.times() == TimesOutput::second ? std::nan("") : -1;
+    sample.indices = std::move(numbers);
+    sample.pts_seconds.clear();
+    for (const std::int64_t frame : sample.indices) {
+        sample.pts_seconds.push_back(frame == kNoFrame ? missing : pts.at(static_cast<std::size_t>(frame)));
+    }
+    if (!sample.shape.empty()) sample.shape[0] = std::ssize(sample.indices);
 }
 
 bool VideoBatch::settle_shapes(std::vector<::dali::OutputDesc>& outputs) {

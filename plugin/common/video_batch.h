@@ -87,8 +87,8 @@ public:
     /// Raises the error of the first sample that failed. With on_error="empty" it logs the errors and empties the
     /// samples instead.
     void settle_errors();
-    /// Selects the frames of a sample of an open video, and determines its shape. Errors go to the sample.
-    void select_frames(VideoSample& sample);
+    /// The frames that were read of a sample, which may be fewer than were planned.
+    void set_frames(VideoSample& sample, std::vector<std::int64_t> numbers) const;
     /// Closes the readers, which must not outlive the input.
     void clear();
 
@@ -106,6 +106,8 @@ public:
 
 private:
     void open_video(std::size_t number);
+    /// Selects the frames of a sample of an open video, and determines its shape. Errors go to the sample.
+    void select_frames(VideoSample& sample);
     void make_empty(std::size_t number);
     [[nodiscard]] std::vector<std::int64_t> empty_shape(const VideoSample& sample) const;
 

@@ -212,29 +212,21 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
                     "the last batch hold as many as decoded them.",
                     16);
 
+DALI_SCHEMA(tricodec__ReadVideo)
+    .DocStr(tricodec::plugin::kReadVideoDoc)
+    .AddParent("tricodec__ReadVideoArguments")
+    .NumInput(0)
+    .NumOutput(1)
+    .MakeStateful()
 #if TRICODEC_DALI_VERSION >= 202  // 2.2 is the first that asks for them
-#define TRICODEC_READ_VIDEO_TYPES                         \
-    .OutputDType(0, tricodec::plugin::frames_dtype)       \
-        .OutputNDim(0, tricodec::plugin::frames_ndim)     \
-        .OutputLayout(0, tricodec::plugin::frames_layout) \
-        .OutputDType(1, tricodec::plugin::second_dtype)   \
-        .OutputNDim(1, 1)                                 \
-        .OutputLayout(1, tricodec::plugin::second_layout)
-#else
-#define TRICODEC_READ_VIDEO_TYPES
+    .OutputDType(0, tricodec::plugin::frames_dtype)
+    .OutputNDim(0, tricodec::plugin::frames_ndim)
+    .OutputLayout(0, tricodec::plugin::frames_layout)
+    .OutputDType(1, tricodec::plugin::second_dtype)
+    .OutputNDim(1, 1)
+    .OutputLayout(1, tricodec::plugin::second_layout)
 #endif
-#define TRICODEC_READ_VIDEO_SCHEMA                 \
-    .DocStr(tricodec::plugin::kReadVideoDoc)       \
-        .AddParent("tricodec__ReadVideoArguments") \
-        .NumInput(0)                               \
-        .NumOutput(1)                              \
-        .MakeStateful() TRICODEC_READ_VIDEO_TYPES.AdditionalOutputsFn(tricodec::plugin::num_more_outputs)
-
-DALI_SCHEMA(tricodec__ReadVideo) TRICODEC_READ_VIDEO_SCHEMA;
-// DALI's dynamic mode recognizes classes with epochs by "readers" in the name.
-DALI_SCHEMA(tricodec__readers__Video) TRICODEC_READ_VIDEO_SCHEMA;
+    .AdditionalOutputsFn(tricodec::plugin::num_more_outputs);
 
 DALI_REGISTER_OPERATOR(tricodec__ReadVideo, tricodec::plugin::ReadVideo<::dali::CPUBackend>, ::dali::CPU);
 DALI_REGISTER_OPERATOR(tricodec__ReadVideo, tricodec::plugin::ReadVideo<::dali::GPUBackend>, ::dali::GPU);
-DALI_REGISTER_OPERATOR(tricodec__readers__Video, tricodec::plugin::ReadVideo<::dali::CPUBackend>, ::dali::CPU);
-DALI_REGISTER_OPERATOR(tricodec__readers__Video, tricodec::plugin::ReadVideo<::dali::GPUBackend>, ::dali::GPU);

@@ -27,10 +27,11 @@ from ._enums import (
     cudaVideoSurfaceFormat,
 )
 from ._file_decoders import CreateSimpleDecoder, CreateThreadedDecoder, SimpleDecoder, ThreadedDecoder
-from ._frame import CAIMemoryView, DecodedFrame
+from ._frame import DecodedFrame
 from ._muxer import CreateTranscoder, FFmpegMuxer, GetMediaFormat, Transcoder
 from ._packet import PacketData
 from ._video_file import ScannedStreamMetadata, StreamMetadata
+from ._views import CAIMemoryView
 
 BT_601, BT_709, UNSPEC = ColorSpace
 FORCEINTRA, FORCEIDR, OUTPUT_SPSPPS, EOS, DISABLE_ENC_STATE_ADVANCE, OUTPUT_RECON_FRAME = NV_ENC_PIC_FLAGS
@@ -50,6 +51,11 @@ __all__ = [
     "cudaVideoChromaFormat", "cudaVideoCodec", "cudaVideoSurfaceFormat", "patch_ivf_frame_count",
     "structEncodeReconfigureParams",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
 
 # Printed and pickled names use the module in which programs find the classes, not the file that defines them.
 for _name in __all__:

@@ -18,8 +18,7 @@ original.
 from __future__ import annotations
 
 from . import _PyNvVideoCodec
-from ._api import release, set_api_version
-from ._calls import logger
+from ._calls import logger, release, set_api_version
 from ._encoder import CreateEncoder
 from ._encoder_options import format_optional_params, tostring
 from ._enums import Codec
@@ -37,3 +36,7 @@ __all__ = [
     "Codec", "CreateEncoder", "_PyNvVideoCodec", "format_optional_params", "logger", "set_api_version", "tostring",
 ]  # fmt: skip
 __all__ += _PyNvVideoCodec.__all__
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, ParamSpec
 import numpy as np
 import tricodec
 
-from ._api import note_2
 from ._bitstream import AccessUnit, AccessUnitSplitter, SeiCollector
 from ._calls import (
     PyNvVCException,
@@ -23,14 +22,14 @@ from ._calls import (
     expect_int,
     logger,
     make_lock,
+    note_2,
     translated_errors,
 )
 from ._decoder_caps import CORE_NAMES
 from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
-from ._frame import DecodedFrame
+from ._frame import DecodedFrame, deliver
 from ._layout import FrameLayout, sample_format
 from ._packet import NO_TIMESTAMP, PacketData, memory_of
-from ._surface import deliver
 
 _CODEC_ALIASES = {"wmv3": "vc1"}
 _BYTE_STREAMS = {"h264", "hevc"}  # their packets contain all headers and may be cut anywhere

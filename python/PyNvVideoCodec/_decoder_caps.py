@@ -8,8 +8,7 @@ from typing import Any
 import tricodec
 from tricodec import _tricodec
 
-from ._api import note_2
-from ._calls import expect_int
+from ._calls import expect_int, note_2
 from ._enums import cudaVideoChromaFormat, cudaVideoCodec
 
 #: Codecs by their names in the core.

@@ -16,9 +16,8 @@ import tricodec
 from tricodec import encode
 from tricodec.encode.settings import integer
 
-from ._api import note_2
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
-from ._calls import PyNvVCExceptionUnsupported, logger, make_lock, translated_errors
+from ._calls import PyNvVCExceptionUnsupported, logger, make_lock, note_2, translated_errors
 from ._demuxer import demuxer_of
 from ._encoder_input import LEGACY_STREAM, input_format, picture_of, raw_file
 from ._encoder_options import (

@@ -13,8 +13,7 @@ from typing import Any
 import tricodec
 from tricodec import _tricodec
 
-from ._api import note_2
-from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_int, logger, translated_errors
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_int, logger, note_2, translated_errors
 from ._demuxer import PyNvDemuxer, demuxer_of
 from ._encoder_options import format_optional_params, plan_of, read_settings
 from ._enums import MEDIA_FORMAT, NV_ENC_PIC_TYPE

@@ -766,7 +766,6 @@ class FrameReader(Generic[ArrayT]):
     def _memory_required(
         self,
         batch_size: int | None,
-        frames: bool,
         transform: Transform | None = None,
         **options: Any,
     ) -> tuple[int, int, int, int]: ...
@@ -774,7 +773,21 @@ class FrameReader(Generic[ArrayT]):
         self, indices: Indices | slice | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
     ) -> Any: ...  # a picture of Pillow
     def _repr_html_(self) -> str: ...
-    def _batch_into(self, indices: Sequence[Indices], transform: Transform, outs: list[Any]) -> None: ...
+    def _read(
+        self,
+        transform: Transform,
+        *,
+        out: Any = None,
+        fewer: bool = False,
+        pinned: bool = False,
+        first_place: int = 0,
+        num_places: int = -1,
+        indices: IndexList | None = None,
+        **options: Unpack[SelectionOptions],
+    ) -> tuple[Any, npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
+    def _read_parts(
+        self, selections: list[dict[str, Any]], transform: Transform, outs: list[Any]
+    ) -> tuple[list[Any], list[npt.NDArray[np.int64]]]: ...
     def _gops(self) -> npt.NDArray[np.int64]: ...
     def _source_checksum(self) -> bytes: ...
     def frame_times(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...

@@ -8,7 +8,7 @@
 #include "bitstream/picture_areas.h"
 #include "bitstream/sps.h"
 #include "bitstream/vp9_frames.h"
-#include "ffmpeg/packet.h"
+#include "ffmpeg/conversions.h"
 #include "fuzzing.h"
 #include "io/bit_reader.h"
 #include "tricodec/container/muxer.h"

@@ -9,7 +9,7 @@ import functools
 import math
 import mmap
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,6 @@ _COPIED_BYTES = 4 << 20  # at once from a GPU: all workers of a process share it
 _MOST_DAMAGED = 1000
 """Numbers of damaged packets that pass between the processes; a suspended stream may count others twice."""
 
-T = TypeVar("T")
-
 
 def _element_of(transform: tricodec.Transform) -> np.dtype[Any]:
     dtype = str(transform.options["dtype"])
@@ -46,20 +44,23 @@ class DecodeJob:
 
     Attributes:
         reader: of the video.
-        select: the numbers of the frames asked for, as the reader numbers frames now.
-        indices: the last result of `select`.
+        selection: the options that select the frames.
+        indices: the numbers of its frames: as they are planned, and then those that were read.
         transform: what is done to them.
         shape: of the frames, [F, H, W, C] or what the layout says.
+        first_place, num_places: which frames of the selection; -1 is to its end.
         read_sound: the sound of some frames, if it is asked for.
         sound: the last result of `read_sound`, float32 [channels, samples].
         file: the client's memory for the frames; None if they are part of the outcome.
     """
 
     reader: tricodec.FrameReader
-    select: Callable[[], list[int]]
+    selection: dict[str, Any]
     indices: list[int]
     transform: tricodec.Transform
     shape: tuple[int, ...]
+    first_place: int = dataclasses.field(default=0, kw_only=True)
+    num_places: int = dataclasses.field(default=-1, kw_only=True)
     read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
     sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
     file: Mapped | None = dataclasses.field(default=None, kw_only=True)
@@ -93,33 +94,60 @@ class DecodeJob:
 
     def write(self, memory: mmap.mmap) -> None:
         """Decodes into a memory file."""
+        self._read(self._file_array() if self.file is not None else self.block.places[0].array(memory))
+        places = self.block.places[0 if self.file is not None else 1 :]  # of the frames that were read
+        for place, values in zip(places, self._beside(), strict=True):
+            place.array(memory)[:] = values
 
-        def decode() -> None:
-            self._write(*(place.array(memory) for place in self.block.places))
+    def outcome(self) -> Outcome:
+        """Decodes into new memory. tricodec keeps its pages for the next time if it can.
 
-        self._settle(decode)
+        The frames are a tricodec.DeviceArray if a GPU decodes.
+        """
+        frames = self._read(None if self.file is None else self._file_array())
+        return Outcome([*([] if self.file is not None else [frames]), *self._beside()], self._facts())
 
-    def _settle(self, decode: Callable[[], T]) -> T:
-        """Calls `decode`, and again where it shows that a damaged video has other frames than its packets promise.
+    def _file_array(self) -> npt.NDArray[Any]:
+        return np.ndarray(self.shape, self.element, self.file)
+
+    def _beside(self) -> list[npt.NDArray[Any]]:
+        """The arrays of an answer after the frames."""
+        return [self.reader.pts_seconds[self.indices], *([] if self.sound is None else [self.sound])]
+
+    def _read(self, out: npt.NDArray[Any] | None) -> Any:
+        """Decodes the frames, to the first places of `out` if it is given, and takes over which they are."""
+        if not self.indices:  # a GPU has nothing to do for no frames
+            return np.empty(self.shape, self.element) if out is None else out
+        on_cpu = self.reader.device == "cpu"
+        is_bfloat16 = self.dtype == "bfloat16"
+        if out is None and is_bfloat16 and on_cpu:  # NumPy has no such dtype
+            out = np.empty(self.shape, self.element)
+        request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.selection}
+        # The numpy() of an array on a GPU needs ml_dtypes for bfloat16.
+        if out is None or not (on_cpu or is_bfloat16 or isinstance(self.file, np.ndarray)):
+            frames, numbers, _ = self.reader._read(self.transform, **request)
+        else:
+            place = tricodec.arrays.Bfloat16Array(out) if is_bfloat16 else out
+            _, numbers, _ = self.reader._read(self.transform, out=place, fewer=True, **request)
+            frames = out
+        self._take(numbers.tolist())
+        if out is None or frames is out:
+            return frames[: len(self.indices)]
+        # The decoders of the GPU serve the next request while these frames are copied.
+        step = max(1, _COPIED_BYTES * len(out) // max(1, out.nbytes))
+        for first in range(0, len(self.indices), step):
+            last = min(first + step, len(self.indices))
+            out[first:last] = frames[first:last].numpy()
+        return out
+
+    def _take(self, indices: list[int]) -> None:
+        """Takes over the frames that were read.
 
         Raises:
-            tricodec.CorruptDataError: if there are more, for which there is no room.
+            tricodec.CorruptDataError: if there are more than were planned, for which there is no room.
         """
-        while True:
-            try:
-                result = decode()
-            except IndexError:
-                if not self._renumbered():
-                    raise
-            else:
-                if not self._renumbered():
-                    return result
-
-    def _renumbered(self) -> bool:
-        """Takes over what the request means now; False if that has not changed."""
-        indices = self.select()
         if indices == self.indices:
-            return False
+            return
         if len(indices) > len(self.indices):
             raise tricodec.CorruptDataError(
                 f"the video is damaged: decoding gives {len(indices)} of the frames asked for, and its packets promise "
@@ -129,46 +157,6 @@ class DecodeJob:
         self.shape = (len(indices), *self.shape[1:])
         if self.read_sound is not None:
             self.sound = self.read_sound(indices)
-        return True
-
-    def _write(self, *arrays: npt.NDArray[Any]) -> None:
-        """Decodes to the client's file, or else to the first array, and writes times and sound to the others."""
-        file = [] if self.file is None else [np.ndarray(self.shape, self.element, self.file)]
-        frames, pts, *sound = *file, *arrays
-        copies = self.reader.device != "cpu" and not isinstance(self.file, np.ndarray)
-        if self.indices and copies and self.dtype != "bfloat16":  # its numpy() needs ml_dtypes
-            # The decoders of the GPU serve the next request while these frames are copied.
-            made = self.reader.batch(self.indices, self.transform)
-            step = max(1, _COPIED_BYTES * len(frames) // max(1, frames.nbytes))
-            for first in range(0, len(frames), step):
-                frames[first : first + step] = made[first : first + step].numpy()
-        elif self.indices:
-            out = tricodec.arrays.Bfloat16Array(frames) if self.dtype == "bfloat16" else frames
-            self.reader.batch(self.indices, self.transform, out=out)
-        pts[:] = self.reader.pts_seconds[self.indices]
-        if sound:
-            sound[0][:] = self.sound
-
-    def outcome(self) -> Outcome:
-        """Decodes into new memory. tricodec keeps its pages for the next time if it can.
-
-        The frames are a tricodec.DeviceArray if a GPU decodes.
-        """
-        return self._settle(self._decoded)
-
-    def _decoded(self) -> Outcome:
-        pts = np.empty(len(self.indices), np.float64)
-        if self.file is not None:
-            self._write(pts)
-            return Outcome([pts, *([] if self.sound is None else [self.sound])], self._facts())
-        on_cpu = self.reader.device == "cpu"
-        if not self.indices or (self.dtype == "bfloat16" and on_cpu):  # a GPU has nothing to do for no frames
-            frames: npt.NDArray[Any] = np.empty(self.shape, self.element)
-            self._write(frames, pts)
-        else:
-            frames = self.reader.batch(self.indices, self.transform)
-            pts[:] = self.reader.pts_seconds[self.indices]
-        return Outcome([frames, pts, *([] if self.sound is None else [self.sound])], self._facts())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -227,7 +215,7 @@ class DecodeTask:
             ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
         """
         with self.reader(data, settings, num_threads) as reader, contextlib.ExitStack() as stack:
-            job = self.job(reader, lambda: self.indices(reader, settings), settings, "with COUNT")
+            job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
                 sound = stack.enter_context(self.sound_reader(data))
 
@@ -281,21 +269,20 @@ class DecodeTask:
             )
         return indices
 
-    def job(
-        self, reader: tricodec.FrameReader, select: Callable[[], list[int]], settings: Settings, remedy: str
-    ) -> DecodeJob:
+    def job(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str) -> DecodeJob:
         """The decoding of some frames into one answer.
 
         Args:
-            select: see DecodeJob.
+            reader: of the video.
+            indices: the frames, as the reader numbers them now.
+            settings: of the model.
             remedy: how a client gets fewer frames of one answer.
 
         Raises:
             tricodec.RefusedError: if they take more memory than the model gives.
         """
-        indices = select()
         transform = tricodec.Transform(**self.transform)
-        job = DecodeJob(reader, select, indices, transform, (len(indices), *reader.output_shape(transform)))
+        job = DecodeJob(reader, self.selection, indices, transform, (len(indices), *reader.output_shape(transform)))
         expect_output_room(math.prod(job.shape) * job.element.itemsize, settings, remedy)
         return job
 
@@ -423,12 +410,10 @@ class StreamTask(DecodeTask):
                 return  # a damaged video has fewer frames than its packets promise
 
             end = min(first + self.chunk, len(indices))
-
-            def select(first: int = first, end: int = end) -> list[int]:
-                return self.indices(reader, settings)[first:end]
-
-            job = self.job(reader, select, settings, "an answer with CHUNK")
+            now = self.indices(reader, settings)[first:end]
+            job = self.job(reader, now, settings, "an answer with CHUNK")
             continued = self.num_given + end if end == len(indices) < len(left) else 0
             yield ChunkJob(
-                job.reader, job.select, job.indices, job.transform, job.shape, batches, self.damaged_before, continued
-            )
+                reader, self.selection, now, job.transform, job.shape, batches, self.damaged_before, continued,
+                first_place=self.num_given + first, num_places=end - first,
+            )  # fmt: skip

@@ -65,8 +65,6 @@ class PlannedModel(Model):
                 f"{settings.device!r}; make the plan with device={device!r}, or change instance_group"
             )
         request = plan.request
-        if request.codec is not None:
-            raise ValueError(f"{path} has a codec, which this model does not use; make a plan without it")
         source = {"stream_index": request.stream_index, "ignore_edit_list": request.ignore_edit_list}
         self.defaults = Defaults(request.selected(), source, request.transform)
         return dataclasses.replace(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import tricodec
 from tricodec.triton_backend.models.decode_task import DecodeJob, DecodeTask
 from tricodec.triton_backend.models.packet_session import PacketSession
@@ -64,22 +65,19 @@ class SessionJob(DecodeJob):
 
     def write(self, memory: mmap.mmap) -> None:
         """See Job."""
-
-        def decode() -> None:
-            frames, pts, numbers = (place.array(memory) for place in self.block.places)
-            DecodeJob._write(self, frames, pts)
-            numbers[:] = self.indices
-
-        self._settle(decode)
-        self._take()
+        DecodeJob.write(self, memory)
+        self._go_on()
 
     def outcome(self) -> Outcome:
         """See Job."""
         outcome = DecodeJob.outcome(self)
-        self._take()
-        return Outcome([*outcome.arrays, np.array(self.indices, np.int64)], self._facts())
+        self._go_on()
+        return Outcome(outcome.arrays, self._facts())
 
-    def _take(self) -> None:
+    def _beside(self) -> list[npt.NDArray[Any]]:
+        return [*DecodeJob._beside(self), np.array(self.indices, np.int64)]
+
+    def _go_on(self) -> None:
         self.session.position = self.begin + len(self.indices)
 
 
@@ -143,14 +141,13 @@ class VideoSession:
             self.choose(task.selection)
         begin = self.position
         video = DecodeTask(transform=task.transform)
-        nothing = video.job(self._reader, list, settings, "")
+        nothing = video.job(self._reader, [], settings, "")
         chunk = task.most_frames(math.prod(nothing.shape[1:]) * nothing.element.itemsize)
-
-        def select() -> list[int]:
-            return self.select()[begin : begin + chunk]
-
-        job = video.job(self._reader, select, settings, "an answer with CHUNK")
-        return SessionJob(job.reader, job.select, job.indices, job.transform, job.shape, self, begin)
+        job = video.job(self._reader, self.select()[begin : begin + chunk], settings, "an answer with CHUNK")
+        return SessionJob(
+            self._reader, self._selection, job.indices, job.transform, job.shape, self, begin,
+            first_place=begin, num_places=chunk,
+        )  # fmt: skip
 
     def close(self) -> None:
         """See OpenSession."""

@@ -3,15 +3,13 @@
 #include <deque>
 
 #include "bitstream/key_inspector.h"
-#include "bitstream/mpeg4_fields.h"
-#include "decode/decode_scope.h"
+#include "bitstream/stream_headers.h"
 #include "decode/decoder_records.h"
 #include "decode/engines.h"
-#include "ffmpeg/av_frame.h"
 #include "ffmpeg/block_statistics.h"
+#include "ffmpeg/conversions.h"
 #include "ffmpeg/decoder_context.h"
 #include "ffmpeg/ffmpeg.h"
-#include "ffmpeg/packet.h"
 #include "ffmpeg/stream_info.h"
 #include "tricodec/base/thread_pool.h"
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bitstream/nal.h"
-#include "bitstream/nal_types.h"
 #include "io/bit_reader.h"
 
 namespace tricodec::nvdec {

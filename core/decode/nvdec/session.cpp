@@ -12,6 +12,7 @@
 #include "tricodec/base/text.h"
 
 namespace tricodec::nvdec {
+
 namespace {
 
 // Pictures that may be on their way out of the decoder at once: copies then overlap with decoding.
@@ -253,6 +254,23 @@ void Session::unmap_oldest() {
 void Session::settle() {
     cuda::ContextScope scope(*context_);
     while (!mapped_.empty()) unmap_oldest();
+}
+
+SequenceColor sequence_color(const CUVIDEOFORMAT& format, SequenceColor before) noexcept {
+    const auto& signal = format.video_signal_description;
+    // The numbers are those of H.273 on both sides; what we have no name for passes through as its number.
+    ColorDescription color;
+    color.matrix = static_cast<ColorMatrix>(signal.matrix_coefficients);
+    color.primaries = static_cast<ColorPrimaries>(signal.color_primaries);
+    color.transfer = static_cast<ColorTransfer>(signal.transfer_characteristics);
+    // Not full is also what a silent header gives; unspecified is limited in all that follows.
+    color.range = signal.video_full_range_flag != 0 ? ColorRange::full : ColorRange::unspecified;
+    if (!before.first) {
+        before.first = color;
+    } else if (color != *before.first || before.changed) {
+        before.changed = color;
+    }
+    return before;
 }
 
 }  // namespace tricodec::nvdec

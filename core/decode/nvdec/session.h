@@ -11,9 +11,27 @@
 #include "base/cuda/memory_report.h"
 #include "bitstream/picture_areas.h"
 #include "decode/nvdec/caps.h"
+#include "decode/nvdec/cuvid.h"
+#include "tricodec/tensor/color.h"
 #include "tricodec/tensor/frame.h"
 
 namespace tricodec::nvdec {
+
+/// The color description of the sequence that is being decoded.
+///
+/// NVDEC's parser does not say which fields the bitstream left out, so the demuxer's reading of the same headers
+/// counts, until the parser's changes: then the headers have.
+struct SequenceColor {
+    std::optional<ColorDescription> first;    // the parser's, of the first sequence
+    std::optional<ColorDescription> changed;  // the parser's, once it is another
+
+    [[nodiscard]] ColorDescription color(const ColorDescription& of_stream) const noexcept {
+        if (changed) return *changed;
+        return of_stream == ColorDescription{} && first ? *first : of_stream;
+    }
+};
+
+[[nodiscard]] SequenceColor sequence_color(const CUVIDEOFORMAT& format, SequenceColor before) noexcept;
 
 /// What one sequence of a stream needs of a decoder.
 struct Geometry {

@@ -9,7 +9,7 @@ extern "C" {
 }
 
 #include "base/cuda/context.h"
-#include "ffmpeg/av_frame.h"
+#include "ffmpeg/conversions.h"
 
 namespace tricodec {
 namespace {

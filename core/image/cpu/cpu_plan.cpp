@@ -7,7 +7,6 @@ namespace tricodec::image {
 namespace {
 
 constexpr std::int32_t kNeutral = 8192;
-constexpr int kQuarter = kCoefOne / 4;
 
 ByteColor byte_color(const ColorPlan& color) {
     ByteColor result;
@@ -27,11 +26,6 @@ FloatColor float_color(const ColorPlan& color) {
     return {color.num_channels, color.offset, color.factor, color.bias, color.low, color.high};
 }
 
-bool is_quarters(const Filter& filter) {
-    return std::all_of(filter.coefs.begin(), filter.coefs.end(),
-                       [](std::int16_t coef) { return coef >= 0 && coef % kQuarter == 0; });
-}
-
 }  // namespace
 
 CpuPlan::CpuPlan(const Kernels& kernels, const Plan& plan)
@@ -44,17 +38,7 @@ CpuPlan::CpuPlan(const Kernels& kernels, const Plan& plan)
     for (std::size_t i = 0; i < static_cast<std::size_t>(plan.num_components); ++i) needed_[i] = plan.uses(i);
     why_generic_ = obstacle();
     if (why_generic_.empty()) path_ = RowPath::shared_chroma;
-    if (quarters()) rows_at_once_ = 2;
     if (luma_.num_dots() > 0 || (chroma_ && chroma_->num_dots() > 0)) rows_at_once_ = kernels.rows_at_once;
-}
-
-int CpuPlan::rows_together(int y, int end) const noexcept {
-    if (!quarters()) return std::min(rows_at_once_, end - y);
-    const Filter& rows = plan_.filters[3];
-    const auto at = static_cast<std::size_t>(y);
-    if (y + 1 >= end || rows.max_taps != 2 || rows.first[at] != rows.first[at + 1]) return 1;
-    const std::int16_t* const taps = rows.taps(y);  // of this row, then of the next
-    return taps[0] == 3 * kQuarter && taps[1] == kQuarter && taps[2] == kQuarter && taps[3] == 3 * kQuarter ? 2 : 1;
 }
 
 /// The first thing that keeps a plan from the kernel shared_chroma.
@@ -69,8 +53,6 @@ std::string CpuPlan::obstacle() const {
     if (!chroma_->doubles_from_left() && !chroma_->repeats_from_left()) {
         return "chroma is not sited at the left, or is subsampled otherwise than by two";
     }
-    if (plan_.bytes_per_sample == 1 && !is_quarters(plan_.filters[3]))
-        return "rows of chroma have taps other than quarters";
     return {};
 }
 

@@ -34,15 +34,11 @@ public:
     [[nodiscard]] RowPath path() const noexcept { return path_; }
     /// Why the path is not shared_chroma, for people; empty if it is.
     [[nodiscard]] const std::string& why_generic() const noexcept { return why_generic_; }
-    /// Whether chroma is kept as `quarters` gives it.
-    [[nodiscard]] bool quarters() const noexcept { return path_ != RowPath::generic && plan_.bytes_per_sample == 1; }
     /// Components that no channel looks at are not resampled: a zero factor's term may be left out (5.3).
     [[nodiscard]] bool is_needed(int component) const noexcept { return needed_[static_cast<std::size_t>(component)]; }
     /// Most rows of the grid that are made together: as many as the dot products of the kernels take, where rows are
-    /// filtered by them; two where V of two rows comes of the same samples.
+    /// filtered by them.
     [[nodiscard]] int rows_at_once() const noexcept { return rows_at_once_; }
-    /// Of the rows [y, end): how many to make now.
-    [[nodiscard]] int rows_together(int y, int end) const noexcept;
     [[nodiscard]] const RowFilter& horizontal(int filter) const noexcept { return filter == 0 ? luma_ : *chroma_; }
     [[nodiscard]] const ByteColor& bytes() const noexcept { return bytes_; }
     [[nodiscard]] const FloatColor& floats() const noexcept { return floats_; }

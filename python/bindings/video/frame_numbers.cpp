@@ -78,26 +78,17 @@ void expect_in_video(std::int64_t index, std::int64_t length) {
         "frame " + std::to_string(index) + " was asked for; the video has " + std::to_string(length) + " frames");
 }
 
-/// Negative ones count from the end.
-std::vector<std::int64_t> counted_from_start(std::vector<std::int64_t> numbers, FrameReader& reader) {
-    for (std::int64_t& number : numbers) {
-        if (number >= 0) continue;  // the reader checks it
-        expect_in_video(number, reader.num_frames());
-        number += reader.num_frames();
-    }
-    return numbers;
-}
-
 /// The numbers are listed after both ends prove to be frames: those of range(10**12) would take all memory.
-FrameReader::Select from_range(const py::object& range) {
-    if (PyObject_IsTrue(range.ptr()) != 1) return [](FrameReader&) { return std::vector<std::int64_t>(); };
-    return [first = to_index(range[py::int_(0)]), last = to_index(range[py::int_(-1)]),
-            step = to_index(range.attr("step"))](FrameReader& reader) {
+FrameRequest from_range(const py::object& range) {
+    if (PyObject_IsTrue(range.ptr()) != 1) return std::vector<std::int64_t>();
+    return FrameRequest::Numbers([first = to_index(range[py::int_(0)]), last = to_index(range[py::int_(-1)]),
+                                  step = to_index(range.attr("step"))](FrameReader& reader) {
         for (const auto end : {first, last}) expect_in_video(end, reader.num_frames());
         std::vector<std::int64_t> numbers = {first};
         while (numbers.back() != last) numbers.push_back(numbers.back() + step);
-        return counted_from_start(std::move(numbers), reader);
-    };
+        for (auto& number : numbers) number += number < 0 ? reader.num_frames() : 0;
+        return numbers;
+    });
 }
 
 }  // namespace
@@ -106,12 +97,6 @@ bool is_index(const py::handle& value) {
     // Arrays and tensors have __index__ too, for those of one element.
     if (PyIndex_Check(value.ptr()) == 0 || py::isinstance<py::array>(value)) return false;
     return PyLong_Check(value.ptr()) != 0 || py::getattr(value, "ndim", py::int_(0)).equal(py::int_(0));
-}
-
-bool is_whole_slice(const py::handle& value) {
-    if (!PySlice_Check(value.ptr())) return false;
-    const auto [start, stop, step] = slice_of(value);
-    return start == 0 && stop == PY_SSIZE_T_MAX && step == 1;
 }
 
 std::int64_t to_index(const py::handle& value) {
@@ -141,16 +126,16 @@ std::vector<std::int64_t> to_number_list(const py::object& given) {
     return result;
 }
 
-FrameReader::Select to_frame_numbers(const py::object& value) {
+FrameRequest to_frame_numbers(const py::object& value) {
     if (PySlice_Check(value.ptr())) {
-        return [slice = slice_of(value)](FrameReader& reader) {
+        return FrameRequest::Numbers([slice = slice_of(value)](FrameReader& reader) {
             auto numbers = slice.of(reader.num_frames());
             if (numbers.empty() && slice.open()) reader.expect_frames();
             return numbers;
-        };
+        });
     }
     if (PyRange_Check(value.ptr())) return from_range(value);
-    return [indices = to_number_list(value)](FrameReader& reader) { return counted_from_start(indices, reader); };
+    return to_number_list(value);
 }
 
 }  // namespace tricodec::python

@@ -41,6 +41,22 @@ void take_outs(const py::object& out, DType dtype, const std::vector<std::int64_
     }
 }
 
+/// An output of the caller's. `fewer`: a damaged video may fill its first places only.
+FrameReader::Place place_at(TensorView out, bool fewer) {
+    return [out = std::move(out), fewer](const std::vector<std::int64_t>& shape) {
+        TRICODEC_EXPECT(shape[0] == out.shape[0] || fewer, out_of_range,
+                        "the video is damaged: " + std::to_string(shape[0]) +
+                            " of the frames asked for can be decoded, and out has room for " +
+                            std::to_string(out.shape[0]) + "; pass an out of " + std::to_string(shape[0]));
+        TRICODEC_EXPECT(shape[0] <= out.shape[0], corrupt_data,
+                        "the video is damaged: decoding gives " + std::to_string(shape[0]) +
+                            " of the frames asked for, and its packets promise " + std::to_string(out.shape[0]));
+        auto view = out;
+        view.shape[0] = shape[0];
+        return view;
+    };
+}
+
 std::shared_ptr<const FrameIndex> read_index(std::span<const std::byte> bytes) {
     try {
         return frame_index_of(bytes);
@@ -134,10 +150,9 @@ std::vector<Frame> PyFrameReader::frames(const py::object& indices) {
     return frames_of(to_frame_numbers(indices));
 }
 
-std::vector<Frame> PyFrameReader::frames_of(const FrameReader::Select& select) {
+std::vector<Frame> PyFrameReader::frames_of(const FrameRequest& request) {
     return call([&](FrameReader& reader) {
-        std::vector<Frame> frames;
-        reader.read_selected(select, [&](std::span<const std::int64_t> numbers) { frames = reader.frames(numbers); });
+        auto frames = reader.frames(request);
         for (Frame& frame : frames) frame = complete_on(std::move(frame), stream_of_results_);
         return frames;
     });
@@ -149,17 +164,13 @@ py::object PyFrameReader::item(const py::object& index) {
 }
 
 Frame PyFrameReader::at(double seconds) {
-    return call([&](FrameReader& reader) {
-        std::optional<Frame> shown;
-        reader.read_selected([&](FrameReader&) { return std::vector{reader.index_at(seconds)}; },
-                             [&](std::span<const std::int64_t> numbers) { shown = reader.frame(numbers.front()); });
-        return complete_on(*std::move(shown), stream_of_results_);
-    });
+    const auto shown = [seconds](FrameReader& reader) { return std::vector{reader.index_at(seconds)}; };
+    return frames_of(FrameRequest::Numbers(shown)).front();
 }
 
 py::tuple PyFrameReader::time_span(const py::object& indices) {
-    const auto select = to_frame_numbers(indices);
-    const auto span = call([&](FrameReader& reader) { return reader.time_span(select(reader)); });
+    const auto request = to_frame_numbers(indices);
+    const auto span = call([&](FrameReader& reader) { return reader.time_span(request.of(reader).numbers); });
     return py::make_tuple(span.begin_seconds, span.end_seconds);
 }
 
@@ -191,87 +202,110 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
     if (!indices.is_none() && selection != FrameSelection{}) {
         throw py::type_error("batch() got indices and other options that select frames; leave one of them out");
     }
-    const FrameReader::Select select = indices.is_none()
-                                           ? [&selection](FrameReader& reader) { return reader.select(selection); }
-                                           : to_frame_numbers(indices);
+    const FrameRequest request = indices.is_none() ? FrameRequest(selection) : to_frame_numbers(indices);
     if (py::isinstance<SwscaleRgb>(transform)) {
         if (!left.empty() || !out.is_none() || !stream.is_none() || pinned) {
             throw py::type_error("batch() takes no out, stream, pinned or options beside a SwscaleRgb; leave them out");
         }
-        return rgb_batch(select, transform.cast<const SwscaleRgb&>());
+        return rgb_batch(request, transform.cast<const SwscaleRgb&>());
     }
-    const auto wanted = to_transform("batch", transform, left);
-    const DType dtype = wanted->options().dtype;
-    const auto on = stream_for(stream);
-    const bool stays = out.is_none() && on_gpu() && !pinned;
-    const bool all = stays && is_whole_slice(indices);  // the read can begin before the frames are numbered
-    if (stays) {
-        return to_array(call([&](FrameReader& reader) {
-            Tensor result;
-            if (all) {
-                result = reader.batch(FrameSelection{}, *wanted);
-            } else {
-                reader.read_selected(
-                    select, [&](std::span<const std::int64_t> numbers) { result = reader.batch(numbers, *wanted); });
-            }
-            if (on && result.buffer) result.buffer->lend_to(*on);
-            return result;
-        }));
-    }
-    if (out.is_none()) static_cast<void>(to_numpy_dtype(dtype));  // raises before the work is done, not after
-    if (out.is_none()) {
-        return to_numpy(call([&](FrameReader& reader) {
-            Tensor result;
-            reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
-                auto shape = shape_of(reader.geometry(numbers.empty() ? 0 : numbers.front()), *wanted);
-                shape.insert(shape.begin(), static_cast<std::int64_t>(numbers.size()));
-                result = empty_on_host(shape, dtype, device_, pinned);
-                reader.batch_into(numbers, *wanted, result.view);
-            });
-            return result;
-        }));
-    }
-    const auto asked = call([&](FrameReader& reader) { return select(reader); });
-    auto shape = frame_shape(*wanted, asked.empty() ? 0 : asked.front());
-    shape.insert(shape.begin(), std::ssize(asked));
-    const ArrayView to = to_out_array(out, dtype, shape, device_, on);
-    const TensorView view = to.tensor_view();
-    call([&](FrameReader& reader) {
-        reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
-            TRICODEC_EXPECT(static_cast<std::int64_t>(numbers.size()) == shape[0], out_of_range,
-                            "the video is damaged: " + std::to_string(numbers.size()) +
-                                " of the frames asked for can be decoded, and out has room for " +
-                                std::to_string(shape[0]) + "; pass an out of " + std::to_string(numbers.size()));
-            reader.batch_into(numbers, *wanted, view, to.on_gpu() ? std::optional(to.stream) : std::nullopt);
-        });
-        if (to.on_gpu() && !on) wait_for(to.stream, to.device);
-    });
-    return out;
+    return read_array(request, *to_transform("batch", transform, left), out, stream, pinned).array;
 }
 
-void PyFrameReader::batch_into(const std::vector<std::vector<std::int64_t>>& indices, const py::object& transform,
-                               const py::list& outs) {
-    const auto wanted = to_transform("batch", transform, {});
-    std::vector<std::int64_t> asked;
-    std::vector<FrameReader::Part> parts;
-    std::vector<ArrayView> arrays;
-    for (std::size_t k = 0; k < indices.size(); ++k) {
-        auto shape = frame_shape(*wanted, indices[k].empty() ? 0 : indices[k].front());
-        shape.insert(shape.begin(), std::ssize(indices[k]));
-        const py::object out = outs[k];
-        arrays.push_back(to_out_array(out, wanted->options().dtype, shape, device_, std::nullopt));
-        parts.push_back({indices[k], *wanted, arrays.back().tensor_view()});
-        asked.insert(asked.end(), indices[k].begin(), indices[k].end());
+py::tuple PyFrameReader::read(const py::object& transform, const py::object& out, bool fewer, bool pinned,
+                              std::int64_t first, std::int64_t count, const py::kwargs& keywords) {
+    py::dict left = keywords;
+    const FrameRequest request(take_selection(left), first, count);
+    auto found = read_array(request, *to_transform("batch", transform, left), out, py::none(), pinned, fewer);
+    return py::make_tuple(std::move(found.array)) + to_selected_arrays(found.frames);
+}
+
+PyFrameReader::ReadArray PyFrameReader::read_array(const FrameRequest& request, const Transform& transform,
+                                                   const py::object& out, const py::object& stream, bool pinned,
+                                                   bool fewer) {
+    const DType dtype = transform.options().dtype;
+    const auto on = stream_for(stream);
+    if (out.is_none() && on_gpu() && !pinned) {
+        auto batch = call([&](FrameReader& reader) {
+            auto read = reader.batch(request, transform);
+            if (on && read.tensor.buffer) read.tensor.buffer->lend_to(*on);
+            return read;
+        });
+        return {to_array(std::move(batch.tensor)), std::move(batch.frames)};
     }
-    if (arrays.empty()) return;
-    const auto& place = arrays.front();
-    call([&](FrameReader& reader) {
-        reader.read_selected([&](FrameReader&) { return asked; },
-                             [&](std::span<const std::int64_t>) {
-                                 reader.parts_into(parts, place.on_gpu() ? std::optional(place.stream) : std::nullopt);
-                             });
-        if (place.on_gpu()) wait_for(place.stream, place.device);
+    if (out.is_none()) {
+        static_cast<void>(to_numpy_dtype(dtype));  // raises before the work is done, not after
+        Tensor tensor;
+        auto frames = call([&](FrameReader& reader) {
+            const auto place = [&](const std::vector<std::int64_t>& shape) {
+                tensor = empty_on_host(shape, dtype, device_, pinned);
+                return tensor.view;
+            };
+            return reader.read_into({{request, transform, place}});
+        });
+        return {to_numpy(std::move(tensor)), std::move(frames.front())};
+    }
+    const auto asked = call([&](FrameReader& reader) { return request.of(reader).numbers; });
+    auto shape = frame_shape(transform, asked.empty() ? 0 : asked.front());
+    shape.insert(shape.begin(), std::ssize(asked));
+    const ArrayView to = to_out_array(out, dtype, shape, device_, on);
+    auto frames = call([&](FrameReader& reader) {
+        auto read = reader.read_into({{request, transform, place_at(to.tensor_view(), fewer)}},
+                                     to.on_gpu() ? std::optional(to.stream) : std::nullopt);
+        if (to.on_gpu() && !on) wait_for(to.stream, to.device);
+        return std::move(read.front());
     });
+    return {out, std::move(frames)};
+}
+
+py::tuple PyFrameReader::read_parts(const py::list& selections, const py::object& transform, const py::list& outs) {
+    const auto wanted = to_transform("batch", transform, {});
+    std::vector<FrameSelection> asked;
+    for (const auto& each : selections) {
+        py::dict chosen(py::reinterpret_borrow<py::dict>(each));
+        asked.push_back(take_selection(chosen));
+    }
+    py::list arrays = outs;
+    py::list numbers;
+    if (outs.empty()) {
+        std::vector<std::size_t> counts;
+        auto found = read_array(FrameRequest::Numbers([&](FrameReader& reader) {
+                                    std::vector<std::int64_t> all;
+                                    counts.clear();
+                                    for (const auto& selection : asked) {
+                                        const auto some = reader.select(selection);
+                                        all.insert(all.end(), some.begin(), some.end());
+                                        counts.push_back(some.size());
+                                    }
+                                    return all;
+                                }),
+                                *wanted, py::none(), py::none(), false);
+        arrays = py::list();
+        arrays.append(found.array);
+        const auto* first = found.frames.numbers.data();
+        for (const auto count : counts) {
+            numbers.append(py::array_t<std::int64_t>(static_cast<py::ssize_t>(count), first));
+            first += count;
+        }
+        return py::make_tuple(arrays, numbers);
+    }
+    std::vector<FrameReader::Part> parts;
+    std::vector<ArrayView> places;
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+        const auto some = call([&](FrameReader& reader) { return reader.select(asked[k]); });
+        auto shape = frame_shape(*wanted, some.empty() ? 0 : some.front());
+        shape.insert(shape.begin(), std::ssize(some));
+        places.push_back(to_out_array(outs[k], wanted->options().dtype, shape, device_, std::nullopt));
+        parts.push_back({asked[k], *wanted, place_at(places.back().tensor_view(), false)});
+    }
+    const auto& place = places.front();
+    const auto read = call([&](FrameReader& reader) {
+        auto frames = reader.read_into(std::move(parts), place.on_gpu() ? std::optional(place.stream) : std::nullopt);
+        if (place.on_gpu()) wait_for(place.stream, place.device);
+        return frames;
+    });
+    for (const auto& frames : read) numbers.append(to_selected_arrays(frames)[0]);
+    return py::make_tuple(arrays, numbers);
 }
 
 std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size, const py::object& transform,
@@ -293,16 +327,12 @@ std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size,
     return std::make_unique<PyBatchIterator>(state_, selection, std::move(request));
 }
 
-py::tuple PyFrameReader::memory_required(std::optional<std::int64_t> batch_size, bool frames,
-                                         const py::object& transform, const py::kwargs& keywords) {
+py::tuple PyFrameReader::memory_required(std::optional<std::int64_t> batch_size, const py::object& transform,
+                                         const py::kwargs& keywords) {
     py::dict left = keywords;
     const auto selection = take_selection(left);
     const auto wanted = to_transform("memory_required", transform, left);
-    const auto need = call([&](FrameReader& reader) {
-        if (frames) return reader.memory_of_frames(selection);
-        if (batch_size) return reader.memory_of_batches(selection, *batch_size, *wanted);
-        return reader.memory_of_batch(reader.select(selection), *wanted);
-    });
+    const auto need = call([&](FrameReader& reader) { return reader.memory_required(selection, *wanted, batch_size); });
     return py::make_tuple(need.host_bytes, need.device_bytes, need.decoder_bytes, need.codec_bytes);
 }
 

@@ -173,13 +173,17 @@ public:
     std::unique_ptr<PyFrameIterator> iterate(const py::kwargs& keywords);
     py::object batch(const py::object& indices, const py::object& transform, const py::object& out,
                      const py::object& stream, bool pinned, const py::kwargs& keywords);
-    void batch_into(const std::vector<std::vector<std::int64_t>>& indices, const py::object& transform,
-                    const py::list& outs);
+    /// The frames of a selection from place `first` on, at most `count`: (array, numbers, times). `fewer`: a damaged
+    /// video may fill the first places of `out` only.
+    py::tuple read(const py::object& transform, const py::object& out, bool fewer, bool pinned, std::int64_t first,
+                   std::int64_t count, const py::kwargs& keywords);
+    /// Several selections at once: ([array], [numbers]). Without `outs` one array has the frames of all of them.
+    py::tuple read_parts(const py::list& selections, const py::object& transform, const py::list& outs);
     std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform, bool drop_last,
                                              const py::object& out, const py::object& stream, bool pinned,
                                              const py::kwargs& keywords);
-    /// (host, device, decoders, codecs) in bytes; `batch_size` None is for batch(). `frames`: for iterate().
-    py::tuple memory_required(std::optional<std::int64_t> batch_size, bool frames, const py::object& transform,
+    /// (host, device, decoders, codecs) in bytes; `batch_size` None is for batch().
+    py::tuple memory_required(std::optional<std::int64_t> batch_size, const py::object& transform,
                               const py::kwargs& keywords);
     py::tuple output_shape(const py::object& transform, const py::kwargs& keywords);
 
@@ -214,9 +218,15 @@ public:
     std::string describe();
 
 private:
-    std::vector<Frame> frames_of(const FrameReader::Select& select);
+    struct ReadArray {
+        py::object array;
+        SelectedFrames frames;
+    };
+    std::vector<Frame> frames_of(const FrameRequest& request);
+    ReadArray read_array(const FrameRequest& request, const Transform& transform, const py::object& out,
+                         const py::object& stream, bool pinned, bool fewer = false);
     /// Frames by `convert`, [N, H, W, 3].
-    py::array rgb_batch(const FrameReader::Select& select, const SwscaleRgb& convert);
+    py::array rgb_batch(const FrameRequest& request, const SwscaleRgb& convert);
     [[nodiscard]] bool on_gpu() const noexcept { return device_.kind == Device::Kind::cuda; }
     /// The stream of a call, or else of the reader.
     [[nodiscard]] std::optional<StreamView> stream_for(const py::object& stream) const;

@@ -138,9 +138,12 @@ Raises:
              "The frame on screen at a time.\n\n"
              "Raises:\n"
              "    IndexError: before the first frame or after the end of the last.")
-        .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"), py::arg("frames"),
+        .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"),
              py::arg("transform") = py::none())
-        .def("_batch_into", &PyFrameReader::batch_into, py::arg("indices"), py::arg("transform"), py::arg("outs"))
+        .def("_read", &PyFrameReader::read, py::arg("transform"), py::kw_only(), py::arg("out") = py::none(),
+             py::arg("fewer") = false, py::arg("pinned") = false, py::arg("first_place") = 0,
+             py::arg("num_places") = -1)
+        .def("_read_parts", &PyFrameReader::read_parts, py::arg("selections"), py::arg("transform"), py::arg("outs"))
         .def("frame_times", &PyFrameReader::frame_times,
              R"(The time stamp and the duration of each frame, as the packets state them.
 

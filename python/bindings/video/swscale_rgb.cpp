@@ -53,21 +53,24 @@ Tensor converted(const SwscaleRgb& convert, const Frame& frame) {
 
 }  // namespace
 
-py::array PyFrameReader::rgb_batch(const FrameReader::Select& select, const SwscaleRgb& convert) {
+py::array PyFrameReader::rgb_batch(const FrameRequest& request, const SwscaleRgb& convert) {
     return to_numpy(call([&](FrameReader& reader) {
         Tensor result;
-        reader.read_selected(select, [&](std::span<const std::int64_t> numbers) {
-            const auto first = reader.geometry(numbers.empty() ? 0 : numbers.front());
-            result = empty_for(convert, first, static_cast<std::int64_t>(numbers.size()));
-            reader.each(numbers, [&](std::int64_t slot, const Frame& frame) {
-                const TensorView place = result.view[slot];
-                const Size size = convert.output_size(frame.width, frame.height, frame.orientation);
-                TRICODEC_EXPECT(place.shape[0] == size.height && place.shape[1] == size.width, unsupported,
-                                "frame " + std::to_string(frame.index) + " is " + size_text(frame.width, frame.height) +
-                                    " and comes out in another shape than the frames before it; read it alone");
-                convert(frame, place);
-            });
-        });
+        const auto start = [&](std::span<const SelectedFrames> frames) {
+            const auto& numbers = frames.front().numbers;
+            result = empty_for(convert, reader.geometry(numbers.empty() ? 0 : numbers.front()), std::ssize(numbers));
+        };
+        reader.each(request, {start, [&](std::int64_t slot, const Frame& frame) {
+                                  const TensorView place = result.view[slot];
+                                  const Size size = convert.output_size(frame.width, frame.height, frame.orientation);
+                                  TRICODEC_EXPECT(place.shape[0] == size.height && place.shape[1] == size.width,
+                                                  unsupported,
+                                                  "frame " + std::to_string(frame.index) + " is " +
+                                                      size_text(frame.width, frame.height) +
+                                                      " and comes out in another shape than the frames before it; "
+                                                      "read it alone");
+                                  convert(frame, place);
+                              }});
         return result;
     }));
 }

@@ -102,12 +102,8 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options);
 /// Raises TypeError for bool and what is no integer, ValueError beyond 64 bits; both name the argument.
 [[nodiscard]] std::int64_t to_whole(const py::object& value, const std::string& name);
 
-/// True for a slice of everything in order, `[:]`.
-[[nodiscard]] bool is_whole_slice(const py::handle& value);
-
-/// Which frames a slice means, or integers in a list, tuple, range or array, negative ones counted from the end. The
-/// result is called without the interpreter's lock.
-[[nodiscard]] FrameReader::Select to_frame_numbers(const py::object& value);
+/// The frames of a slice, or integers in a list, tuple, range or array, negative ones counted from the end.
+[[nodiscard]] FrameRequest to_frame_numbers(const py::object& value);
 
 /// Those of a list, tuple or array, as they are.
 [[nodiscard]] std::vector<std::int64_t> to_number_list(const py::object& value);

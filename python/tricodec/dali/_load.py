@@ -23,7 +23,7 @@ from tricodec.dali._whole_numbers import refuse_fractions
 PREBUILT_DIR = Path(__file__).parent / "lib"
 _SCHEMAS = (
     "tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo", "tricodec__Compress",
-    "tricodec__Decompress", "tricodec__ReadVideo", "tricodec__readers__Video",
+    "tricodec__Decompress", "tricodec__ReadVideo",
 )  # fmt: skip
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 

@@ -59,8 +59,6 @@ def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_
     if operator not in _FRAMES:
         raise ValueError(f"operator is {operator!r}; accepted: {', '.join(_FRAMES)}")
     request = (plan if isinstance(plan, Plan) else Plan.load(plan)).request
-    if request.codec is not None:
-        raise ValueError("the plan has a codec; make one without it, and pass the frames to fn.tricodec.compress")
     if request.ignore_edit_list:
         raise ValueError("the plan has ignore_edit_list, which DALI's operators do not have; make one without it")
     arguments: dict[str, Any] = {}

@@ -173,20 +173,18 @@ class ClipReader:
     ) -> list[dict[str, Any] | DamagedClip] | None:
         """Clips, in the given memory if their frames fit; None if frames of them are damaged."""
         reader = video.reader
-        wanted = [reader._selected(**self._clips.selection(clip))[0] for clip in clips]
         shape = (self._clips.length, *reader.output_shape(self._transform))
+        fits = all(out is not None and out.shape == shape for out in outs)
+        selections = [self._clips.selection(clip) for clip in clips]
         try:
-            if all(out is not None and out.shape == shape for out in outs):
-                frames = list(outs)
-                reader._batch_into([each.tolist() for each in wanted], self._transform, frames)
-            else:
-                together = reader.batch(np.concatenate(wanted), self._transform)
-                starts = range(0, len(together), self._clips.length)
-                frames = [together[start : start + self._clips.length] for start in starts]
+            frames, wanted = reader._read_parts(selections, self._transform, list(outs) if fits else [])
         except IndexError:  # it has fewer frames than its index says
             return None
         if len(reader) != len(video.times) or video.is_damaged(np.concatenate(wanted)):
             return None
+        if not fits:
+            starts = range(0, len(frames[0]), self._clips.length)
+            frames = [frames[0][start : start + self._clips.length] for start in starts]
         return [
             {
                 "frames": each, "pts_seconds": video.times[numbers], "video": row, "start": int(numbers[0]),

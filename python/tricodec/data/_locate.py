@@ -15,7 +15,7 @@ from tricodec.data._folders import SUFFIXES, files_below
 from tricodec.data._tar import Member, TarPart, list_tar
 from tricodec.errors import CorruptDataError, Error, MediaNotFoundError
 from tricodec.remote import is_remote_url, open_remote
-from tricodec.remote._listing import list_objects
+from tricodec.remote._stores import list_objects
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,10 +139,9 @@ def _files_of(source: str, root: str, remote_options: Mapping[str, Any]) -> Iter
     if is_remote_url(source) and not source.endswith("/"):
         yield Located(source, source)
     elif is_remote_url(source):
-        for each in list_objects(source, **remote_options):
-            if _is_wanted(each.url):
-                version = each.version
-                yield Located(each.url, each.url, version.size_bytes, None, version.tag or version.modified)
+        for url, version in list_objects(source, **remote_options):
+            if _is_wanted(url):
+                yield Located(url, url, version.size_bytes, None, version.tag or version.modified)
     elif Path(source).is_dir():
         for path, error in files_below(absolute(source), _is_wanted):
             found = _local(path, root)

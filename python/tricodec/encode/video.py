@@ -61,7 +61,7 @@ def encode_video(
         container: "mp4", "mov", "mkv", "webm", "ts", "ivf", ..., or "raw" for the bare stream.
         device: "auto", "cpu", "cuda" or "cuda:N", the device that encodes.
         color: meaning of the channels: "rgb", "bgr", "gray" or "yuv".
-        layout: "HWC", "CHW", "CHW2" or "HWC8", as `Transform` defines them.
+        layout: "HWC" or "CHW".
         format: layout of raw planes, if the frames are raw planes one after another: "yuv420p", "nv12", "p010le", ...;
             [F, H * 3 / 2, W] for 4:2:0, uint16 for more than 8 bits. None: the frames are pictures of channels.
         pixel_format: layout of the encoded pictures; None is "yuv420p", for raw planes and for lossless codecs the

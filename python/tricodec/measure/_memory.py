@@ -74,7 +74,7 @@ class MemoryTracker(Measurement[NativeTracker]):
 
     ::
 
-        with tricodec.MemoryTracker() as tracker:
+        with tricodec.measure.MemoryTracker() as tracker:
             for batch in reader.batches(32, size=(224, 224)):
                 train(batch)
         print(tracker)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tricodec._tricodec import FrameReader, Transform
-from tricodec.options import SELECTION_OPTIONS
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
@@ -30,16 +29,14 @@ def memory_required(
     source: Source | FrameReader,
     *,
     batch_size: int | None = None,
-    frames: bool = False,
     transform: Transform | None = None,
     **options: Any,
 ) -> MemoryRequired:
     """How much memory a read takes at its peak, without decoding.
 
-    The request is `decode_video` or `FrameReader.batch`, `FrameReader.batches` with `batch_size`, or
-    `FrameReader.iterate` with `frames`. The answer includes the result, decoders and what is decoded ahead. It is for
-    a loop that is slower than the decoders, and keeps its batch or frame until it has the next one; a faster one has
-    less decoded ahead.
+    The request is `decode_video` or `FrameReader.batch`, or `FrameReader.batches` with `batch_size`. The answer
+    includes the result, decoders and what is decoded ahead. It is for a loop that is slower than the decoders, and
+    keeps its batch until it has the next one; a faster one has less decoded ahead.
     Memory that was there before, libraries and packets do not count. Only packets are read, to number the frames.
 
     ``limits.max_output_bytes`` refuses a result before it takes memory, and ``limits.max_buffered_bytes`` bounds what
@@ -53,13 +50,12 @@ def memory_required(
     Args:
         source: as `probe` takes it; or an open FrameReader, with its options.
         batch_size: as `FrameReader.batches` takes it. None means one array with all frames.
-        frames: the request is an iteration over frames, without a transform.
         transform: as `FrameReader.batch` takes it.
         **options: the options of `decode_video` that select frames (start, count, times, fps, ...), options of
             `FrameReader` (device, num_workers, ...) for a source, and options of `Transform`.
 
     Raises:
-        ValueError: an option is not accepted, or `frames` is given with a batch size or a transform.
+        ValueError: an option is not accepted.
         TypeError: an open FrameReader is given with options of a reader.
         IndexError: the video does not have so many frames.
         Error: the other errors of `FrameReader`.
@@ -67,18 +63,13 @@ def memory_required(
     Thread safety: safe.
     """
     readers = {name: options.pop(name) for name in _READER_OPTIONS if name in options}
-    transforms = sorted(set(options).difference(SELECTION_OPTIONS))
-    if frames and (batch_size is not None or transform is not None or transforms):
-        given = "batch_size" if batch_size is not None else "transform" if transform is not None else transforms[0]
-        msg = f"frames=True is given with {given}; frames are iterated without batches and without a transform"
-        raise ValueError(msg)
     if isinstance(source, FrameReader):
         if readers:
             msg = f"{sorted(readers)[0]} is an option of a reader, and source is an open FrameReader; leave it out"
             raise TypeError(msg)
-        return MemoryRequired(*source._memory_required(batch_size, frames, transform, **options))
+        return MemoryRequired(*source._memory_required(batch_size, transform, **options))
     with FrameReader(source, **readers) as reader:
-        return MemoryRequired(*reader._memory_required(batch_size, frames, transform, **options))
+        return MemoryRequired(*reader._memory_required(batch_size, transform, **options))
 
 
 _READER_OPTIONS = ("device", "stream_index", "num_workers", "ignore_edit_list", "index", "context")

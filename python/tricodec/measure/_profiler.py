@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
 from tricodec._tricodec import OutputFile, __version__
 from tricodec._tricodec import Profiler as NativeProfiler
 from tricodec.measure._block import Measurement
-from tricodec.measure._trace import trace_events
+from tricodec.measure._trace import StageEvent, trace_events
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,23 +35,6 @@ class StageTime(NamedTuple):
     frames: int
     """Number of frames. ``read``, ``index`` and ``write`` count packets, ``compress`` and ``decompress`` arrays, the
     other stages pictures, or frames of audio."""
-
-
-class StageEvent(NamedTuple):
-    """One call of a stage, or one piece of its work on a GPU."""
-
-    begin_seconds: float
-    """Its begin in seconds since the start of the block."""
-    seconds: float
-    """Its duration in seconds, with the stages that ran inside this one."""
-    stage: str
-    """Name of the stage."""
-    frames: int
-    """Number of frames, counted as in `StageTime`."""
-    device: str
-    """``cpu`` for a call, ``cuda:0`` for work on that GPU."""
-    thread: int
-    """Number that the operating system gives the calling thread; 0 for work on a GPU."""
 
 
 class ReportsStages(Protocol):

@@ -202,6 +202,29 @@ def open_url(
     return ObstoreStore(url, store, path)
 
 
+def list_objects(
+    url: str, *, filesystem: Any = None, timeout_s: float = 30.0, retries: int = 5, **options: Any
+) -> Iterator[tuple[str, Version]]:
+    """The URLs and versions of the objects below a URL, in the order of the store. The arguments are `open_remote`'s.
+
+    Raises:
+        MediaIOError: the store does not list objects, as web servers do not, or the request failed.
+    """
+    parts = urlsplit(url)
+    if parts.scheme in ("http", "https") and filesystem is None:
+        raise MediaIOError(f"web servers do not list what is below '{url}'; give the URL of each file")
+    options = {name: value for name, value in options.items() if name not in ("cache_bytes", "max_requests")}
+    store: Any = FsspecStore(url, filesystem, url) if filesystem else open_url(url, timeout_s, retries, options)
+    try:
+        for path, facts in store.listed():
+            place = f"{parts.netloc}/{path}" if isinstance(store, ObstoreStore) else path
+            yield place if "://" in place else f"{parts.scheme}://{place}", version_of(facts)
+    except MediaIOError:
+        raise
+    except Exception as error:  # every store has classes of its own
+        raise MediaIOError(f"listing '{url}' failed: {short(error)}") from error
+
+
 def made_again(filesystem: Any) -> Any:
     """The same file system of fsspec for another process, in which the threads of the first one do not exist."""
     return type(filesystem)(*filesystem.storage_args, **{**filesystem.storage_options, "skip_instance_cache": True})

@@ -14,14 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tricodec._tricodec import Decoder, Transform, describe_stream
-from tricodec.errors import Error, UnsupportedError
+from tricodec._tricodec import Transform
+from tricodec.errors import UnsupportedError
 from tricodec.options import request_of
 from tricodec.serving._plan_context import PlanContext, open_reader
 from tricodec.serving._plan_request import (
     PlanChoices,
     PlanData,
-    PlanMeasurement,
     PlanRequest,
     PlanSample,
     changed_options,
@@ -30,23 +29,13 @@ from tricodec.serving._plan_request import (
     read_plan,
     write_plan,
 )
-from tricodec.serving._plan_tuning import (
-    BATCH_SIZE,
-    GOALS,
-    GPU_WORKERS,
-    batch_candidates,
-    tune_batch_size,
-    tune_workers,
-    wait_for,
-    worker_candidates,
-)
+from tricodec.serving._plan_tuning import BATCH_SIZE, GOALS, GPU_WORKERS, tune
 from tricodec.serving._requests import check_whole
-from tricodec.video._decode import DecodedVideo, read_video
+from tricodec.video import DecodedVideo
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source, Stream
 
-_TIME_BASE = (1, 1000)  # of descriptions of streams that are not read
 _log = logging.getLogger("tricodec")
 
 
@@ -68,8 +57,6 @@ class Plan:
     one.
     """
 
-    _data: PlanData
-
     def __init__(
         self,
         sample: Source,
@@ -80,7 +67,6 @@ class Plan:
         workers: int = 0,
         num_workers: int = 0,
         batch_size: int = 0,
-        codec: Mapping[str, Any] | None = None,
         tune: bool | str = False,
         **options: Any,
     ) -> None:
@@ -92,7 +78,6 @@ class Plan:
             workers: reads at a time, the threads of a `WorkerPool`; 0 is left to the plan.
             num_workers: decoders of one read; 0 is left to the plan.
             batch_size: frames of a batch of `PlanContext.batches`; 0 is left to the plan.
-            codec: options of `Codec` as JSON values, for `PlanContext.read_compressed`.
             tune: False chooses by rules, which takes the time of opening the sample. True, or "throughput", times the
                 candidates for `workers`, `num_workers` and `batch_size` on this machine, with many reads at a time;
                 "latency" with one. It reads the sample some dozens of times. The result of a read is the same with
@@ -102,7 +87,7 @@ class Plan:
 
         Raises:
             ValueError: an option is not accepted.
-            TypeError: `sample` is neither a path nor bytes, or `codec` has other than JSON values.
+            TypeError: `sample` is neither a path nor bytes.
             Error: the errors of `FrameReader`.
         """
         if not isinstance(sample, str | os.PathLike | bytes | bytearray | memoryview):
@@ -111,9 +96,10 @@ class Plan:
             )
         for name, value in (("workers", workers), ("num_workers", num_workers), ("batch_size", batch_size)):
             check_whole("Plan", name, value, least=0)
-        goal = _goal_of(tune)
-        given, transform = request_of("Plan", options)
-        selection = {name: value for name, value in given.items() if value is not None}
+        goal = GOALS[0] if tune is True else tune or ""
+        if goal not in ("", *GOALS):
+            raise ValueError(f"tune of Plan is {tune!r}; expected True, False, {' or '.join(map(repr, GOALS))}")
+        selection, transform = request_of("Plan", options)
         request = PlanRequest(
             device=device,
             stream_index=operator.index(stream_index),
@@ -122,8 +108,7 @@ class Plan:
             num_workers=num_workers,
             batch_size=batch_size,
             transform=changed_options(transform),
-            codec=None if codec is None else _json_values(codec, "codec"),
-            selection=_json_values(selection, "the selection"),
+            selection=_json_values({name: value for name, value in selection.items() if value is not None}),
         )
         self._settle(_compiled(request, sample, goal))
 
@@ -136,7 +121,7 @@ class Plan:
             strict: whether a plan of another machine, or of other versions of the libraries, is an error. If not, the
                 plan is made again for this machine, and a warning names what differs.
             sample: a path or bytes of a video to make the plan again with; None is the path of the first sample. If
-                there is no such file, the plan is made again without timing.
+                there is no such file, the plan is made again by rules.
 
         Raises:
             UnsupportedError: the plan is of another machine or version; the text names each field that differs.
@@ -146,7 +131,7 @@ class Plan:
         """
         began = time.perf_counter()
         data = read_plan(path)
-        machine = machine_of(data.request)
+        machine = machine_of(data.request.device)
         different = differences(data.machine, machine)
         if different:
             text = f"the plan {os.fspath(path)!r} does not fit this machine: {'; '.join(different)}"
@@ -162,6 +147,24 @@ class Plan:
     def _settle(self, data: PlanData) -> None:
         self._data = data
         self._idle: list[PlanContext] = []
+        self.request = data.request
+        """What the plan reads."""
+        self.choices = data.choices
+        """How the plan reads: the engine, the instruction set, threads, sizes."""
+        self.sample = data.sample
+        """The video that the plan was made with."""
+        self.machine = data.machine
+        """The versions and the machine that the plan is for: what load() compares."""
+        self.tuned = data.tuned
+        """The goal that the candidates were timed for, "throughput" or "latency"; empty if they were not."""
+        self.measurements = data.measurements
+        """What tuning measured."""
+        self.workers = data.choices.workers
+        """Reads at a time: the threads of a `WorkerPool`."""
+        self.num_workers = data.choices.num_workers
+        """Decoders of one read; 0 lets each read choose."""
+        self.batch_size = data.choices.batch_size
+        """Frames of a batch of `PlanContext.batches`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON, with the versions and the machine that it is for.
@@ -180,13 +183,7 @@ class Plan:
         """
         return PlanContext(self._data, stream)
 
-    def read(
-        self,
-        source: Source,
-        *,
-        out: Any = None,
-        **options: Any,
-    ) -> DecodedVideo:
+    def read(self, source: Source, *, out: Any = None, **options: Any) -> DecodedVideo:
         """Read a video: `PlanContext.read` of an idle context. Any thread may call it at any time."""
         try:
             context = self._idle.pop()
@@ -197,58 +194,13 @@ class Plan:
         finally:
             self._idle.append(context)
 
-    @property
-    def request(self) -> PlanRequest:
-        """What the plan reads."""
-        return self._data.request
-
-    @property
-    def choices(self) -> PlanChoices:
-        """How the plan reads: the engine, the instruction set, threads, sizes."""
-        return self._data.choices
-
-    @property
-    def sample(self) -> PlanSample:
-        """The video that the plan was made with."""
-        return self._data.sample
-
-    @property
-    def machine(self) -> dict[str, str]:
-        """The versions and the machine that the plan is for: what load() compares."""
-        return dict(self._data.machine)
-
-    @property
-    def tuned(self) -> str:
-        """The goal that the candidates were timed for, "throughput" or "latency"; empty if they were not."""
-        return self._data.tuned
-
-    @property
-    def measurements(self) -> tuple[PlanMeasurement, ...]:
-        """What tuning measured."""
-        return self._data.measurements
-
-    @property
-    def workers(self) -> int:
-        """Reads at a time: the threads of a `WorkerPool`."""
-        return self._data.choices.workers
-
-    @property
-    def num_workers(self) -> int:
-        """Decoders of one read; 0 lets each read choose."""
-        return self._data.choices.num_workers
-
-    @property
-    def batch_size(self) -> int:
-        """Frames of a batch of `PlanContext.batches`."""
-        return self._data.choices.batch_size
-
     def __eq__(self, other: object) -> bool:
         return self._data == other._data if isinstance(other, Plan) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # the request has dicts
 
     def __repr__(self) -> str:
-        choices, sample = self._data.choices, self._data.sample
+        choices, sample = self.choices, self.sample
         how = f"tuned for {self.tuned}" if self.tuned else "not tuned"
         return (
             f"<tricodec.Plan {sample.codec} {sample.width}x{sample.height} by {choices.engine}, "
@@ -257,85 +209,39 @@ class Plan:
         )
 
 
-def _goal_of(tune: bool | str) -> str:
-    if isinstance(tune, bool):
-        return GOALS[0] if tune else ""
-    if tune not in GOALS:
-        raise ValueError(f"tune of Plan is {tune!r}; expected True, False, {' or '.join(map(repr, GOALS))}")
-    return tune
-
-
-def _json_values(options: Mapping[str, Any], what: str) -> dict[str, Any]:
+def _json_values(options: Mapping[str, Any]) -> dict[str, Any]:
     try:
         values: dict[str, Any] = json.loads(json.dumps(dict(options)))
     except TypeError as error:
-        raise TypeError(
-            f"{what} of Plan is {options!r}; expected options as str, numbers, bool and lists: {error}"
-        ) from error
+        raise TypeError(f"a plan selects frames by {options!r}; expected str, numbers, bool and lists") from error
     return values
 
 
 def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
     """A plan for this machine, with the candidates timed if there is a goal."""
-    machine = machine_of(request)
+    machine = machine_of(request.device)
     transform = Transform(**request.transform)
     with open_reader(request, sample, request.num_workers) as reader:
         number = len(reader.select(**request.selected()))
-        stream, shape = reader.stream, reader.output_shape(transform)
+        stream, is_gpu, shape = reader.stream, reader.device != "cpu", reader.output_shape(transform)
         path = str(Path(os.fsdecode(sample)).resolve()) if isinstance(sample, str | os.PathLike) else ""
-        data = PlanData(
-            request,
-            PlanSample(path, stream.codec, stream.width, stream.height, stream.pixel_format_name),
-            machine,
-            _by_rules(request, machine, reader.engine, reader.device, shape),
+        choices = PlanChoices(
+            engine=reader.engine,
+            # A stream that the GPU does not decode is transformed on the CPU.
+            instruction_set=(machine if is_gpu else machine_of("cpu"))["instruction_set"],
+            workers=request.workers or _usual_workers(machine, is_gpu),
+            num_workers=request.num_workers,
+            batch_size=request.batch_size or BATCH_SIZE,
+            frame_shape=tuple(shape),
+            frame_bytes=math.prod(shape) * {"uint8": 1, "float32": 4}.get(transform.options["dtype"], 2),
         )
-    if not goal or number == 0:
-        return data
-    return _tuned(data, sample, goal, number)
+    facts = PlanSample(path, stream.codec, stream.width, stream.height)
+    data = PlanData(request, facts, machine, choices)
+    return tune(data, sample, goal, number) if goal and number else data
 
 
-def _by_rules(
-    request: PlanRequest, machine: Mapping[str, str], engine: str, device: str, shape: tuple[int, ...]
-) -> PlanChoices:
-    is_gpu = device != "cpu"
-    dtype = Transform(**request.transform).options["dtype"]
-    return PlanChoices(
-        engine=engine,
-        # A stream that the GPU does not decode is transformed on the CPU.
-        instruction_set=machine["instruction_set"] if is_gpu or machine["device"] == "cpu" else _cpu_instruction_set(),
-        workers=request.workers or (GPU_WORKERS if is_gpu else int(machine["cores"])),
-        num_workers=request.num_workers,
-        batch_size=request.batch_size or BATCH_SIZE,
-        frame_shape=tuple(shape),
-        frame_bytes=math.prod(shape) * {"uint8": 1, "float32": 4}.get(dtype, 2),
-    )
-
-
-def _cpu_instruction_set() -> str:
-    return machine_of(PlanRequest(device="cpu"))["instruction_set"]
-
-
-def _tuned(data: PlanData, sample: Source, goal: str, number: int) -> PlanData:
-    request, choices = data.request, data.choices
-    transform = Transform(**request.transform)
-    is_gpu = choices.instruction_set.startswith("cuda")
-
-    def read(num_workers: int) -> None:
-        with open_reader(request, sample, num_workers) as reader:
-            wait_for(read_video(reader, transform, request.selected()).frames)
-
-    candidates = worker_candidates(goal, int(data.machine["cores"]), is_gpu, request.workers, request.num_workers)
-    candidates.sort(key=lambda pair: pair != (choices.workers, choices.num_workers))  # the rules' choice comes first
-    (workers, num_workers), measured = tune_workers(read, candidates)
-    sizes = batch_candidates(number, choices.frame_bytes, request.batch_size)
-    batch_size = sizes[0]
-    if len(sizes) > 1:
-        with open_reader(request, sample, request.num_workers) as reader:
-            frames = reader.select(**request.selected())
-            batch_size, of_batches = tune_batch_size(reader, transform, frames, request.num_workers, sizes)
-        measured += of_batches
-    choices = dataclasses.replace(choices, workers=workers, num_workers=num_workers, batch_size=batch_size)
-    return dataclasses.replace(data, choices=choices, tuned=goal, measurements=tuple(measured))
+def _usual_workers(machine: Mapping[str, str], is_gpu: bool) -> int:
+    return GPU_WORKERS if is_gpu else int(machine["cores"])
 
 
 def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) -> PlanData:
@@ -344,13 +250,12 @@ def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) 
         sample = data.sample.path
     if sample is not None:
         return _compiled(data.request, sample, data.tuned)
-    facts = data.sample
-    engine, device = "", "cpu"
-    try:
-        described = describe_stream(facts.codec, facts.width, facts.height, _TIME_BASE)
-        decoder = Decoder(described, device=data.request.device)
-        engine, device = decoder.engine, decoder.device
-    except Error as error:  # some codecs, such as VC-1, need the headers of a file
-        _log.warning("plan: the engine for %s is known after the first read: %s", facts.codec, error)
-    choices = _by_rules(data.request, machine, engine, device, data.choices.frame_shape)
-    return PlanData(data.request, facts, machine, choices)
+    choices = dataclasses.replace(
+        data.choices,
+        engine="an engine that the first read chooses",
+        instruction_set=machine["instruction_set"],
+        workers=data.request.workers or _usual_workers(machine, machine["device"] != "cpu"),
+        num_workers=data.request.num_workers,
+        batch_size=data.request.batch_size or BATCH_SIZE,
+    )
+    return PlanData(data.request, data.sample, machine, choices)

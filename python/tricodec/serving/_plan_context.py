@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import FrameReader, Transform
 from tricodec.serving._plan_request import PlanData, PlanRequest
-from tricodec.video._decode import DecodedVideo, read_video
+from tricodec.video import DecodedVideo, read_video
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from tricodec._tricodec import CompressArray, Source, Stream
+    from tricodec._tricodec import Source, Stream
 
 
 class PlanContext:
     """What one thread at a time reads with. Made by `Plan.context`; a context manager.
 
-    It has the plan's `Transform`, its `Codec` and, on a GPU, a CUDA stream: the given one, or that of the calling
-    thread.
+    It has the plan's `Transform` and, on a GPU, a CUDA stream: the given one, or that of the calling thread.
 
     Thread safety: one thread at a time. A call while another thread is in one raises RuntimeError.
     """
@@ -33,7 +32,6 @@ class PlanContext:
         self._data = data
         self._stream = stream
         self._transform = Transform(**data.request.transform)
-        self._codec: Any = None
         self._lock = threading.RLock()
         self._is_closed = False
 
@@ -46,13 +44,7 @@ class PlanContext:
         with self._in_use():
             return open_reader(self._data.request, source, self._data.choices.num_workers, self._stream)
 
-    def read(
-        self,
-        source: Source,
-        *,
-        out: Any = None,
-        **options: Any,
-    ) -> DecodedVideo:
+    def read(self, source: Source, *, out: Any = None, **options: Any) -> DecodedVideo:
         """Read the frames of the request from a video.
 
         Args:
@@ -73,39 +65,7 @@ class PlanContext:
         with self._in_use(), self.open(source) as reader:
             return read_video(reader, self._transform, self._data.request.selected(**options), out)
 
-    def read_compressed(self, source: Source, **options: Any) -> CompressArray:
-        """Read the frames of the request, and compress them with the plan's codec, their dtype and shape included.
-
-        Args:
-            source: as `probe` takes it.
-            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
-                request.
-
-        Returns:
-            What `Codec.encode_npy` returns; `Codec.decode_npy` gives the frames.
-
-        Raises:
-            ValueError: the plan has no codec.
-            Exception: the errors of read() and of `Codec.encode_npy`.
-        """
-        if self._data.request.codec is None:
-            raise ValueError('the plan has no codec; make it with codec={"algorithm": "LZ4"}, or use read()')
-        with self._in_use():
-            if self._codec is None:
-                from tricodec.compress import Codec
-
-                self._codec = Codec(**self._data.request.codec)
-            frames = self.read(source, **options).frames
-            packed: CompressArray = self._codec.encode_npy(frames)
-            return packed
-
-    def batches(
-        self,
-        source: Source,
-        *,
-        drop_last: bool = False,
-        **options: Any,
-    ) -> Iterator[Any]:
+    def batches(self, source: Source, *, drop_last: bool = False, **options: Any) -> Iterator[Any]:
         """The frames of the request in batches of the plan's size, decoded ahead.
 
         Args:
@@ -121,13 +81,10 @@ class PlanContext:
             Exception: the errors of read(), at the first batch or later.
         """
         with self.open(source) as reader:
-            with self._in_use():
-                batches = reader.batches(
-                    self._data.choices.batch_size,
-                    self._transform,
-                    drop_last=drop_last,
-                    **self._data.request.selected(**options),
-                )
+            selection = self._data.request.selected(**options)
+            batches = reader.batches(
+                self._data.choices.batch_size, self._transform, drop_last=drop_last, **selection
+            )  # fmt: skip
             while True:
                 with self._in_use():
                     batch = next(batches, None)
@@ -136,12 +93,10 @@ class PlanContext:
                 yield batch
 
     def close(self) -> None:
-        """Give up what the context holds. Later calls raise ValueError; a second close() does nothing."""
-        if self._is_closed:
-            return
-        with self._in_use():
-            self._is_closed = True
-            self._codec = None
+        """Ends the use of the context. Later calls raise ValueError; a second close() does nothing."""
+        if not self._is_closed:
+            with self._in_use():
+                self._is_closed = True
 
     def __enter__(self) -> Self:
         """Returns the context itself."""

@@ -19,8 +19,7 @@ from tricodec.video._cores import num_cores
 _FORMAT = "tricodec plan"
 _VERSION = 1
 _CPU_INFO_BYTES = 4096
-_FFMPEG = ("libavformat", "libavcodec", "libavutil")
-_COMPRESSION = ("lz4", "snappy", "zstd", "libdeflate")
+_LIBRARIES = ("tricodec", "libavformat", "libavcodec", "libavutil")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,8 +40,6 @@ class PlanRequest:
     """Frames of a batch."""
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Options of `Transform` that differ from its defaults."""
-    codec: dict[str, Any] | None = None
-    """Options of `Codec`, or None."""
     selection: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Options of `decode_video` that select frames, as JSON values."""
 
@@ -63,8 +60,6 @@ class PlanSample:
     """Width of its frames in pixels."""
     height: int
     """Height of its frames in pixels."""
-    pixel_format: str
-    """The layout of its frames."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,22 +115,23 @@ def changed_options(transform: Transform) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in changed.items()}
 
 
-def machine_of(request: PlanRequest) -> dict[str, str]:
+def machine_of(device: str) -> dict[str, str]:
     """What decides how fast a request is done here: versions, the processor, the device.
 
     Raises:
-        DeviceError: the request demands a GPU, and there is none.
+        DeviceError: the device is a GPU, and there is none.
     """
     build = dict(line.split(": ", 1) for line in build_info().splitlines())
-    names = ("tricodec", *_FFMPEG, *(_COMPRESSION if request.codec is not None else ()))
-    facts = {name: build[name] for name in names if name in build}
-    facts["cpu"] = _cpu_name()
-    facts["cores"] = str(num_cores())
-    device = resolve_device(request.device)
-    facts["device"] = device.partition(":")[0]
-    facts["instruction_set"] = build["image_engine"]
+    facts = {name: build[name] for name in _LIBRARIES if name in build}
+    device = resolve_device(device)
+    facts |= {
+        "cpu": _cpu_name(),
+        "cores": str(num_cores()),
+        "device": device.partition(":")[0],
+        "instruction_set": build["image_engine"],
+    }
     if device != "cpu":
-        facts.update(gpu_facts(int(device.partition(":")[2])))
+        facts |= gpu_facts(int(device.partition(":")[2]))
         facts["instruction_set"] = f"cuda {facts['compute_capability']}"
     return facts
 
@@ -172,10 +168,10 @@ def read_plan(path: str | os.PathLike[str]) -> PlanData:
     name = os.fspath(path)
     try:
         values = json.loads(Path(path).read_bytes())
-    except ValueError as error:
+        if values["format"] != _FORMAT:
+            raise ValueError(f"its format is {values['format']!r}")
+    except (ValueError, TypeError, KeyError) as error:
         raise CorruptDataError(f"{name!r} is not a plan of tricodec; pass a file that Plan.save wrote") from error
-    if not isinstance(values, dict) or values.get("format") != _FORMAT:
-        raise CorruptDataError(f"{name!r} is not a plan of tricodec; pass a file that Plan.save wrote")
     if values.get("version") != _VERSION:
         raise UnsupportedError(
             f"the plan {name!r} has the file version {values.get('version')!r}, and this tricodec reads {_VERSION}; "
@@ -183,12 +179,11 @@ def read_plan(path: str | os.PathLike[str]) -> PlanData:
         )
     if values.pop("checksum", None) != _checksum(values):
         raise CorruptDataError(f"the plan {name!r} was changed after it was saved: its checksum differs; save it again")
-    choices = {**values["choices"], "frame_shape": tuple(values["choices"]["frame_shape"])}
     return PlanData(
         request=PlanRequest(**values["request"]),
         sample=PlanSample(**values["sample"]),
         machine=values["machine"],
-        choices=PlanChoices(**choices),
+        choices=PlanChoices(**{**values["choices"], "frame_shape": tuple(values["choices"]["frame_shape"])}),
         tuned=values["tuned"],
         measurements=tuple(PlanMeasurement(**measured) for measured in values["measurements"]),
     )

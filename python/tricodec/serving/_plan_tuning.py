@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
 import time
@@ -10,11 +11,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tricodec._tricodec import Transform
 from tricodec.options import selection_of
-from tricodec.serving._plan_request import PlanMeasurement
+from tricodec.serving._plan_context import open_reader
+from tricodec.serving._plan_request import PlanData, PlanMeasurement
+from tricodec.video import read_video
 
 if TYPE_CHECKING:
-    from tricodec._tricodec import FrameReader, Transform
+    from tricodec._tricodec import Source
 
 GOALS = ("throughput", "latency")
 GPU_WORKERS = 4
@@ -33,22 +37,60 @@ _MOST_SECONDS = 10.0
 _log = logging.getLogger("tricodec")
 
 Candidate = TypeVar("Candidate")
-Read = Callable[[int], Any]
-"""Does the request once, with a number of decoders."""
 
 
-def worker_candidates(goal: str, cores: int, is_gpu: bool, workers: int, num_workers: int) -> list[tuple[int, int]]:
-    """Pairs of reads at a time and decoders of each, the simplest first.
+def tune(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData:
+    """A plan with the choices that are fastest on this machine, and what was measured.
 
     Args:
+        data: the plan with the choices of the rules.
+        sample: the video of the plan.
         goal: "throughput", or "latency", which is one read at a time.
-        cores: cores of the process.
-        is_gpu: whether a GPU decodes: its engines are shared among reads by the core.
-        workers, num_workers: what the request fixes; 0 is free.
+        num_frames: frames of the request, at least 1.
     """
+    request, rules = data.request, data.choices
+    transform = Transform(**request.transform)
+
+    def read(num_workers: int) -> None:
+        with open_reader(request, sample, num_workers) as reader:
+            _wait_for(read_video(reader, transform, request.selected()).frames)
+
+    is_gpu = rules.instruction_set.startswith("cuda")
+    pairs = _worker_candidates(goal, int(data.machine["cores"]), is_gpu, request.workers, request.num_workers)
+    pairs.sort(key=lambda pair: pair != (rules.workers, rules.num_workers))  # the rules' choice comes first
+    began = time.perf_counter()
+    read(pairs[0][1])
+    reads = max(1, math.ceil(_LEAST_SECONDS / max(time.perf_counter() - began, 1e-6)))
+    (workers, num_workers), seconds = _fastest(pairs, lambda pair: _seconds_of_reads(read, *pair, reads))
+    measured = [PlanMeasurement(*pair, 0, each) for pair, each in zip(pairs, seconds, strict=True)]
+
+    sizes = [size for size in _BATCH_SIZES if size <= num_frames and size * rules.frame_bytes <= _BATCH_BYTES]
+    batch_size = request.batch_size or min(sizes, default=_BATCH_SIZES[0])
+    if not request.batch_size and len(sizes) > 1:
+        with open_reader(request, sample, request.num_workers) as reader:
+            frames = reader.select(**request.selected())[:_BATCH_FRAMES]
+
+            def seconds_of_a_frame(size: int) -> float:
+                began = time.perf_counter()
+                for batch in reader.batches(size, transform, **selection_of(frames)):
+                    _wait_for(batch)
+                return (time.perf_counter() - began) / len(frames)
+
+            batch_size, seconds = _fastest(sizes, seconds_of_a_frame)
+        measured += [
+            PlanMeasurement(1, request.num_workers, size, each) for size, each in zip(sizes, seconds, strict=True)
+        ]
+    for each in measured:
+        _log.info("plan: %s", each)
+    choices = dataclasses.replace(rules, workers=workers, num_workers=num_workers, batch_size=batch_size)
+    return dataclasses.replace(data, choices=choices, tuned=goal, measurements=tuple(measured))
+
+
+def _worker_candidates(goal: str, cores: int, is_gpu: bool, workers: int, num_workers: int) -> list[tuple[int, int]]:
+    """Pairs of reads at a time and decoders of each, the simplest first; `workers` and `num_workers` fix theirs."""
     if goal == "latency":
         counts = [1]
-    elif is_gpu:
+    elif is_gpu:  # its engines are shared among reads by the core
         counts = [1, 2, GPU_WORKERS, _MOST_GPU_WORKERS]
     else:
         counts = sorted({1, *(2**power for power in range(1, 10) if 2**power < cores), cores})
@@ -59,22 +101,10 @@ def worker_candidates(goal: str, cores: int, is_gpu: bool, workers: int, num_wor
     return list(dict.fromkeys(pairs))
 
 
-def batch_candidates(num_frames: int, frame_bytes: int, batch_size: int) -> list[int]:
-    """Sizes of batches, the smallest first: those that the frames of the sample fill, and that memory allows."""
-    if batch_size:
-        return [batch_size]
-    sizes = [size for size in _BATCH_SIZES if size <= num_frames and size * frame_bytes <= _BATCH_BYTES]
-    return sizes or [_BATCH_SIZES[0]]
-
-
-def fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], float]) -> tuple[Candidate, list[float]]:
+def _fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], float]) -> tuple[Candidate, list[float]]:
     """The first candidate that is at most 3 % slower than the best one, and the shortest time of each.
 
     Rounds over all candidates, so that a change of the machine's speed meets all of them. Slow ones have fewer rounds.
-
-    Args:
-        candidates: at least one, in the order of preference.
-        measure: gives the seconds of a candidate.
     """
     shortest = [math.inf] * len(candidates)
     began = time.perf_counter()
@@ -88,64 +118,13 @@ def fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], floa
     return candidates[chosen], shortest
 
 
-def tune_workers(read: Read, candidates: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], list[PlanMeasurement]]:
-    """The best pair of reads at a time and decoders of each, and the time of a read with each candidate."""
-    began = time.perf_counter()
-    read(candidates[0][1])
-    once = time.perf_counter() - began
-    reads = max(1, math.ceil(_LEAST_SECONDS / max(once, 1e-6)))
-    best, times = fastest(candidates, lambda pair: _seconds_of_reads(read, *pair, reads))
-    measured = [
-        PlanMeasurement(workers, num_workers, 0, seconds)
-        for (workers, num_workers), seconds in zip(candidates, times, strict=True)
-    ]
-    for entry in measured:
-        _log.info(
-            "plan: workers %d, num_workers %d: %.2f ms a read", entry.workers, entry.num_workers, 1e3 * entry.seconds
-        )
-    return best, measured
-
-
-def tune_batch_size(
-    reader: FrameReader, transform: Transform, frames: Sequence[int], num_workers: int, candidates: Sequence[int]
-) -> tuple[int, list[PlanMeasurement]]:
-    """The smallest good size of batches, and the time of a frame with each candidate.
-
-    Args:
-        reader: of the sample, with `num_workers` decoders.
-        transform: of the request.
-        frames: numbers of the frames of the request; the first ones are read.
-        num_workers: for the measurements.
-        candidates: the sizes.
-    """
-    frames = frames[:_BATCH_FRAMES]
-    selection = selection_of(frames)
-
-    def seconds_of_a_frame(size: int) -> float:
-        began = time.perf_counter()
-        for batch in reader.batches(size, transform, **selection):
-            wait_for(batch)
-        return (time.perf_counter() - began) / len(frames)
-
-    best, times = fastest(candidates, seconds_of_a_frame)
-    measured = [PlanMeasurement(1, num_workers, size, seconds) for size, seconds in zip(candidates, times, strict=True)]
-    for entry in measured:
-        _log.info("plan: batch_size %d: %.3f ms a frame", entry.batch_size, 1e3 * entry.seconds)
-    return best, measured
-
-
-def wait_for(array: Any) -> None:
+def _wait_for(array: Any) -> None:
     """Waits until an array on a GPU is written."""
     getattr(array, "wait", lambda: None)()
 
 
-def _seconds_of_reads(read: Read, workers: int, num_workers: int, reads: int) -> float:
+def _seconds_of_reads(read: Callable[[int], None], workers: int, num_workers: int, reads: int) -> float:
     """Seconds of a read when `workers` threads read side by side."""
-    if workers == 1:
-        began = time.perf_counter()
-        for _ in range(reads):
-            read(num_workers)
-        return (time.perf_counter() - began) / reads
     total = max(workers, reads)
     with ThreadPoolExecutor(workers) as threads:
         list(threads.map(lambda _: None, range(workers)))  # threads are started

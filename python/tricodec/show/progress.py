@@ -30,12 +30,6 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def set_label(self, label: str) -> None:
-        """Changes what the bar says is counted."""
-        self._label = label
-        if self._bar is not None:
-            self._bar.update(self._task, description=label)
-
     def advance(self, count: int = 1) -> None:
         """Adds `count` to the work that is done."""
         if self._bar is not None:

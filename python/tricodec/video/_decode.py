@@ -159,7 +159,5 @@ def read_video(
         out: as `decode_video` takes it.
         pinned: as `decode_video` takes it.
     """
-    rest = dict(selection)
-    frames = reader.batch(rest.pop("indices", None), transform, out, pinned=pinned, **rest)
-    indices, asked = reader._selected(**selection)  # after the read, which may have numbered the frames again
+    frames, indices, asked = reader._read(transform, out=out, pinned=pinned, **selection)
     return DecodedVideo(frames, reader.pts_seconds[indices], reader.num_damaged_packets, indices, asked)

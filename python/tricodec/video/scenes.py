@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a video cuts to another shot: from the colors of small frames, in whole numbers.
 
-    cuts = tricodec.video.scenes.scene_cuts("a.mp4")
+    from tricodec.video.scenes import scene_cuts
+
+    cuts = scene_cuts("a.mp4")
     print(cuts.frames, cuts.seconds)
 
 The same frames give the same cuts on every machine.

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -17,17 +16,6 @@
 
 namespace tricodec {
 namespace {
-
-bool is_part(const AudioSamples& part, const AudioSamples& whole) {
-    const auto& a = part.data.view;
-    const auto& b = whole.data.view;
-    for (std::int64_t channel = 0; channel < a.shape[0]; ++channel) {
-        const auto* from = static_cast<const float*>(a.data) + channel * a.shape[1];
-        const auto* to = static_cast<const float*>(b.data) + channel * b.shape[1] + part.start;
-        if (std::memcmp(from, to, static_cast<std::size_t>(a.shape[1]) * sizeof(float)) != 0) return false;
-    }
-    return true;
-}
 
 struct Case {
     std::string file;

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "bitstream/sps.h"
+#include "bitstream/stream_headers.h"
 #include "io/bit_reader.h"
 #include "media.h"
 #include "tricodec/container/demuxer.h"
@@ -200,6 +202,17 @@ TEST(Leb128, ends_within_eight_bytes_or_is_none) {
     EXPECT_FALSE(read_leb128(std::span<const std::uint8_t>()).has_value());
     const std::vector<std::uint8_t> endless(9, 0x80);
     EXPECT_FALSE(read_leb128(std::span(endless)).has_value());
+}
+
+bool needs_one_thread(const std::string& name, const std::string& flags) {
+    const auto path = testing::clip(name, "-pix_fmt yuv420p -c:v mpeg4 -g 12 -bf 2 " + flags);
+    return is_decoded_by_one_thread(Demuxer::open(MediaSource::from_path(path), {})->stream());
+}
+
+TEST(Mpeg4Fields, are_told_by_the_header_of_the_layer) {
+    EXPECT_TRUE(needs_one_thread("fields.avi", "-flags +ilme+ildct"));
+    EXPECT_FALSE(needs_one_thread("no_fields.avi", ""));
+    EXPECT_FALSE(needs_one_thread("no_fields.mp4", ""));
 }
 
 }  // namespace

@@ -36,6 +36,15 @@ ErrorCode code_of(const std::string& file) {
     return ErrorCode::internal;
 }
 
+TEST(NpyHeader, reads_any_spaces_and_commas_at_ends) {
+    const std::string file = file_with("{'descr':'|i1' , 'fortran_order':False,  'shape': (2,3)}", 6);
+
+    const NpyHeader header = read_npy_header(bytes_of(file), file.size());
+
+    EXPECT_EQ(header.shape, (std::vector<std::int64_t>{2, 3}));
+    EXPECT_EQ(header.item_bytes, 1U);
+}
+
 TEST(NpyHeader, refuses_what_cannot_be_right) {
     EXPECT_EQ(code_of("no numpy file"), ErrorCode::corrupt_data);
     EXPECT_EQ(code_of(file_with("{'descr': '|i1', 'fortran_order': False, 'shape': (2,3)}", 5)),

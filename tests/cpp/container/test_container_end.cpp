@@ -23,11 +23,6 @@ std::string big(std::uint64_t value, int num_bytes) {
     return text;
 }
 
-std::string little(std::uint64_t value, int num_bytes) {
-    const auto text = big(value, num_bytes);
-    return {text.rbegin(), text.rend()};
-}
-
 std::string box(const std::string& type, const std::string& content) {
     return big(8 + content.size(), 4) + type + content;
 }
@@ -40,10 +35,6 @@ std::string element(const std::string& id, const std::string& content, bool open
 const std::string kSegment = "\x18\x53\x80\x67";
 const std::string kCluster = "\x1f\x43\xb6\x75";
 const std::string kBlock = "\xa3";
-
-std::string chunk(const std::string& name, const std::string& content) {
-    return name + little(content.size(), 4) + content;
-}
 
 std::string fill(std::size_t size) {
     return std::string(size, 'x');
@@ -89,11 +80,11 @@ TEST(ContainerEnd, of_live_matroska_is_its_last_cluster_or_block) {
 
 TEST(ContainerEnd, of_others_is_not_known) {
     EXPECT_EQ(of("h264", fill(100)), "");
-    EXPECT_EQ(of("mpeg", fill(100)), "");
+    EXPECT_EQ(of("mpegts", fill(100)), "");
 }
 
 TEST(ContainerEnd, survives_lengths_made_to_deceive) {
-    for (const char* format : {kMp4, kMatroska, "avi", "mpegts"}) {
+    for (const char* format : {kMp4, kMatroska}) {
         std::uint32_t random = 1;
         for (int i = 0; i < 3000; ++i) {
             std::string bytes(static_cast<std::size_t>(i % 97), '\0');
@@ -129,7 +120,7 @@ private:
 };
 
 TEST(ContainerEnd, survives_a_reader_that_gives_less_than_it_says) {
-    for (const char* format : {kMp4, kMatroska, "avi", "mpegts"}) {
+    for (const char* format : {kMp4, kMatroska}) {
         Liar reader;
         static_cast<void>(cut_short(format, reader));
     }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "image/cpu/rgb_kernels.h"
+#include "image/cpu/kernels.h"
 #include "image/forward_plan.h"
 #include "media.h"
 #include "tricodec/base/error.h"
@@ -47,7 +47,7 @@ constexpr ChromaLocation kSites[] = {ChromaLocation::left, ChromaLocation::cente
 
 TEST(RgbToYuv, kernels_give_the_bytes_of_the_definition) {
     std::mt19937 generator(11);
-    for (const auto& kernels : image::supported_rgb_kernels()) {
+    for (const auto& kernels : image::supported_kernels()) {
         for (int i = 0; i < 120; ++i) {
             const int width = 1 + static_cast<int>(generator() % 150);
             const int height = 1 + static_cast<int>(generator() % 7);
@@ -68,7 +68,7 @@ TEST(RgbToYuv, kernels_give_the_bytes_of_the_definition) {
             const Frame made = alloc_frame(format, width, height);
 
             image::rgb_to_yuv_ref(plan, picture, expected);
-            image::rgb_to_yuv_cpu(kernels, plan, picture, made);
+            kernels.rgb_to_yuv(plan, picture, made);
 
             ASSERT_EQ(testing::packed(made), testing::packed(expected))
                 << width << "x" << height << " step " << step << " " << to_string(format);

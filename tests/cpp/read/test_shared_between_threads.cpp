@@ -71,14 +71,15 @@ TEST(SharedBetweenThreads, one_transform_and_one_index_serve_readers_of_all_thre
     const Transform transform(options);
     const auto first = open(path);
     const auto index = first->frame_index();
-    const auto expected = first->batch(FrameSelection{0, 5, -1}, transform);
+    const auto expected = first->batch(FrameSelection{0, 5, -1}, transform).tensor;
     const auto* const bytes = static_cast<const std::byte*>(expected.view.data);
     const std::vector<std::byte> whole(bytes, bytes + expected.view.num_elements());  // of uint8
     std::atomic<int> num_equal{0};
 
     on_threads([&](int) {
         for (int round = 0; round < kRounds; ++round) {
-            const auto batch = open(path, index)->batch(FrameSelection{0, 5, -1}, transform);  // outlives its reader
+            const auto batch =
+                open(path, index)->batch(FrameSelection{0, 5, -1}, transform).tensor;  // outlives its reader
             const auto* const data = static_cast<const std::byte*>(batch.view.data);
             if (std::equal(whole.begin(), whole.end(), data)) ++num_equal;
         }
@@ -188,7 +189,7 @@ TEST(SharedBetweenThreads, limits_logs_and_measurements_change_while_threads_rea
 
     on_threads([&](int) {
         for (int round = 0; round < kRounds; ++round) {
-            num_read += static_cast<int>(open(path)->frames(std::array<std::int64_t, 3>{0, 20, 40}).size());
+            num_read += static_cast<int>(open(path)->frames(std::vector<std::int64_t>{0, 20, 40}).size());
         }
     });
     done = true;

@@ -136,7 +136,7 @@ def test_missing_file_is_one_line_and_status_1(run: Run, command: str) -> None:
         pytest.param(["frames", "a.mp4", "--stride", "0"], id="stride 0"),
         pytest.param(["frames", "a.mp4", "--md5", "--framemd5"], id="two outputs"),
         pytest.param(["frames", "a.mp4", "--md5", "--size", "2x2"], id="size of native frames"),
-        pytest.param(["demo", "--doors", "window"], id="unknown front end"),
+        pytest.param(["demo", "--front-ends", "window"], id="unknown front end"),
     ],
 )
 def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +174,7 @@ def test_errors_name_the_options_of_the_command(
 
 def test_closed_pipe_ends_quietly() -> None:
     clip = media.generated("h264_bframes.mp4")
-    command = f"{sys.executable} -m tricodec.cli frames {clip} --raw - | head -c 10"
+    command = f"{sys.executable} -m tricodec frames {clip} --raw - | head -c 10"
 
     result = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
 

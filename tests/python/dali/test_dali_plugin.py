@@ -213,19 +213,15 @@ def test_operators_are_registered_once_when_dali_preloads_the_plugin() -> None:
     assert "decoded" in printed_by(code, DALI_PRELOAD_PLUGINS=str(tricodec.dali.plugin_path()))
 
 
-@pytest.mark.parametrize("first", ["tricodec.dali", "nvidia.dali.experimental.dynamic"])
-def test_dynamic_mode_has_the_operator_in_either_order_of_imports(first: str) -> None:
+def test_dynamic_mode_that_was_imported_before_has_the_operators() -> None:
     code = f"""
-import {first}
-import tricodec.dali
 import nvidia.dali.experimental.dynamic as ndd
+import tricodec.dali
 import numpy as np
 data = np.fromfile({str(generated("h264_bframes.mp4"))!r}, np.uint8)
 frames, pts = ndd.tricodec.decode_video(data, count=2)
 assert np.array(frames.cpu()).shape == (2, 180, 320, 3)
 assert "presentation" in ndd.tricodec.decode_video.__doc__
-reader = ndd.tricodec.readers.Video(filenames={str(generated("h264_bframes.mp4"))!r}, sequence_length=25)
-assert [len(frames.evaluate().tensors) for frames, _ in reader.next_epoch(batch_size=2)] == [2]
 assert not hasattr(ndd.tricodec, "read_video")
 import importlib
 importlib.reload(tricodec.dali)

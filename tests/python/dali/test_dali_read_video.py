@@ -159,23 +159,6 @@ def test_read_video_gives_the_same_on_any_number_of_threads(num_threads: int, cl
             assert_frames(sequence, clip, list(range(start, start + 4)))
 
 
-def test_read_video_is_a_class_with_epochs_in_dynamic_mode() -> None:
-    import nvidia.dali.experimental.dynamic as ndd
-
-    reader = ndd.tricodec.readers.Video(
-        filenames=[str(generated("h264_bframes.mp4"))], sequence_length=10, pad_last_batch=True
-    )
-
-    for _ in range(2):
-        firsts = []
-        for frames, pts in reader.next_epoch(batch_size=2):
-            firsts += [float(np.array(sample.cpu())[0]) for sample in pts.evaluate().tensors]
-            assert len(frames.evaluate().tensors) == 2
-        times = np.asarray(whole("h264_bframes.mp4").pts_seconds)
-        assert firsts == [*times[0:50:10], times[40]]
-    assert reader.get_metadata()["epoch_size"] == 5
-
-
 VIDEOS = {"run/a.mp4": "h264_bframes.mp4", "run/b.mkv": "h264_vfr.mkv", "jump/c.webm": "vp9.webm"}
 SIZE = (24, 32)
 

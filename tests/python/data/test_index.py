@@ -213,6 +213,12 @@ def test_a_moved_folder_is_named_by_root(tmp_path: Path) -> None:
         tricodec.data.DatasetIndex(tmp_path / "index.parquet").reader(0)
 
 
+def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(tricodec.MediaNotFoundError, match="no-such-folder"):
+        tricodec.data.DatasetIndex.build([tmp_path / "no-such-folder"], tmp_path / "index.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_changed_is_an_error(tmp_path: Path) -> None:
     clip = tmp_path / "clip.mp4"
     shutil.copy(generated("h264_bframes.mp4"), clip)

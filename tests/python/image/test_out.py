@@ -190,7 +190,7 @@ def test_bits_in_a_uint16_array_stand_for_bfloat16(frame: tricodec.Frame) -> Non
 
     transform = tricodec.Transform(size=(20, 30), dtype="bfloat16")
     bits = np.zeros((20, 60, 3), np.uint16)
-    out = tricodec.Bfloat16Array(bits[:, ::2])
+    out = tricodec.arrays.Bfloat16Array(bits[:, ::2])
 
     assert transform(frame, out=out) is out
 
@@ -199,4 +199,4 @@ def test_bits_in_a_uint16_array_stand_for_bfloat16(frame: tricodec.Frame) -> Non
     assert not bits[:, 1::2].any()
     assert torch.equal(torch.from_dlpack(out), torch.from_numpy(expected.view(np.uint16)).view(torch.bfloat16))
     with pytest.raises(TypeError, match="uint16, not float32"):
-        tricodec.Bfloat16Array(np.zeros(3, np.float32)).__dlpack__()  # type: ignore[arg-type]
+        tricodec.arrays.Bfloat16Array(np.zeros(3, np.float32)).__dlpack__()  # type: ignore[arg-type]

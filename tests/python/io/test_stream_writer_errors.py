@@ -88,15 +88,16 @@ def test_arguments_that_are_not_accepted_are_named(arguments: dict[str, Any], me
     assert len(probe(tmp_path / "a.mp4")["streams"]) == 1
 
 
+class Failing(io.BytesIO):
+    broken = False
+
+    def write(self, data: Any) -> int:
+        if self.broken:
+            raise OSError("the disk is full")
+        return super().write(data)
+
+
 def test_an_error_inside_the_block_is_raised_and_the_output_given_up(tmp_path: Path) -> None:
-    class Failing(io.BytesIO):
-        broken = False
-
-        def write(self, data: Any) -> int:
-            if self.broken:
-                raise OSError("the disk is full")
-            return super().write(data)
-
     file = Failing()
     writer = StreamWriter(file, format="mp4")
     writer.add_video_stream(30, 64, 48)
@@ -119,15 +120,7 @@ def test_an_error_inside_the_block_is_raised_and_the_output_given_up(tmp_path: P
 
 
 def test_a_trailer_that_cannot_be_written_is_reported() -> None:
-    class Full(io.BytesIO):
-        broken = False
-
-        def write(self, data: Any) -> int:
-            if self.broken:
-                raise OSError("the disk is full")
-            return super().write(data)
-
-    file = Full()
+    file = Failing()
     writer = StreamWriter(file, format="mp4")
     writer.add_video_stream(30, 64, 48)
 

@@ -25,9 +25,8 @@ def peaks_of(num_workers, request):
     with tricodec.FrameReader(CLIP, device="cuda", num_workers=num_workers) as reader:
         need = tricodec.measure.memory_required(reader, **request)
         with tricodec.measure.MemoryTracker() as tracker:
-            if "batch_size" in request or "frames" in request:
-                given = reader.batches(**request) if "batch_size" in request else iter(reader)
-                for number, _ in enumerate(given):
+            if "batch_size" in request:
+                for number, _ in enumerate(reader.batches(**request)):
                     if number == 0:
                         time.sleep(0.2)  # the decoders get ahead
             else:

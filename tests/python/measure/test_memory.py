@@ -132,16 +132,15 @@ def restored_limits() -> Iterator[None]:
 
 def peak_of(reader: tricodec.FrameReader, request: dict[str, Any]) -> int:
     """Bytes of the host's allocator that a request takes at its peak, beyond those in use before."""
-    batch_size, frames = request.get("batch_size"), request.get("frames", False)
-    transform = {name: value for name, value in request.items() if name not in ("batch_size", "frames", "count")}
+    batch_size = request.get("batch_size")
+    transform = {name: value for name, value in request.items() if name not in ("batch_size", "count")}
     gc.collect()
     before = tricodec.memory_stats()["host"].in_use_bytes
     with tricodec.measure.MemoryTracker() as tracker:
-        if batch_size is None and not frames:
+        if batch_size is None:
             reader.batch(range(request.get("count", len(reader))), **transform)
         else:
-            given = iter(reader) if frames else reader.batches(batch_size, **transform)
-            for number, _ in enumerate(given):
+            for number, _ in enumerate(reader.batches(batch_size, **transform)):
                 if number == 0:
                     wait_for_rest(os.getpid())  # what is decoded ahead fills its bound
     return tracker.allocators["host"].peak_bytes - before
@@ -152,7 +151,6 @@ REQUESTS: list[dict[str, Any]] = [
     {"size": (224, 224), "dtype": "float32", "layout": "CHW", "count": 20},
     {"batch_size": 8, "size": (224, 224)},
     {"batch_size": 16, "dtype": "float16"},
-    {"frames": True},
 ]
 
 
@@ -180,10 +178,10 @@ def expect_near(need: tricodec.measure.MemoryRequired, peaks: list[int], batch_b
     [
         ("h264_bframes.mp4", 1, REQUESTS[0]),
         ("hevc.mp4", 1, REQUESTS[1]),
-        ("vp9.webm", 1, REQUESTS[4]),
+        ("vp9.webm", 1, REQUESTS[0]),
         ("av1.mp4", 1, REQUESTS[3]),
         ("h264.ts", 2, REQUESTS[2]),
-        ("h264_420_10.mkv", 2, REQUESTS[4]),
+        ("h264_420_10.mkv", 2, REQUESTS[2]),
     ],
 )
 def test_the_answer_is_within_a_quarter_of_the_peak(clip: str, num_workers: int, request_: dict[str, Any]) -> None:
@@ -227,10 +225,6 @@ def test_nothing_is_decoded_to_find_out() -> None:
 
 def test_requests_that_do_not_fit_are_refused() -> None:
     clip = generated("h264_bframes.mp4")
-    with pytest.raises(ValueError, match=r"frames=True is given with batch_size"):
-        tricodec.measure.memory_required(clip, frames=True, batch_size=3)
-    with pytest.raises(ValueError, match=r"frames=True is given with size"):
-        tricodec.measure.memory_required(clip, frames=True, size=(8, 8))
     with pytest.raises(ValueError, match=r"batch_size is 0; it must be at least 1"):
         tricodec.measure.memory_required(clip, device="cpu", batch_size=0)
     with pytest.raises(IndexError, match=r"50"):

@@ -40,16 +40,6 @@ def test_example_without_arguments_says_how_it_is_used(path: Path) -> None:
     assert re.search(rf"usage: (python )?{path.name} ", result.stderr, re.IGNORECASE)
 
 
-def test_frames_for_a_model_makes_a_batch() -> None:
-    assert run("frames_for_a_model.py", media.generated("h264_bframes.mp4")).startswith("float32 [16, 3, 224, 224]")
-
-
-def test_scenes_finds_the_cut_between_two_pictures() -> None:
-    lines = run("scenes.py", media.generated("h264_two_scenes.mp4")).splitlines()
-
-    assert [line.split()[1] for line in lines] == ["25"]
-
-
 @pytest.mark.needs_dali
 def test_dali_clips_makes_a_batch() -> None:
     out = run("dali_clips.py", media.generated("h264_bframes.mp4"), media.generated("vp9.webm"))

@@ -15,7 +15,6 @@ import media
 import pytest
 import tricodec
 from packaging.version import Version
-from programs import printed_by
 
 CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
 PACKAGE = Path(tricodec.__file__).parent
@@ -128,9 +127,6 @@ def test_library_exports_only_names_of_tricodec() -> None:
     assert foreign == []
 
 
-TOOL = media.REPOSITORY / "tools/make_pynv_wheel.py"
-
-
 def make_empty_wheel(folder: Path, name: str, version: str, *requirements: str) -> None:
     """A wheel of metadata only, for pip's resolver."""
     information = f"{name}-{version}.dist-info"
@@ -153,7 +149,9 @@ def pip_install(folder: Path, target: Path, *requirements: str) -> subprocess.Co
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel, one of tricodec without its files, and those of two programs."""
     folder = tmp_path_factory.mktemp("wheels")
-    subprocess.run([sys.executable, TOOL, "--output", folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel", "--no-build-isolation"]
+    source = media.REPOSITORY / "packaging/pynvvideocodec"
+    subprocess.run([*pip, "--no-deps", "--wheel-dir", folder, source], check=True)
     make_empty_wheel(folder, "tricodec", tricodec.__version__)
     make_empty_wheel(folder, "program", "1.0", "PyNvVideoCodec>=2.1")
     make_empty_wheel(folder, "future_program", "1.0", "PyNvVideoCodec>=3")
@@ -168,11 +166,3 @@ def test_a_requirement_of_the_original_is_met_by_the_wheel_and_tricodec(wheels: 
     printed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     pynv, ours = printed.stdout.split()
     assert (Version(pynv).public, Version(pynv).local, ours) == ("2.2.4", "tricodec", tricodec.__version__)
-
-
-def test_nvidias_own_nvcomp_is_left_alone(tmp_path: Path) -> None:
-    make_empty_wheel(tmp_path, "nvidia_nvcomp_cu13", "5.3.0")
-    assert pip_install(tmp_path, tmp_path / "site", "nvidia-nvcomp-cu13").returncode == 0
-    program = "import runpy, sys; print(runpy.run_path(sys.argv[1])['nvidias_nvcomp']())"
-    assert printed_by(program, TOOL, PYTHONPATH=str(tmp_path / "site")) == "nvidia-nvcomp-cu13\n"
-    assert printed_by(program, TOOL) == "None\n"

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import damaged_clips
 import media
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ import tricodec
 from compress_data import ALGORITHMS, available, corpus, whole
 from dali_testing import constant_source, decode
 from tricodec.triton.serve import Server
+from tricodec.triton_backend.models.decode_task import DecodeTask
+from tricodec.triton_backend.runtime.settings import Settings
 
 CLIPS = [
     "h264_open_gop.mkv", "h264_edit_list.mp4", "h264_422_10.mkv", "h264_rot90.mp4", "hevc10.mkv", "hevc_open_gop.mkv",
@@ -121,6 +125,33 @@ def test_every_front_end_decodes_to_the_same_bytes(triton: Any, clip: str, name:
         assert answer.pts_seconds.tolist() == expected.pts_seconds.tolist(), way
 
 
+@pytest.mark.needs_dali
+@pytest.mark.parametrize("start", [0, -15])
+def test_every_front_end_resolves_a_request_again_where_decoding_shows_other_frames(start: int) -> None:
+    clip = damaged_clips.without_frame_15()
+    with tricodec.FrameReader(clip, device="cpu") as reader:
+        promised = len(reader.select(start=start))
+    expected = tricodec.decode_video(clip, device="cpu", num_workers=1, start=start)
+    assert len(expected.frames) == (promised - 1 if start == 0 else promised)
+    (by_dali,) = decode([clip], start=start)
+    answers = {"DALI": (by_dali.frames, by_dali.pts)}
+    for way in ("outcome", "memory"):
+        with DecodeTask({"start": start}).open(clip, Settings(device="cpu"), 1) as (job,):
+            if way == "outcome":
+                arrays = job.outcome().arrays
+            else:
+                memory = mmap.mmap(-1, job.block.total_bytes)
+                job.write(memory)
+                arrays = job.block.read(memory)[0].arrays
+            answers[way] = arrays[0], arrays[1]
+
+    whole = 15 if start == 0 else 0  # frames before the damage
+    for way, (frames, pts) in answers.items():
+        assert frames.shape == expected.frames.shape, way
+        assert frames[:whole].tobytes() == expected.frames[:whole].tobytes(), way
+        assert pts.tolist() == expected.pts_seconds.tolist(), way
+
+
 @pytest.mark.parametrize("clip", ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "av1.mp4"])
 def test_the_drop_in_decodes_the_same_frames(clip: str) -> None:
     import PyNvVideoCodec as nvc
@@ -205,7 +236,7 @@ def test_every_front_end_compresses_to_the_same_bytes_and_reads_them(triton: Any
     words = ("algorithm", "bitstream_kind", "data_type", "bitshuffle_mode")
     reading = {key: settings[key] for key in words if key in settings}
     packed = np.frombuffer(expected, np.uint8).copy()
-    assert by_dali("decompress", packed, **reading).tobytes() == array.tobytes()
+    assert by_dali("decompress", packed, trusted=True, **reading).tobytes() == array.tobytes()
     assert triton.decompress(packed, **reading).tobytes() == array.tobytes()
 
 

@@ -299,3 +299,21 @@ def test_a_wrong_number_of_results_is_an_error_of_each_item(
     for future in futures:
         with pytest.raises(ValueError, match=f"returned {named} for 2 items; expected one result for each"):
             future.result(timeout=20)
+
+
+def test_a_coroutine_is_refused_when_there_is_no_room_in_time(make: Make) -> None:
+    double = Function(is_held=True)
+    batcher = make(double, 1, 0, max_queue=1, queue_timeout_ms=1)
+
+    async def main() -> list[Any]:
+        tasks = [asyncio.create_task(batcher.run(0))]
+        await asyncio.to_thread(double.wait_until_entered)
+        tasks += [asyncio.create_task(batcher.run(item)) for item in (1, 2)]
+        await asyncio.wait([tasks[2]])
+        double.release(2)
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    found = asyncio.run(main())
+
+    assert found[:2] == [0, 2]
+    assert isinstance(found[2], queue.Full)

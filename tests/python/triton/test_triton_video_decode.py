@@ -153,6 +153,13 @@ def test_what_is_not_accepted_is_named_in_the_exception(plain_client: Any, optio
         plain_client.decode_video(clip(), **options)
 
 
+def test_a_client_of_a_server_that_is_not_there_says_so() -> None:
+    with connect("127.0.0.1:1", shared_memory=False) as nowhere:
+        assert not nowhere.is_ready()
+        with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:1"):
+            nowhere.decode_video(clip())
+
+
 def test_http_gives_the_same_bytes(server: Any) -> None:
     # Triton's binary tensors by hand: a JSON header, then the bytes of each tensor; BYTES begin with a length.
     video = struct.pack("<I", len(clip())) + clip()

@@ -10,6 +10,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "tricodec/base/thread_pool.h"
@@ -59,15 +61,48 @@ struct ReadStats {
     std::int64_t num_packets_left_out = 0;  ///< of pictures that were not wanted and that nothing refers to
 };
 
+class FrameReader;
+
+/// Which frames a call reads. The read resolves it by the numbers that the frames have, and resolves it again if it
+/// finds that they have others: Note [Frames that are not there].
+class FrameRequest {
+public:
+    /// What computes numbers from what the reader knows of the video; kNoFrame leaves a place free.
+    using Numbers = std::function<std::vector<std::int64_t>(FrameReader& reader)>;
+
+    // Implicit: a call takes any of them. NOLINTBEGIN(google-explicit-constructor)
+    FrameRequest(FrameSelection selection) : frames_(Selected{std::move(selection)}) {}
+    /// In this order; negative ones count from the end.
+    FrameRequest(std::vector<std::int64_t> numbers) : frames_(std::move(numbers)) {}
+    FrameRequest(Numbers numbers) : frames_(std::move(numbers)) {}
+    // NOLINTEND(google-explicit-constructor)
+    /// The frames of a selection from place `first` on, at most `count` of them.
+    FrameRequest(FrameSelection selection, std::int64_t first, std::int64_t count)
+        : frames_(Selected{std::move(selection), first, count}) {}
+
+    /// The frames as they are numbered now; times only of a FrameSelection. Throws Error(out_of_range), and as
+    /// FrameReader::selected().
+    [[nodiscard]] SelectedFrames of(FrameReader& reader) const;
+
+private:
+    struct Selected {
+        FrameSelection selection;
+        std::int64_t first = 0;
+        std::int64_t count = -1;  // -1 = all
+    };
+    std::variant<Selected, std::vector<std::int64_t>, Numbers> frames_;
+};
+
 /// A video as a sequence of frames in presentation order. Frame i is the i-th frame that decoding the whole stream
 /// gives, by whatever path it is reached.
 ///
 /// Note [Frames that are not there]: the headers of packets predict the frames. Where decoding gives other ones, as it
 /// may of a damaged stream, the frames are numbered again by decoding the whole stream, and every request under way is
-/// evaluated again for the new number of frames, as if it had been known from the beginning. What is open-ended (a
+/// resolved again for the new number of frames, as if it had been known from the beginning. What is open-ended (a
 /// selection without a count, a slice, an iterator) gives the frames that are left; a frame number, start or count that
-/// asks for more is Error(out_of_range), which says how many frames there are. Iterators keep what they have given
-/// and continue after it. issues() and num_damaged_packets() report the damage.
+/// asks for more is Error(out_of_range), which says how many frames there are. Calls return the frames that they have
+/// read. Iterators keep what they have given and continue after it. issues() and num_damaged_packets() report the
+/// damage.
 ///
 /// Thread safety: one call at a time; a read uses several threads inside.
 class FrameReader {
@@ -117,71 +152,67 @@ public:
     [[nodiscard]] std::vector<std::int64_t> select(const FrameSelection& selection) {
         return selected(selection).numbers;
     }
-    /// Gives `read` the frame numbers that `select` means, and again if the read renumbers the frames: then the last
-    /// call counts. Note [Frames that are not there]
-    using Select = std::function<std::vector<std::int64_t>(FrameReader& reader)>;
-    using ReadNumbers = std::function<void(std::span<const std::int64_t> numbers)>;
-    virtual void read_selected(const Select& select, const ReadNumbers& read) = 0;
-
     /// One frame; negative counts from the end. Where calls ask for one frame after another, one decoder follows them.
     /// Throws Error(out_of_range).
     [[nodiscard]] virtual Frame frame(std::int64_t index) = 0;
     /// Frames in the order asked, repeats allowed. Memory grows with the number of different frames: throws
     /// Error(refused) where they take more than Limits::max_output_bytes, before it decodes as far as headers tell.
-    [[nodiscard]] virtual std::vector<Frame> frames(std::span<const std::int64_t> indices) = 0;
-    /// Frames through a Transform into one tensor [N, ...] on device(); nothing else is kept. The host does not wait
-    /// for a GPU: the tensor's buffer knows when it is complete.
-    [[nodiscard]] virtual Tensor batch(std::span<const std::int64_t> indices, const Transform& transform) = 0;
-    /// The same for the frames of a selection. If the frames of a damaged video are renumbered, the selection is
-    /// evaluated again; the result has the frames that exist.
-    [[nodiscard]] virtual Tensor batch(const FrameSelection& selection, const Transform& transform) = 0;
-    /// The same into memory of the caller's, on the CPU or on a GPU. With `stream`, a GPU's output is written after
-    /// what is queued there, and what is queued there later sees it; without one the host waits until it is complete.
-    void batch_into(std::span<const std::int64_t> indices, const Transform& transform, const TensorView& out,
-                    std::optional<StreamView> stream = std::nullopt) {
-        parts_into({{{indices.begin(), indices.end()}, transform, out}}, stream);
-    }
+    [[nodiscard]] virtual std::vector<Frame> frames(const FrameRequest& request) = 0;
+    /// Frames in one tensor [N, ...], and which they are.
+    struct Batch {
+        Tensor tensor;
+        SelectedFrames frames;
+    };
+    /// Frames through a Transform into one tensor on device(); nothing else is kept. The host does not wait for a GPU:
+    /// the tensor's buffer knows when it is complete.
+    [[nodiscard]] virtual Batch batch(const FrameRequest& request, const Transform& transform) = 0;
+    /// Gives the memory for frames of this shape, [N, ...], on the CPU or on a GPU. A read that has to start again asks
+    /// again.
+    using Place = std::function<TensorView(const std::vector<std::int64_t>& shape)>;
     /// One output of a read.
     struct Part {
-        std::vector<std::int64_t> indices;
+        FrameRequest request;
         Transform transform;
-        TensorView out;
+        Place place;
     };
-    /// The same with several outputs, for which each frame is decoded once.
-    virtual void parts_into(std::vector<Part> parts, std::optional<StreamView> stream = std::nullopt) = 0;
+    /// Frames into memory of the caller's; each frame is decoded once. Returns the frames of each part. With `stream`,
+    /// a GPU's output is written after what is queued there, and what is queued there later sees it; without one the
+    /// host waits until it is complete.
+    virtual std::vector<SelectedFrames> read_into(std::vector<Part> parts,
+                                                  std::optional<StreamView> stream = std::nullopt) = 0;
 
-    /// Takes a frame for a place among those asked. Called for different places at once; again for the same place if
-    /// the read has to correct it, and then the last call counts.
-    using Writer = std::function<void(std::int64_t slot, const Frame& frame)>;
-    /// Frames as they are decoded, each given to `write` in place of a Transform.
-    virtual void each(std::span<const std::int64_t> indices, const Writer& write) = 0;
+    /// Takes frames as they are decoded, in place of a Transform.
+    struct Receiver {
+        /// Called before the first frame with those of all requests. Called again if the read has to start again.
+        std::function<void(std::span<const SelectedFrames> frames)> start;
+        /// Called with a frame and its place among all that were asked for, for different places at once.
+        std::function<void(std::int64_t slot, const Frame& frame)> write;
+    };
+    virtual void each(const FrameRequest& request, Receiver receiver) = 0;
 
-    /// The same cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
-    /// pictures with a decoder of its own and writes its frames' slots of `out`, which must stay valid until then.
-    /// Call finish() after all tasks: it reads the frames again that had wrong predicted numbers. It throws
-    /// Error(out_of_range) for a frame that is not there, Error(unsupported) for the first one of another size.
-    /// `stream`: see batch_into(); it is finish() that makes it wait for the output. `max_tasks` are of about equal
-    /// work; on a GPU, where decoders take turns, more than one means a task for each group of pictures.
+    /// A read cut into independent tasks for a thread pool of the caller's (DALI's). Each task decodes some groups of
+    /// pictures with a decoder of its own and writes its frames' slots of the output, which must stay valid until then.
+    /// finish() must follow all tasks. It reads the frames again that had wrong predicted numbers, and returns the
+    /// frames of each part. It throws Error(out_of_range) for a frame that is not there, Error(unsupported) for the
+    /// first one of another size. `max_tasks` are of about equal work; on a GPU, where decoders take turns, more than
+    /// one means a task for each group of pictures.
     struct Plan {
         std::vector<std::function<void()>> tasks;
         std::vector<double> costs;  ///< frames to decode, for schedulers
-        std::function<void()> finish;
+        std::function<std::vector<SelectedFrames>()> finish;
     };
-    [[nodiscard]] Plan plan_batch(std::span<const std::int64_t> indices, const Transform& transform,
-                                  const TensorView& out, int max_tasks,
-                                  std::optional<StreamView> stream = std::nullopt);
-    /// How `plan_parts` divides a read into tasks.
+    /// How a read is divided into tasks.
     struct PlanOptions {
         int max_tasks = 1;
         int num_cores = 0;  ///< for tasks that are too few to use them: threads of the codec; 0 = num_workers
-        std::optional<StreamView> stream{};
+        std::optional<StreamView> stream{};  ///< as in read_into(); it is finish() that makes it wait for the output
         /// The next read is likely to begin where this one ends: the last decoder stays usable there.
         bool resumable = false;
     };
-    /// The same with several outputs, for which each frame is decoded once.
+    /// As read_into().
     [[nodiscard]] virtual Plan plan_parts(std::vector<Part> parts, const PlanOptions& options) = 0;
-    /// The same with frames as they are decoded; the tasks call `write`.
-    [[nodiscard]] virtual Plan plan_frames(std::span<const std::int64_t> indices, Writer write,
+    /// As each(), of several requests; the tasks call Receiver::write.
+    [[nodiscard]] virtual Plan plan_frames(std::vector<FrameRequest> requests, Receiver receiver,
                                            const PlanOptions& options) = 0;
     /// The size and orientation of a frame, which is decoded where the headers do not tell.
     [[nodiscard]] virtual Frame geometry(std::int64_t index = 0) = 0;
@@ -210,14 +241,11 @@ public:
                                                                  std::int64_t batch_size,
                                                                  const Transform& transform) = 0;
 
-    /// What batch() of these frames takes, with its result; batches() for a consumer that keeps one batch and is slower
-    /// than the decoders; and iterate() for such a consumer of frames. Builds the index if need be and decodes nothing,
-    /// unless the headers do not tell the size of frames. Throws as these calls do for their arguments.
-    [[nodiscard]] virtual MemoryNeed memory_of_batch(std::span<const std::int64_t> indices,
-                                                     const Transform& transform) = 0;
-    [[nodiscard]] virtual MemoryNeed memory_of_batches(const FrameSelection& selection, std::int64_t batch_size,
-                                                       const Transform& transform) = 0;
-    [[nodiscard]] virtual MemoryNeed memory_of_frames(const FrameSelection& selection) = 0;
+    /// What batch() of these frames takes, with its result; or, with a `batch_size`, batches() for a consumer that
+    /// keeps one batch and is slower than the decoders. Builds the index if need be and decodes nothing, unless the
+    /// headers do not tell the size of frames. Throws as these calls do for their arguments.
+    [[nodiscard]] virtual MemoryNeed memory_required(const FrameSelection& selection, const Transform& transform,
+                                                     std::optional<std::int64_t> batch_size) = 0;
 
     /// Builds the index if need be and writes it, for FrameReaderOptions::index of a later reader. Throws Error(io),
     /// and Error(invalid_argument) for a file that is there and is not an index.
@@ -244,7 +272,7 @@ public:
 };
 
 /// How many decoders of the reader's stream the hardware has: what callers that spread reads over threads of their own
-/// (FrameReader::plan_batch) should keep at work. 0 where the CPU decodes it.
+/// (FrameReader::plan_parts) should keep at work. 0 where the CPU decodes it.
 [[nodiscard]] int num_engines(const FrameReader& reader) noexcept;
 
 }  // namespace tricodec

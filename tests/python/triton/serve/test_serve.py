@@ -209,7 +209,7 @@ def test_a_server_can_be_started_again_and_from_a_thread_that_ends(echo: Path) -
 def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals, as_json: bool) -> None:
     # Tests that run in the background may have SIGINT ignored, which children inherit.
     python = ["env", f"--default-signal={number.name[3:]}", sys.executable]
-    command = [*python, "-m", "tricodec.cli", "serve", "--model-repository", str(echo)]
+    command = [*python, "-m", "tricodec", "serve", "--model-repository", str(echo)]
     options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--parameter", "echo.word=told"]
     options += ["--json"] * as_json
     with subprocess.Popen(
@@ -238,7 +238,7 @@ def test_the_command_serves_until_a_signal(echo: Path, number: signal.Signals, a
 
 @needs_triton
 def test_the_command_starts_a_server_that_crashes_again_at_the_same_addresses(echo: Path) -> None:
-    command = [sys.executable, "-m", "tricodec.cli", "serve", "--model-repository", str(echo)]
+    command = [sys.executable, "-m", "tricodec", "serve", "--model-repository", str(echo)]
     options = ["--http-port", "0", "--grpc-port", "0", "--metrics-port", "0"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -132,7 +132,7 @@ def test_ctrl_c_waits_for_an_open_stream_for_a_bounded_time_and_twice_for_none(
     """Triton waits for a stream that its client does not read as long as its exit timeout says."""
     command = "serve --model video_stream --stop-timeout 6 --http-port 0 --grpc-port 0 --metrics-port 0 --json"
     with subprocess.Popen(
-        [sys.executable, "-m", "tricodec.cli", *command.split()], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tricodec", *command.split()], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["grpc"]
@@ -263,7 +263,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, certificate: Path) -> Itera
 
 
 def sidecar(server: Any, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tricodec.cli", "serve", "--watch", f"http://{server.http_url}", *options]
+    command = [sys.executable, "-m", "tricodec", "serve", "--watch", f"http://{server.http_url}", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -323,7 +323,7 @@ def test_what_only_triton_finds_in_a_configuration_names_file_and_line_too(capsy
 def test_a_reader_that_ends_before_the_output_is_no_error(command: str) -> None:
     arguments = command.replace("CLIP", str(generated("h264_bframes.mp4"))).split()
     with subprocess.Popen(
-        [sys.executable, "-m", "tricodec.cli", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "tricodec", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
