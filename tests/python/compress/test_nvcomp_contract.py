@@ -47,7 +47,7 @@ print(nvcomp.__tricodec__, again is nvcomp, ExternalMemory is nvcomp.ExternalMem
 
 def test_n2_the_distribution_gives_the_names_as_nvidia_nvcomp(tmp_path: Path) -> None:
     package = tmp_path / "nvidia"
-    shutil.copytree(Path(__file__).parents[3] / "python/nvidia_nvcomp", package / "nvcomp")
+    shutil.copytree(Path(__file__).parents[3] / "packaging/nvcomp/nvidia/nvcomp", package / "nvcomp")
     (package / "__init__.py").touch()
 
     said = python("-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PROGRAM)
