@@ -44,6 +44,7 @@ def commands() -> dict[str, list[str]]:
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
         "workflows": [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows],
+        "options": [sys.executable, "tools/options.py", "--check"],
         "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
     }
 
@@ -54,7 +55,8 @@ def reformat() -> int:
     clang_format = [str(BIN / "clang-format"), "-i", *cpp]
     fixes = [str(BIN / "ruff"), "check", "--quiet", "--fix-only", *folders]
     ruff_format = [str(BIN / "ruff"), "format", "--quiet", *folders]
-    commands = (clang_format, fixes, ruff_format)
+    options = [sys.executable, "tools/options.py"]
+    commands = (clang_format, fixes, ruff_format, options)
     return max(subprocess.run(command, cwd=ROOT, check=False).returncode for command in commands)
 
 

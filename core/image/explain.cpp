@@ -26,7 +26,7 @@ struct Explanation {
     void not_fused(std::string text) const { report.not_fused.push_back(std::move(text)); }
 
     void color() const {
-        step(std::string(to_string(plan.key.format)) + "_to_" + std::string(word(options.color)));
+        step(std::string(to_string(plan.key.format)) + "_to_" + std::string(to_string(options.color)));
         fused(plan.dtype == DType::uint8 ? "range and matrix: one matrix of 13-bit integers, rounded once"
                                          : "range, matrix, scale, mean and std: one matrix of floats and one addition");
         const bool reads_chroma = prepared.cpu() == nullptr || prepared.cpu()->is_needed(1);

@@ -70,7 +70,7 @@ conversion, normalization, data type and layout. The frames are byte for byte th
 file. Exactly one of ``filenames``, ``file_root``, ``file_list`` and ``paths`` names the files.
 
 Each file is cut into sequences of ``sequence_length`` frames, ``stride`` apart. A sequence begins ``step`` frames after the
-one before. With the words of ``fn.tricodec.decode_video`` that select frames (``fps``, ``num_frames``, ``start_s``, ...), the
+one before. With the arguments of ``fn.tricodec.decode_video`` that select frames (``fps``, ``num_frames``, ``start_s``, ...), the
 frames that it would give of the file are cut so. A batch holds the next sequences in the order of the epoch: file after file, or shuffled as a whole. The files
 used last stay open, with decoders that continue where they are. The sequences of a batch that come from one file are decoded
 together, each frame once.

@@ -92,7 +92,7 @@ def _hint(name: str) -> str:
 
     if find_spec(f"tricodec.{name}") is not None:
         return f" before `import tricodec.{name}`"
-    from tricodec._keywords import meant
+    from tricodec.options import meant
 
     return meant(name, __all__)
 

@@ -4,26 +4,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any
 
-from tricodec._keywords import transform_of
-from tricodec._tricodec import AudioReader, AudioSamples, FrameReader, SpooledSource, check_selection
+from tricodec._tricodec import AudioReader, AudioSamples, FrameReader, SpooledSource
+from tricodec.options import request_of
 from tricodec.video._decode import read_video
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from fractions import Fraction
-
     import numpy as np
     import numpy.typing as npt
     from typing_extensions import Unpack
 
-    from tricodec._tricodec import Source, TransformOptions
-    from tricodec._words import Device, Policy, Rule, SoundDType
+    from tricodec._option_types import Device, RequestOptions, SoundDType
+    from tricodec._tricodec import Source
 
 __all__ = ["AudioReader", "AudioSamples", "DecodedAV", "read_av"]
 
-_OTHER_WORDS = (
+_OTHERS = (
     "audio_rate", "audio_channels", "audio_dtype", "audio_stream_index", "device",
     "stream_index", "num_workers", "ignore_edit_list", "out", "context", "stream", "pinned",
 )  # fmt: skip
@@ -59,20 +56,6 @@ class DecodedAV:
 def read_av(
     source: Source,
     *,
-    start: int = 0,
-    stride: int = 1,
-    count: int = -1,
-    indices: Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]] | None = None,
-    times: Sequence[float] | npt.NDArray[np.floating[Any]] | None = None,
-    tolerance_s: float | None = None,
-    policy: Policy | None = None,
-    fps: float | Fraction | None = None,
-    num_frames: int | None = None,
-    start_s: float | None = None,
-    end_s: float | None = None,
-    sampling: Rule | None = None,
-    min_frames: int | None = None,
-    max_frames: int | None = None,
     audio_rate: int | None = None,
     audio_channels: int | None = None,
     audio_dtype: SoundDType = "float32",
@@ -85,7 +68,7 @@ def read_av(
     context: Any = None,
     stream: Any = None,
     pinned: bool = False,
-    **transform_options: Unpack[TransformOptions],
+    **options: Unpack[RequestOptions],
 ) -> DecodedAV:
     """Decode frames of a video and the sound of the same time.
 
@@ -96,15 +79,13 @@ def read_av(
     Args:
         source: as `decode_video` takes it. An object is read once for the frames and once for the sound, if it can
             seek; of one that cannot, all data are kept.
-        start, stride, count, indices, times, tolerance_s, policy, fps, num_frames, start_s, end_s, sampling,
-            min_frames, max_frames: as `decode_video` takes them.
         device, stream_index, num_workers, ignore_edit_list, out, context: as `decode_video` takes them.
         audio_rate: samples per second of the sound; None is the stream's own rate.
         audio_channels: channels of the sound: 1 is mono, 2 stereo; None is the stream's own.
         audio_dtype: "float32", from -1 to 1, or "int16".
         audio_stream_index: number of the audio stream; -1 is the best one.
         stream, pinned: as `Transform` takes them.
-        **transform_options: options of `Transform`: crop, size, color, dtype, layout, mean, std, ...
+        **options: as `decode_video` takes them.
 
     Returns:
         The frames, their times and the sound.
@@ -116,14 +97,8 @@ def read_av(
 
     Thread safety: safe.
     """
-    selection = {
-        "start": start, "stride": stride, "count": count, "indices": indices, "times": times,
-        "tolerance_s": tolerance_s, "policy": policy, "fps": fps, "num_frames": num_frames, "start_s": start_s,
-        "end_s": end_s, "sampling": sampling, "min_frames": min_frames, "max_frames": max_frames,
-    }  # fmt: skip
     # First, to find wrong options before the source is opened.
-    transform = transform_of("read_av", transform_options, (*selection, *_OTHER_WORDS))  # type: ignore[arg-type]
-    check_selection(**selection)
+    selection, transform = request_of("read_av", options, _OTHERS)
     again = SpooledSource(source)
     with FrameReader(
         again, device=device, stream_index=stream_index, num_workers=num_workers, ignore_edit_list=ignore_edit_list,

@@ -15,8 +15,8 @@ from tricodec._tricodec import transcode as transcode_file
 from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
+    from tricodec._option_types import Device, EncoderName
     from tricodec._tricodec import Source, Target
-    from tricodec._words import Device, EncoderName
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

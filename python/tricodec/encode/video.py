@@ -12,8 +12,8 @@ from tricodec._tricodec import encode_video as write_video
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tricodec._option_types import Color, Device, EncoderName, Layout, Matrix, Range
     from tricodec._tricodec import Event, FrameRate
-    from tricodec._words import Color, Device, EncoderName, Layout, Matrix, Range
 
 
 def encode_video(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import Transform
 from tricodec.errors import UnsupportedError
-from tricodec.selection import SELECTION_WORDS
+from tricodec.options import request_of
 from tricodec.serving._plan_context import PlanContext, open_reader
 from tricodec.serving._plan_request import (
     PlanChoices,
@@ -61,9 +61,6 @@ class Plan:
         self,
         sample: Source,
         *,
-        start: int = 0,
-        stride: int = 1,
-        count: int = -1,
         device: str = "auto",
         stream_index: int = -1,
         ignore_edit_list: bool = False,
@@ -77,7 +74,7 @@ class Plan:
 
         Args:
             sample: a path or bytes of a video.
-            start, stride, count, device, stream_index, ignore_edit_list: as `decode_video` takes them.
+            device, stream_index, ignore_edit_list: as `decode_video` takes them.
             workers: reads at a time, the threads of a `WorkerPool`; 0 is left to the plan.
             num_workers: decoders of one read; 0 is left to the plan.
             batch_size: frames of a batch of `PlanContext.batches`; 0 is left to the plan.
@@ -85,7 +82,7 @@ class Plan:
                 candidates for `workers`, `num_workers` and `batch_size` on this machine, with many reads at a time;
                 "latency" with one. It reads the sample some dozens of times. The result of a read is the same with
                 every choice.
-            **options: the other options of `decode_video` that select frames (fps, num_frames, ...), and options of
+            **options: options of `decode_video` that select frames (start, count, fps, ...), and options of
                 `Transform`.
 
         Raises:
@@ -102,18 +99,15 @@ class Plan:
         goal = GOALS[0] if tune is True else tune or ""
         if goal not in ("", *GOALS):
             raise ValueError(f"tune of Plan is {tune!r}; expected True, False, {' or '.join(map(repr, GOALS))}")
-        selection = {name: options.pop(name) for name in SELECTION_WORDS if name in options}
+        selection, transform = request_of("Plan", options)
         request = PlanRequest(
-            start=operator.index(start),
-            stride=operator.index(stride),
-            count=operator.index(count),
             device=device,
             stream_index=operator.index(stream_index),
             ignore_edit_list=ignore_edit_list,
             workers=workers,
             num_workers=num_workers,
             batch_size=batch_size,
-            transform=changed_options(Transform(**options)),
+            transform=changed_options(transform),
             selection=_json_values({name: value for name, value in selection.items() if value is not None}),
         )
         self._settle(_compiled(request, sample, goal))
@@ -189,14 +183,14 @@ class Plan:
         """
         return PlanContext(self._data, stream)
 
-    def read(self, source: Source, *, out: Any = None, **words: Any) -> DecodedVideo:
+    def read(self, source: Source, *, out: Any = None, **options: Any) -> DecodedVideo:
         """Read a video: `PlanContext.read` of an idle context. Any thread may call it at any time."""
         try:
             context = self._idle.pop()
         except IndexError:
             context = self.context()
         try:
-            return context.read(source, out=out, **words)
+            return context.read(source, out=out, **options)
         finally:
             self._idle.append(context)
 
@@ -228,7 +222,7 @@ def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
     machine = machine_of(request.device)
     transform = Transform(**request.transform)
     with open_reader(request, sample, request.num_workers) as reader:
-        number = len(reader.select(**request.words()))
+        number = len(reader.select(**request.selected()))
         stream, is_gpu, shape = reader.stream, reader.device != "cpu", reader.output_shape(transform)
         path = str(Path(os.fsdecode(sample)).resolve()) if isinstance(sample, str | os.PathLike) else ""
         choices = PlanChoices(

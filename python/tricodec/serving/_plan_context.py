@@ -44,12 +44,12 @@ class PlanContext:
         with self._in_use():
             return open_reader(self._data.request, source, self._data.choices.num_workers, self._stream)
 
-    def read(self, source: Source, *, out: Any = None, **words: Any) -> DecodedVideo:
+    def read(self, source: Source, *, out: Any = None, **options: Any) -> DecodedVideo:
         """Read the frames of the request from a video.
 
         Args:
             source: as `probe` takes it.
-            **words: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
                 request.
             out: as `FrameReader.batch` takes it.
 
@@ -63,14 +63,14 @@ class PlanContext:
             Error: the errors of `FrameReader`.
         """
         with self._in_use(), self.open(source) as reader:
-            return read_video(reader, self._transform, self._data.request.words(**words), out)
+            return read_video(reader, self._transform, self._data.request.selected(**options), out)
 
-    def batches(self, source: Source, *, drop_last: bool = False, **words: Any) -> Iterator[Any]:
+    def batches(self, source: Source, *, drop_last: bool = False, **options: Any) -> Iterator[Any]:
         """The frames of the request in batches of the plan's size, decoded ahead.
 
         Args:
             source: as `probe` takes it.
-            **words: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
+            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
                 request.
             drop_last: leave out a last batch of fewer frames.
 
@@ -81,7 +81,7 @@ class PlanContext:
             Exception: the errors of read(), at the first batch or later.
         """
         with self.open(source) as reader:
-            selection = self._data.request.words(**words)
+            selection = self._data.request.selected(**options)
             batches = reader.batches(
                 self._data.choices.batch_size, self._transform, drop_last=drop_last, **selection
             )  # fmt: skip

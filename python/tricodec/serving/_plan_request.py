@@ -13,7 +13,7 @@ from typing import Any
 
 from tricodec._tricodec import OutputFile, Transform, build_info, gpu_facts, resolve_device
 from tricodec.errors import CorruptDataError, UnsupportedError
-from tricodec.selection import replaced
+from tricodec.options import replaced
 from tricodec.video._cores import num_cores
 
 _FORMAT = "tricodec plan"
@@ -26,12 +26,6 @@ _LIBRARIES = ("tricodec", "libavformat", "libavcodec", "libavutil")
 class PlanRequest:
     """What a plan reads: the arguments of `Plan`. A number of 0 was left to the plan."""
 
-    start: int = 0
-    """Number of the first frame."""
-    stride: int = 1
-    """Distance from one frame to the next."""
-    count: int = -1
-    """Number of frames; -1 is all to the end."""
     device: str = "auto"
     """As `decode_video` takes it."""
     stream_index: int = -1
@@ -47,12 +41,11 @@ class PlanRequest:
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Options of `Transform` that differ from its defaults."""
     selection: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """Other options of `decode_video` that select frames: fps, sampling, start_s, ... as JSON values."""
+    """Options of `decode_video` that select frames, as JSON values."""
 
-    def words(self, **others: Any) -> dict[str, Any]:
+    def selected(self, **others: Any) -> dict[str, Any]:
         """The options of `decode_video` that select the frames; `others` replace them."""
-        of_request = {"start": self.start, "stride": self.stride, "count": self.count, **self.selection}
-        return replaced(of_request, others)
+        return replaced(self.selection, others)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

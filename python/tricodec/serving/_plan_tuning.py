@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tricodec._tricodec import Transform
-from tricodec.selection import words_of
+from tricodec.options import selection_of
 from tricodec.serving._plan_context import open_reader
 from tricodec.serving._plan_request import PlanData, PlanMeasurement
 from tricodec.video import read_video
@@ -53,7 +53,7 @@ def tune(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData
 
     def read(num_workers: int) -> None:
         with open_reader(request, sample, num_workers) as reader:
-            _wait_for(read_video(reader, transform, request.words()).frames)
+            _wait_for(read_video(reader, transform, request.selected()).frames)
 
     is_gpu = rules.instruction_set.startswith("cuda")
     pairs = _worker_candidates(goal, int(data.machine["cores"]), is_gpu, request.workers, request.num_workers)
@@ -68,11 +68,11 @@ def tune(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData
     batch_size = request.batch_size or min(sizes, default=_BATCH_SIZES[0])
     if not request.batch_size and len(sizes) > 1:
         with open_reader(request, sample, request.num_workers) as reader:
-            frames = reader.select(**request.words())[:_BATCH_FRAMES]
+            frames = reader.select(**request.selected())[:_BATCH_FRAMES]
 
             def seconds_of_a_frame(size: int) -> float:
                 began = time.perf_counter()
-                for batch in reader.batches(size, transform, **words_of(frames)):
+                for batch in reader.batches(size, transform, **selection_of(frames)):
                     _wait_for(batch)
                 return (time.perf_counter() - began) / len(frames)
 

@@ -69,7 +69,7 @@ class TestTimes:
         with tricodec.FrameReader(clip) as reader:
             pts = reader.pts_seconds
             times = pts[[7, 2, 2, 11, 0]]
-            frames = reader.at_times(times)
+            frames = list(reader.iterate(times=times))
             video = tricodec.decode_video(reader, times=times)
 
             assert [frame.index for frame in frames] == [7, 2, 2, 11, 0]
@@ -164,10 +164,10 @@ class TestRatesAndParts:
         [
             ({"fps": 2, "num_frames": 8}, "num_frames does not go with fps"),
             ({"times": [0.0], "start": 3}, "start does not go with times"),
-            ({"indices": [1], "count": 3}, "count does not go with indices, which takes no other word"),
+            ({"indices": [1], "count": 3}, "count does not go with indices, which takes no other option"),
             ({"start": 1, "start_s": 1.0}, "start and start_s are both given"),
             ({"count": 1, "end_s": 1.0}, "count and end_s are both given"),
-            ({"tolerance_s": 0.1}, "tolerance_s is given without the word that it belongs to"),
+            ({"tolerance_s": 0.1}, "tolerance_s is given without the option that it belongs to"),
             ({"times": [0.0], "policy": "exact", "tolerance_s": 0.1}, "has no tolerance"),
             ({"fps": 0}, "fps is 0"),
             ({"fps": float("nan")}, "fps is nan"),

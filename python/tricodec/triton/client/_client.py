@@ -17,8 +17,8 @@ import tritonclient.grpc as triton_grpc
 from tritonclient.utils import np_to_triton_dtype
 
 from tricodec.encode import TranscodeResult
+from tricodec.options import SELECTION_OPTIONS
 from tricodec.remote import is_remote_url
-from tricodec.selection import SELECTION_WORDS
 from tricodec.triton.client._connection import Connection, answers, input_tensor
 from tricodec.triton.client._errors import FilesRefusedError
 from tricodec.triton.client._files import Permit
@@ -95,10 +95,8 @@ class Client(Connection):
                 its bytes. Or a URL (str), which the server reads if its option ``--allow-remote`` allows that.
             stream_index: as `tricodec.decode_video` takes it.
             dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
-            **options: the words of `tricodec.decode_video` that select frames: start, stride, count, indices, times,
-                tolerance_s, policy, fps, num_frames, start_s, end_s, sampling, min_frames, max_frames; and options of
-                `tricodec.Transform`: crop, size, resize, antialias, chroma, color, matrix, range, unspecified, rotate,
-                layout, scale, mean, std.
+            **options: the options of `tricodec.decode_video` that select frames (start, count, times, fps, ...), and
+                options of `tricodec.Transform` (size, crop, layout, mean, std, ...).
 
         Returns:
             The frames, [F, H, W, C] or [F, C, H, W], their times in seconds, and the number of damaged packets. The
@@ -259,9 +257,6 @@ class Client(Connection):
         chunk: int = 16,
         *,
         codec: str | None = None,
-        start: int = 0,
-        stride: int = 1,
-        count: int = -1,
         dtype: Any = "uint8",
         model: str = "video_session",
         **options: Any,
@@ -272,11 +267,10 @@ class Client(Connection):
             source: a video, as `decode_video` takes it; None for a live stream.
             chunk: number of frames of a chunk, at least 1, when the session is read or iterated.
             codec: codec of a live stream: "h264", "hevc", "av1", "vp8", "vp9", ...
-            start, stride, count: as `decode_video` takes them. `VideoSession.seek` chooses other frames.
             dtype: as `decode_video` takes it.
             model: name of the model on the server.
-            **options: as `decode_video` takes them: the other words that select frames, stream_index, and options of
-                `tricodec.Transform`.
+            **options: as `decode_video` takes them: options that select the first frames (`VideoSession.seek` chooses
+                others), stream_index, and options of `tricodec.Transform`.
 
         Returns:
             A `VideoSession`: an iterator of DecodedVideo, and a context manager.
@@ -290,14 +284,12 @@ class Client(Connection):
             raise ValueError("give source, a video, or codec, for a live stream of packets, and not both")
         if chunk < 1:
             raise ValueError(f"chunk is {chunk}; expected at least 1 frame")
-        words = {"start": (start, 0), "stride": (stride, 1), "count": (count, -1)}
-        choice = {name: value for name, (value, default) in words.items() if value != default}
-        choice |= {name: options.pop(name) for name in SELECTION_WORDS if name in options}
+        choice = {name: options.pop(name) for name in SELECTION_OPTIONS if name in options}
         if codec is not None and choice:
             raise ValueError(f"a live stream has no frames to choose; leave out {', '.join(choice)}")
         output = frames_output(dtype, in_numpy=self._cuda_device is None)
         tensors = option_tensors(
-            {"codec": codec, **options}, SESSION_OPTIONS, "open", [*SELECTION_WORDS, "dtype"], batched=False
+            {"codec": codec, **options}, SESSION_OPTIONS, "open", [*SELECTION_OPTIONS, "dtype"], batched=False
         )
         if source is not None:
             tensors.append(video_tensor(source, batched=False))

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import tritonclient.grpc as triton_grpc
 
-from tricodec._tricodec import DeviceArray, FrameReader, Transform
+from tricodec._tricodec import DeviceArray, FrameReader
 from tricodec.errors import Error, OutOfMemoryError
-from tricodec.selection import SELECTION_WORDS
+from tricodec.options import request_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -79,10 +79,9 @@ def predict_size(data: bytes, options: dict[str, Any], *, stream_index: int) -> 
         None for a video or for options that the server will refuse.
     """
     try:
-        words = {name: options[name] for name in SELECTION_WORDS if name in options}
-        transform = Transform(**{name: options[name] for name in options if name not in words})
+        selection, transform = request_of("decode_video", options)
         with FrameReader(data, device="cpu", stream_index=stream_index) as reader:
-            num_frames = len(reader.select(**words))
+            num_frames = len(reader.select(**selection))
             shape = reader.output_shape(transform)
     except (Error, ValueError, TypeError, IndexError):
         return None

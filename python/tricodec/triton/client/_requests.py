@@ -15,52 +15,29 @@ import numpy.typing as npt
 
 from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy, Codec
 from tricodec.errors import Error, MediaNotFoundError
+from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS
 from tricodec.remote import is_remote_url
-from tricodec.selection import SELECTION_WORDS
 from tricodec.triton.client._connection import input_tensor
 from tricodec.triton.client._memory import numpy_dtype
 
 DECODE_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
-#: Options of a request by name: the tensor, its type, and the default, which is not sent.
+_DATATYPES = {
+    "whole": "INT64", "number": "FP64", "flag": "BOOL", "text": "BYTES", "wholes": "INT64", "numbers": "FP64",
+}  # fmt: skip
+#: Options of a request by name: the tensor, its type, and the default, which is not sent. The output has the dtype.
 DECODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    "start": ("START", "INT64", 0),
-    "stride": ("STRIDE", "INT64", 1),
-    "count": ("COUNT", "INT64", -1),
-    "indices": ("INDICES", "INT64", None),
-    "times": ("TIMES", "FP64", None),
-    "tolerance_s": ("TOLERANCE_S", "FP64", None),
-    "policy": ("POLICY", "BYTES", None),
-    "fps": ("FPS", "FP64", None),
-    "num_frames": ("NUM_FRAMES", "INT64", None),
-    "start_s": ("START_S", "FP64", None),
-    "end_s": ("END_S", "FP64", None),
-    "sampling": ("SAMPLING", "BYTES", None),
-    "min_frames": ("MIN_FRAMES", "INT64", None),
-    "max_frames": ("MAX_FRAMES", "INT64", None),
-    "stream_index": ("STREAM", "INT64", -1),
-    "crop": ("CROP", "INT64", None),
-    "size": ("SIZE", "INT64", None),
-    "resize": ("RESIZE", "BYTES", "bilinear"),
-    "antialias": ("ANTIALIAS", "BOOL", True),
-    "chroma": ("CHROMA", "BYTES", "interpolated"),
-    "color": ("COLOR", "BYTES", "rgb"),
-    "matrix": ("MATRIX", "BYTES", None),
-    "range": ("RANGE", "BYTES", None),
-    "unspecified": ("UNSPECIFIED", "BYTES", "bt601"),
-    "rotate": ("ROTATE", "BOOL", True),
-    "layout": ("LAYOUT", "BYTES", "HWC"),
-    "scale": ("SCALE", "FP32", None),
-    "mean": ("MEAN", "FP32", None),
-    "std": ("STD", "FP32", None),
-}
+    name: (name.upper(), _DATATYPES[option.type], option.default)
+    for name, option in (SELECTION_OPTIONS | TRANSFORM_OPTIONS).items()
+    if name != "dtype"
+} | {"stream_index": ("STREAM", "INT64", -1)}
 PROBE_OPTIONS = {"stream_index": DECODE_OPTIONS["stream_index"]}
 STREAM_OPTIONS = DECODE_OPTIONS | {"chunk": ("CHUNK", "INT64", None)}
 SESSION_OPTIONS = {"codec": ("CODEC", "BYTES", None)} | {
-    option: entry for option, entry in DECODE_OPTIONS.items() if option not in SELECTION_WORDS
+    option: entry for option, entry in DECODE_OPTIONS.items() if option not in SELECTION_OPTIONS
 }
 # Of a session: the frames to continue with. They are always sent together, so that defaults are among them.
 CHOICE_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    **{word: (*DECODE_OPTIONS[word][:2], None) for word in SELECTION_WORDS},
+    **{name: (*DECODE_OPTIONS[name][:2], None) for name in SELECTION_OPTIONS},
     "skip": ("SKIP", "INT64", None),
 }
 PULL_OPTIONS: dict[str, tuple[str, str, Any]] = {

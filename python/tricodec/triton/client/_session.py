@@ -19,7 +19,7 @@ import numpy.typing as npt
 import tritonclient.grpc as triton_grpc
 
 from tricodec._tricodec import Packet
-from tricodec.selection import checked_words
+from tricodec.options import checked_selection
 from tricodec.triton.client._connection import input_tensor
 from tricodec.triton.client._errors import BusyError
 from tricodec.triton.client._memory import CudaOutput, SharedOutput, element_dtype, item_bytes
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _OUTPUTS = ("PTS", "NUM_DAMAGED_PACKETS", "FRAME_NUMBERS", "NUM_FRAMES", "LAST")
 _NO_PTS = int(np.iinfo(np.int64).min)
 _DEFAULT_TIME_BASE = (1, 1_000_000)
-_OTHER_PLACE = {"start", "start_s", "end_s", "count"}  # words that leave the stride as it was
+_OTHER_PLACE = {"start", "start_s", "end_s", "count"}  # options that leave the stride as it was
 
 _END_SECONDS = 5.0
 """That a client waits for the end of a session on the server."""
@@ -67,7 +67,7 @@ class Opening:
     Attributes:
         model: its name.
         tensors: of the request that opens the session.
-        choice: the words that select frames, where they differ from the defaults.
+        choice: the options that select frames, where they differ from the defaults.
         chunk: frames of a chunk.
         output: name of the output with the frames.
         is_live: the session takes packets.
@@ -147,25 +147,26 @@ class VideoSession:
         """
         return self._request(chunk)
 
-    def seek(self, start: int | None = None, **words: Any) -> None:
+    def seek(self, start: int | None = None, **options: Any) -> None:
         """Continue with other frames. The next request takes the choice to the server, and raises its errors.
 
         Args:
             start: number of the next frame, as `tricodec.decode_video` takes it.
-            **words: the other words of `tricodec.decode_video` that select frames: stride, count, indices, times,
-                tolerance_s, policy, fps, num_frames, start_s, end_s, sampling, min_frames, max_frames. What is left
-                out of a choice is all frames. Only the stride stays as it is, if the other words are start, start_s,
-                end_s or count.
+            **options: the other options of `tricodec.decode_video` that select frames: stride, count, times, fps, ...
+                A choice without options is all frames. Only the stride stays as it is, if the options are start,
+                start_s, end_s or count.
 
         Raises:
-            ValueError: nothing is given, words contradict each other, or the session is a live stream.
-            TypeError: a word is not one of these.
+            ValueError: nothing is given, options contradict each other, or the session is a live stream.
+            TypeError: an option is not one of these.
         """
         if self._opening.is_live:
             raise ValueError("a live stream has no frames to choose; open a video to seek")
-        choice = checked_words("seek", {"start": start, **words})
+        choice = checked_selection("seek", {"start": start, **options})
         if not choice:
-            raise ValueError("give start, the number of a frame, or another word that selects frames, such as start_s")
+            raise ValueError(
+                "give start, the number of a frame, or another option that selects frames, such as start_s"
+            )
         with self._lock:
             if choice.keys() <= _OTHER_PLACE and "stride" in self._choice:  # else it is the server's
                 choice["stride"] = self._choice["stride"]

@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words that arguments take, as types: for the stubs, type checkers, help() and IPython.
+"""Types of arguments: for the stubs, type checkers, help() and IPython.
 
-A word is taken in any case. These are the usual spellings.
+Names of values are taken in any case. These are the usual spellings.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from fractions import Fraction
+
     import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Buffer, TypeVar
+
+    ArrayT = TypeVar("ArrayT", default=Any)
+else:
+    from typing import TypeVar
+
+    ArrayT = TypeVar("ArrayT")
 
 Layout: TypeAlias = Literal[
     "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
@@ -69,3 +81,84 @@ DTypeObject: TypeAlias = "np.dtype[Any] | type[np.generic] | TorchDType"
 DType: TypeAlias = "DTypeName | DTypeObject"
 SoundDType: TypeAlias = "SoundDTypeName | DTypeObject"
 Device: TypeAlias = "str | TorchDevice"
+Number: TypeAlias = "float | Fraction"
+Numbers: TypeAlias = "float | Sequence[float] | npt.NDArray[np.number[Any]]"
+Times: TypeAlias = "Sequence[float] | npt.NDArray[np.floating[Any]]"
+IndexList: TypeAlias = "Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]"
+
+
+# options types selection: written by tools/options.py
+class SelectionOptions(TypedDict, total=False):
+    """Options of the table `selection`."""
+
+    start: int
+    stride: int
+    count: int
+    times: Times | None
+    tolerance_s: Number | None
+    policy: Policy | None
+    fps: Number | None
+    num_frames: int | None
+    start_s: Number | None
+    end_s: Number | None
+    sampling: Rule | None
+    min_frames: int | None
+    max_frames: int | None
+
+
+# end of options
+
+
+# options types transform: written by tools/options.py
+class TransformOptions(TypedDict, total=False):
+    """Options of the table `transform`."""
+
+    crop: Sequence[int] | None
+    size: Sequence[int] | None
+    resize: Resize
+    antialias: bool
+    chroma: Chroma
+    color: Color
+    matrix: Matrix | None
+    range: Range | None
+    unspecified: Unspecified
+    rotate: bool
+    dtype: DType
+    layout: Layout
+    scale: Number | None
+    mean: Numbers | None
+    std: Numbers | None
+
+
+# end of options
+
+
+class BatchOptions(SelectionOptions, TransformOptions, total=False):
+    """Options beside indices."""
+
+
+class RequestOptions(BatchOptions, total=False):
+    """Which frames, and what is done to them."""
+
+    indices: IndexList | None
+
+
+class SourceOptions(TypedDict, total=False):
+    """How a video is opened, beside the device."""
+
+    stream_index: int
+    num_workers: int
+    ignore_edit_list: bool
+    context: Any
+    stream: Any
+
+
+class DecodeOptions(RequestOptions, SourceOptions, total=False):
+    """Options of `decode_video` beside those that decide the type of its arrays."""
+
+
+class ReaderOptions(SourceOptions, total=False):
+    """Options of `FrameReader` beside the device."""
+
+    index: str | os.PathLike[str] | Buffer | None
+    block_statistics: bool
