@@ -20,7 +20,7 @@ for python in "${@:-python3}"; do
   wheel=$(echo $work/repaired/tricodec-*.whl)
   "$python" -m venv $work/venv
   $work/venv/bin/python -m pip --disable-pip-version-check install --quiet "$wheel"
-  (cd $work && env -i PATH=/nowhere venv/bin/python ../../../tools/try_wheel.py)
+  (cd $work && env -i PATH=/nowhere TRICODEC_LGPL="${TRICODEC_LGPL:-0}" venv/bin/python ../../../tools/try_wheel.py)
   mv "$wheel" build/wheel
   echo "build/wheel/${wheel##*/}"
 done

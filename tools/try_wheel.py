@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def digest(clip: str) -> str:
 
 def main() -> None:
     noise = np.random.default_rng(1).integers(0, 256, (8, 64, 96, 3), np.uint8)
-    for codec in ("h264", "hevc", "av1", "vp9"):
+    for codec in ["av1"] if os.environ.get("TRICODEC_LGPL") == "1" else ["h264", "hevc", "av1"]:
         assert tricodec.decode_video(tricodec.encode_video(noise, codec=codec)).frames.shape == noise.shape, codec
     for algorithm in ("lz4", "snappy", "zstd", "deflate", "gzip", "gdeflate"):
         coder = tricodec.Codec(algorithm=algorithm)
