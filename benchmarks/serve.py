@@ -55,7 +55,7 @@ _starting = threading.Lock()
 @functools.cache
 def _server(device: str) -> str:
     """The URL of a server, which ends with this process."""
-    from tricodec.serve import Server
+    from tricodec.triton.serve import Server
 
     # On a GPU a worker has a thread in one process, because processes would take turns on it.
     on_gpu: dict[str, str | float] = {"isolation": "none", "workers": len(os.sched_getaffinity(0))}
@@ -75,7 +75,7 @@ def open_work(case: Case) -> Iterator[Work]:
     if case.contender == IN_PROCESS:
         yield lambda: Done(_decode(path, case.setting, options))
         return
-    from tricodec.client import Client
+    from tricodec.triton.client import Client
 
     with _starting:
         url = _server(case.setting)

@@ -4,16 +4,14 @@ include(CMakePackageConfigHelpers)
 install(TARGETS tricodec EXPORT tricodec-targets
         LIBRARY DESTINATION ${TRICODEC_INSTALL_LIB} ARCHIVE DESTINATION ${TRICODEC_INSTALL_LIB})
 install(DIRECTORY core/include/tricodec DESTINATION ${TRICODEC_INSTALL_INCLUDE} FILES_MATCHING PATTERN "*.h")
-install(EXPORT tricodec-targets NAMESPACE tricodec:: DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)
-configure_package_config_file(cmake/tricodec-config.cmake.in ${PROJECT_BINARY_DIR}/tricodec-config.cmake
-                              INSTALL_DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/tricodec-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/tricodec-config.cmake ${PROJECT_BINARY_DIR}/tricodec-config-version.cmake
+install(EXPORT tricodec-targets FILE tricodec-config.cmake NAMESPACE tricodec::
         DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tricodec-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tricodec-config-version.cmake DESTINATION ${TRICODEC_INSTALL_LIB}/cmake/tricodec)
 
 if(TRICODEC_BUILD_PYTHON AND TRICODEC_PYTHON_LAYOUT)
   install(TARGETS _tricodec LIBRARY DESTINATION tricodec)
-  install(TARGETS tricodec_secret_arguments LIBRARY DESTINATION tricodec/serve)
+  install(TARGETS tricodec_secret_arguments LIBRARY DESTINATION tricodec/triton/serve)
   install(DIRECTORY python/tricodec python/PyNvVideoCodec DESTINATION .
           PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE PATTERN "*.cpp" EXCLUDE)
   # What the front ends need at run time: sources of the DALI plugin (compiled for the DALI that is found), Triton's models.

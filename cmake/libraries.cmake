@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# TRICODEC_LIBRARIES: the codec libraries of tools/build_libraries.py in place of the system's
+# TRICODEC_LIBRARIES: the codec libraries of tools/build_libraries.sh in place of the system's
 # (docs/howto/packaging.md). They are linked from there, and what is shared among them is installed beside
 # libtricodec.so.
-set(TRICODEC_LIBRARIES "" CACHE PATH "Prefix of tools/build_libraries.py; empty for the system's libraries")
+set(TRICODEC_LIBRARIES "" CACHE PATH "Prefix of tools/build_libraries.sh; empty for the system's libraries")
 set(TRICODEC_FFMPEG_SUFFIX "")
 if(NOT TRICODEC_LIBRARIES)
   return()
 endif()
-if(NOT EXISTS ${TRICODEC_LIBRARIES}/share/tricodec/ffmpeg.json)
-  message(FATAL_ERROR "TRICODEC_LIBRARIES=${TRICODEC_LIBRARIES} has no libraries; run tools/build_libraries.py --prefix ${TRICODEC_LIBRARIES}")
+if(NOT EXISTS ${TRICODEC_LIBRARIES}/share/tricodec/ffmpeg)
+  message(FATAL_ERROR "TRICODEC_LIBRARIES=${TRICODEC_LIBRARIES} has no libraries; run tools/build_libraries.sh ${TRICODEC_LIBRARIES}")
 endif()
-# As tools/library_sources.py has it.
+# As tools/build_libraries.sh has it.
 set(TRICODEC_FFMPEG_SUFFIX "-tricodec")
 set(ENV{PKG_CONFIG_PATH} "${TRICODEC_LIBRARIES}/lib/pkgconfig:$ENV{PKG_CONFIG_PATH}")
 

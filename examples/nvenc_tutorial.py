@@ -54,7 +54,7 @@ def check_prerequisites() -> str | None:
             print(f" - {name}")
     print("Available GPU:")
     try:
-        print(f" - {describe_gpu(tricodec.resolve_device('cuda'))}")
+        print(f" - {describe_gpu(tricodec.video.resolve_device('cuda'))}")
     except tricodec.Error as error:
         print(f" - no CUDA device ({error})")
     # That an encoder is listed says only that it was compiled in: A100, H100 and H200 have none.

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the layers of docs/explanation/architecture.md: what each layer may include or import.
+"""Holds the layers of C++ of docs/explanation/architecture.md: what each layer may include.
 
 Core: base <- tensor <- io <- ffmpeg <- bitstream <- container, base <- selection; container <- index, decode, audio,
 swscale; decode <- encode; index and decode <- read <- streams; tensor <- image and compress. Some layers use image,
-audio and encoders by their public headers. The front ends use the core's public headers or the Python package.
+audio and encoders by their public headers. The front ends use the core's public headers. import-linter holds the layers
+of Python (pyproject.toml).
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -45,41 +45,6 @@ ABOVE = {
     "streams": {"image", "encode"},
 }
 PUBLIC_ALLOWED = {layer: layers | ABOVE.get(layer, set()) for layer, layers in PRIVATE_ALLOWED.items()}
-
-# Python: folders of one front end and what they may import beside the standard library and packages from elsewhere.
-# A name means itself and what lies beneath it; "tricodec" alone means the package's public names only.
-FRONT_ENDS = ("tricodec.dali", "tricodec.serve", "tricodec.client", "tricodec.cli", "PyNvVideoCodec")
-_USERS = ("tricodec", "tricodec._tricodec", "tricodec._display", "tricodec.dali", "tricodec.serve", "tricodec.client")
-PYTHON_ALLOWED = {
-    "python/tricodec/dali": {"tricodec", "tricodec.dali"},
-    "python/tricodec/serve": {"tricodec", "tricodec._output_files", "tricodec._tricodec.OutputFile", "tricodec.serve"},
-    "python/tricodec/client": {"tricodec", "tricodec.client"},
-    # The measurements use every front end, and the command uses the measurements.
-    "python/tricodec/measure/bench": {
-        "tricodec.measure.bench",
-        *_USERS,
-    },
-    "python/tricodec/__main__": {"tricodec", "tricodec.cli"},
-    "python/tricodec/cli": {
-        "tricodec._output_files",
-        "tricodec._signals",
-        "tricodec.data",
-        "tricodec.cli",
-        *_USERS,
-    },
-    "compat": {"tricodec"},
-    "python/PyNvVideoCodec": {"tricodec", "tricodec._tricodec", "PyNvVideoCodec"},
-    "triton_backend": {"tricodec", "tricodec._tricodec.lock_pages", "triton_backend"},
-    "model_repository": {"tricodec", "triton_backend"},
-    # A pipeline is written in DALI's words: it is DALI's user, and the model beside it only runs it.
-    "model_repository/dali_clip/1/dali": {"tricodec", "tricodec.dali"},
-}
-
-_MODELS = "tricodec.triton_backend.models"
-
-# Packages that a module may import only where it uses them, and the folder of names that are torch's own.
-_OPTIONAL = ("torch", "av", "PIL", "cv2", "rich", "argcomplete", "matplotlib")
-_OF_TORCH = ("compat/tricodec_compat/torchcodec/", "python/tricodec/data/torch")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
 
@@ -145,75 +110,8 @@ def check_cpp_front_ends() -> Iterator[str]:
                     yield f"{where}: only the core uses FFmpeg, not {folder} ({name})"
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Line number and dotted name of each import; relative ones resolved against the package."""
-    relative = path.relative_to(ROOT)
-    parts = [part for part in relative.with_suffix("").parts if part != "python"]
-    package = parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(), filename=str(path))):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = ".".join([*base, *(node.module or "").split(".")]).strip(".")
-            for alias in node.names:
-                yield node.lineno, f"{module}.{alias.name}"
-
-
-def _allowed(name: str, allowed: set[str]) -> bool:
-    if name.split(".", maxsplit=1)[0] not in ("tricodec", "PyNvVideoCodec", "triton_backend"):
-        return True
-    if name.startswith("tricodec._public."):  # the __dir__ of every module
-        return True
-    if any(name == other or name.startswith(other + ".") for other in allowed - {"tricodec"}):
-        return True
-    # The public package: no module of it with a leading underscore, and no front end.
-    inner = name.split(".")[1:]
-    return (
-        name.startswith("tricodec")
-        and not any(part.startswith("_") and not part.startswith("__") for part in inner)
-        and not any(name == front_end or name.startswith(front_end + ".") for front_end in FRONT_ENDS)
-    )
-
-
-def check_python() -> Iterator[str]:
-    folders = sorted(PYTHON_ALLOWED, key=len, reverse=True)
-    for folder in ("python", "compat/tricodec_compat", "triton_backend", "model_repository"):
-        for path in sources(folder, ".py", ".pyi"):
-            relative = path.relative_to(ROOT)
-            name = relative.with_suffix("").as_posix()
-            owner = next(
-                (front_end for front_end in folders if name == front_end or name.startswith(front_end + "/")), None
-            )
-            for line, imported in imports(path):
-                if owner is not None:
-                    allowed = PYTHON_ALLOWED[owner]
-                    if not _allowed(imported, allowed):
-                        yield f"{relative}:{line}: {owner} imports {imported}; allowed: {', '.join(sorted(allowed))}"
-                elif any(imported == front_end or imported.startswith(front_end + ".") for front_end in FRONT_ENDS):
-                    yield f"{relative}:{line}: the package imports {imported}, a front end that builds on it"
-                if name.startswith("triton_backend/runtime/") and imported.startswith(_MODELS):
-                    yield f"{relative}:{line}: triton_backend/runtime is below the models and may not import {imported}"
-                package = imported.split(".")[0]
-                if package == "torch" and name.startswith(_OF_TORCH):
-                    continue
-                if package in _OPTIONAL and _at_import(path, line):
-                    yield f"{relative}:{line}: {imported} is imported at import time; import it where it is used"
-
-
-def _at_import(path: Path, line: int) -> bool:
-    """Whether a statement runs when the module is imported (not in a function, not for type checkers only)."""
-    nested = 0
-    for node in ast.walk(ast.parse(path.read_text())):
-        guarded = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) or guarded:
-            nested += node.lineno < line <= (node.end_lineno or line)
-    return nested == 0
-
-
 def main() -> int:
-    problems = [*check_core(), *check_cpp_front_ends(), *check_python()]
+    problems = [*check_core(), *check_cpp_front_ends()]
     for problem in problems:
         print(problem)
     return 1 if problems else 0

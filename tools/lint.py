@@ -12,11 +12,12 @@ import sys
 import time
 from pathlib import Path
 
-from check_sources import ROOT, files
+from check_sources import BINARY, ROOT, files
 
 BIN = Path(sys.executable).parent
 PYTHON_FOLDERS = [
-    "python", "compat", "plugin", "triton_backend", "model_repository", "tests", "tools", "benchmarks", "examples",
+    "python", "compat", "packaging", "plugin", "triton_backend", "model_repository", "tests", "tools", "benchmarks",
+    "examples", "docs/notebooks",
 ]  # fmt: skip
 
 
@@ -29,34 +30,34 @@ def inputs() -> tuple[list[str], list[str]]:
 def commands() -> dict[str, list[str]]:
     """The checks by name, in the order they run."""
     cpp, folders = inputs()
+    texts = [str(path.relative_to(ROOT)) for path in files() if path.suffix not in BINARY]
     workflows = [str(path) for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
     return {
         "layers": [sys.executable, "tools/check_layers.py"],
+        "imports": ["env", "PYTHONPATH=python:compat", str(BIN / "lint-imports"), "--no-logo", "--no-cache"],
         "cycles": [sys.executable, "tools/check_cycles.py"],
         "sizes": [sys.executable, "tools/check_sizes.py"],
         "sources": [sys.executable, "tools/check_sources.py"],
-        "words": [sys.executable, "tools/check_words.py"],
+        "words": [str(BIN / "codespell"), *texts],
         "clang-format": [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp],
         "ruff": [str(BIN / "ruff"), "check", "--quiet", *folders],
         "ruff-format": [str(BIN / "ruff"), "format", "--check", "--quiet", "--diff", *folders],
         "mypy": [str(BIN / "mypy"), "--no-error-summary"],
         "workflows": [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows],
+        "options": [sys.executable, "tools/options.py", "--check"],
         "documents": [sys.executable, "-m", "benchmarks.table", "--check"],
-        "documented-api": [sys.executable, "tools/document_api.py", "--check"],
     }
 
 
 def reformat() -> int:
-    """Runs the formatters and writes the blocks of documents again; ruff also sorts imports and applies safe fixes."""
+    """Runs the formatters; ruff also sorts imports and applies safe fixes."""
     cpp, folders = inputs()
     clang_format = [str(BIN / "clang-format"), "-i", *cpp]
     fixes = [str(BIN / "ruff"), "check", "--quiet", "--fix-only", *folders]
     ruff_format = [str(BIN / "ruff"), "format", "--quiet", *folders]
-    documents = [sys.executable, "tools/document_api.py"]
-    return max(
-        subprocess.run(command, cwd=ROOT, check=False).returncode
-        for command in (clang_format, fixes, ruff_format, documents)
-    )
+    options = [sys.executable, "tools/options.py"]
+    commands = (clang_format, fixes, ruff_format, options)
+    return max(subprocess.run(command, cwd=ROOT, check=False).returncode for command in commands)
 
 
 def main() -> int:

@@ -1,44 +1,32 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the environment of one purpose with its pinned packages: .venv, for the benchmarks' peers .venv-bench, for the
-# documentation's site .venv-docs.
-# Usage: tools/make_venv.sh demo|test|lint|libraries|bench|docs
+# Makes the environment of one purpose with its pinned packages: .venv, and for the benchmarks' peers .venv-bench.
+# Usage: tools/make_venv.sh demo|test|libraries|docs|bench
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+purpose=${1:?usage: tools/make_venv.sh demo|test|libraries|docs|bench}
 venv=.venv
-case "${1:-}" in bench | docs) venv=.venv-$1 ;; esac
+[ "$purpose" != bench ] || venv=.venv-bench
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-pip=("$venv/bin/python" -m pip --disable-pip-version-check --quiet)
-case "${1:-}" in
+install=("$venv/bin/python" -m pip --disable-pip-version-check --quiet install)
+case "$purpose" in
   demo)
-    "${pip[@]}" install -r tools/requirements-build.txt -r tools/requirements-demo.txt
-    "${pip[@]}" install --no-deps -r tools/requirements-triton.txt
+    "${install[@]}" -r tools/requirements-build.txt
+    # A tritonserver in a wheel. The server needs none of its dependencies, and they hold numpy back.
+    "${install[@]}" --no-deps nvidia-pytriton==0.7.0
     ;;
   test)
-    "${pip[@]}" install -r tools/requirements-test.txt
-    "${pip[@]}" install --no-deps -r tools/requirements-network.txt
-    # Earlier lists of packages brought it: it makes each import of jsonschema, as in Ray's processes, 1.5 s longer.
-    "${pip[@]}" uninstall -y rfc3987-syntax 2>/dev/null
+    "${install[@]}" -r tools/requirements-test.txt
+    # For an ONNX file in it: the network of the Triton model text_detector.
+    "${install[@]}" --no-deps rapidocr-onnxruntime==1.4.4
     ;;
-  lint)
-    "${pip[@]}" install -r tools/requirements-lint.txt
-    ;;
-  libraries)
-    "${pip[@]}" install -r tools/requirements-libraries.txt
-    ;;
+  libraries | docs) "${install[@]}" -r "tools/requirements-$purpose.txt" ;;
   bench)
     # One after another: a peer that is not on offer here is missed by the benchmarks alone, which say so.
     grep -v '^#' tools/requirements-bench.txt | while read -r requirement; do
-      "${pip[@]}" install "$requirement" || echo "$requirement is not on offer here; the benchmarks go without it"
+      "${install[@]}" "$requirement" || echo "$requirement is not on offer here; the benchmarks go without it"
     done
     tools/install_torch.sh "$venv" torchcodec==0.13.0
-    ;;
-  docs)
-    "${pip[@]}" install -r tools/requirements-docs.txt
-    ;;
-  *)
-    echo "usage: tools/make_venv.sh demo|test|lint|libraries|bench|docs" >&2
-    exit 2
     ;;
 esac

@@ -34,7 +34,7 @@ def test_the_drop_ins_give_frames_on_a_gpu_within_three_levels_of_those_on_the_c
 
 def test_of_many_requests_at_once_eight_hold_memory_of_the_gpu() -> None:
     path, result_bytes = str(media.generated("h264_bframes.mp4")), 16 * 1080 * 1920 * 3
-    with tricodec.MemoryTracker() as tracker, ThreadPoolExecutor(32) as pool:
+    with tricodec.measure.MemoryTracker() as tracker, ThreadPoolExecutor(32) as pool:
         for done in [
             pool.submit(lambda: len(sampling.sample(path, device="cuda:0", num_frames=16, size=(1080, 1920))))
             for _ in range(64)

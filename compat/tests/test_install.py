@@ -97,19 +97,6 @@ def test_a_program_runs_unchanged_under_the_variable(tmp_path: Path) -> None:
     assert "accepted are torchaudio, torchcodec, decord, decord2" in wrong.stderr
 
 
-def test_a_program_for_nvcomp_runs_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "beside.py").write_text("")
-    (tmp_path / "program.py").write_text(
-        "import beside, sys\nfrom nvidia import nvcomp\nprint(nvcomp.__tricodec__, __name__, *sys.argv[1:])"
-    )
-    monkeypatch.chdir(tmp_path)
-    for program in ([str(tmp_path / "program.py")], ["-m", "program"]):
-        command = [sys.executable, "-m", "tricodec_compat", *program, "-x", "1"]
-        environment = {**os.environ, "TRICODEC_NVIDIA_NVCOMP": "1"}
-        result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-        assert result.stdout == "True __main__ -x 1\n", result.stderr
-
-
 def test_a_program_that_is_missing_is_named() -> None:
     command = [sys.executable, "-m", "tricodec_compat", "/nowhere.py"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

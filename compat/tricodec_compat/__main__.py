@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import runpy
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from tricodec_compat._install import install, install_named_by_environment
 
 
 def main() -> None:
-    """Run a program with tricodec's nvidia.nvcomp, torchaudio.io and torio.io, if the originals are not installed.
+    """Run a program with tricodec's torchaudio.io and torio.io, if the originals are not installed.
 
     TRICODEC_COMPAT=torchcodec,decord also puts these packages in place.
     """
@@ -24,7 +23,6 @@ def main() -> None:
     options = parser.parse_args()
     if not options.is_module and not Path(options.program).exists():
         parser.error(f"there is no file '{options.program}'; give a Python file, or -m and the name of a module")
-    importlib.import_module("tricodec.nvcomp")  # puts nvidia.nvcomp in place
     install()
     try:
         install_named_by_environment()

@@ -13,7 +13,8 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from tricodec import Error, Frame, FrameReader, SwscaleRgb
+from tricodec import Error, Frame, FrameReader
+from tricodec.video import SwscaleRgb
 
 from tricodec_compat._cores import num_cores
 

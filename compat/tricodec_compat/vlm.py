@@ -21,7 +21,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, Literal
 
-from tricodec import FrameReader, SwscaleRgb, Transform, asnumpy
+from tricodec import FrameReader, Transform, asnumpy
+from tricodec.video import SwscaleRgb
 
 from tricodec_compat._cores import turn_to_decode
 from tricodec_compat._packages import install_packages

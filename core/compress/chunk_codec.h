@@ -28,12 +28,6 @@ struct ChunkOptions {
     friend bool operator==(const ChunkOptions&, const ChunkOptions&) = default;
 };
 
-struct ChunkJob {
-    ByteView input;
-    std::span<std::byte> output;
-    std::size_t readable_after = 0;  ///< bytes after the input that may be read
-};
-
 /// Compresses and decompresses chunks, with scratch memory of its own. One thread at a time.
 class ChunkWorker {
 public:
@@ -45,9 +39,6 @@ public:
     virtual std::size_t compress(ByteView input, std::span<std::byte> output) = 0;
     /// Fills `output` exactly, or throws Error(corrupt_data). Never reads or writes outside, whatever the bytes are.
     virtual void decompress(ByteView input, std::span<std::byte> output) = 0;
-    virtual void decompress_all(std::span<const ChunkJob> jobs) {
-        for (const ChunkJob& job : jobs) decompress(job.input, job.output);
-    }
 };
 
 /// An algorithm with its options. Thread safety: safe.

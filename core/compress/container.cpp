@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compress/container.h"
 
+#include <libdeflate.h>
+
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
@@ -19,6 +23,8 @@ constexpr std::uint64_t kHeader5 = 64;
 constexpr std::uint64_t kHeader6 = 56;
 constexpr std::uint64_t kLargestChunk = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCascadedBlock = 4096;
+constexpr char kTrailerMagic[] = "TCRC32\0\1";
+constexpr std::size_t kTrailerHead = 16;
 constexpr unsigned kShuffleBit = 30;  // where bitshuffle_mode starts in the word with LZ4's data type
 
 [[noreturn]] void damaged(const std::string& what) {
@@ -36,30 +42,33 @@ void expect(bool condition, const char* field, std::uint64_t value, const auto& 
     }
 }
 
-std::uint64_t spec_bytes(Compression algorithm, int version) noexcept {
-    switch (algorithm) {
-        case Compression::lz4:
-            return version == 5 ? 4 : 12;
-        case Compression::deflate:
-        case Compression::gdeflate:
-            return version == 5 ? 4 : 8;
-        case Compression::gzip:
-            return version == 5 ? 1 : 8;
-        case Compression::snappy:
-        case Compression::zstd:
-            return version == 5 ? 1 : 4;
-        case Compression::ans:
-            return version == 5 ? 1 : 16;
-        case Compression::bitcomp:
-            return version == 5 ? 8 : 24;
-        case Compression::cascaded:
-            return version == 5 ? 24 : 40;
-    }
-    return 0;
+/// What the container and the format of an algorithm fix.
+struct Format {
+    std::uint64_t spec_bytes_5 = 0;  ///< of the options in a container of version 5
+    std::uint64_t spec_bytes_6 = 0;
+    std::uint64_t most = 0;  ///< uncompressed bytes for one compressed byte; 0 if that is not known
+};
+
+/// In the order of Compression.
+constexpr std::array<Format, kNumCompressions> kFormats = {{
+    {4, 12, 255},    // LZ4
+    {1, 4, 64},      // Snappy
+    {1, 16, 0},      // ANS
+    {4, 8, 29129},   // GDeflate: 18 bits for a length of 65538 and its distance
+    {24, 40, 2048},  // Cascaded: a block's header has 8 bytes or more, and the largest that nvCOMP takes is 16 KiB
+    {8, 24, 1024},   // Bitcomp: the index has 8 bytes for each 8192
+    {1, 4, 32768},   // Zstd: four bytes for a block of 128 KiB
+    {4, 8, 1032},    // Deflate: two bits for a length of 258 and its distance
+    {1, 8, 1032},    // Gzip
+}};
+
+const Format& format_of(Compression algorithm) noexcept {
+    return kFormats[static_cast<std::size_t>(algorithm)];
 }
 
 std::uint64_t table_start(Compression algorithm, int version) noexcept {
-    return align_up((version == 5 ? kHeader5 : kHeader6) + spec_bytes(algorithm, version), 8);
+    const Format& format = format_of(algorithm);
+    return align_up(version == 5 ? kHeader5 + format.spec_bytes_5 : kHeader6 + format.spec_bytes_6, 8);
 }
 
 ElementType element_type(std::uint32_t number, int version) {
@@ -293,6 +302,32 @@ void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncomp
     }
 }
 
+std::uint32_t checksum(ByteView bytes) noexcept {
+    return libdeflate_crc32(0, bytes.data(), bytes.size());
+}
+
+std::uint64_t trailer_bytes(std::uint64_t num_chunks) noexcept {
+    return kTrailerHead + 4 * num_chunks + 4;
+}
+
+void write_trailer(std::byte* to, ByteView head, std::span<const std::uint32_t> chunk_sums) {
+    std::memcpy(to, kTrailerMagic, 8);
+    store<std::uint64_t>(to + 8, chunk_sums.size());
+    if (!chunk_sums.empty()) std::memcpy(to + kTrailerHead, chunk_sums.data(), 4 * chunk_sums.size());
+    store<std::uint32_t>(to + kTrailerHead + 4 * chunk_sums.size(), checksum(head));
+}
+
+std::vector<std::uint32_t> read_trailer(ByteView rest, ByteView head, std::uint64_t num_chunks) {
+    if (rest.size() < kTrailerHead || std::memcmp(rest.data(), kTrailerMagic, 8) != 0) return {};
+    TRICODEC_EXPECT(load<std::uint64_t>(rest.data() + 8) == num_chunks && rest.size() >= trailer_bytes(num_chunks),
+                    corrupt_data, "Checksum doesn't match. The checksums' own table is damaged. : code=13.");
+    std::vector<std::uint32_t> sums(num_chunks + 1);
+    std::memcpy(sums.data(), rest.data() + kTrailerHead, 4 * sums.size());
+    TRICODEC_EXPECT(sums.back() == checksum(head), corrupt_data,
+                    "Checksum doesn't match. The header or the chunk table is damaged. : code=13.");
+    return sums;  // with that of the head: a stream without chunks has checksums too
+}
+
 void expect_addressable(std::uint64_t size_bytes) {
     constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
     TRICODEC_EXPECT(size_bytes <= kMost, invalid_argument,
@@ -307,34 +342,8 @@ void expect_size(std::uint64_t size, std::uint64_t expected) {
 }
 
 void expect_possible_ratio(Compression algorithm, std::uint64_t compressed, std::uint64_t uncompressed) {
-    std::uint64_t most = 0;  // uncompressed bytes for one compressed byte
-    switch (algorithm) {
-        case Compression::lz4:
-            most = 255;
-            break;
-        case Compression::snappy:
-            most = 64;
-            break;
-        case Compression::deflate:
-        case Compression::gzip:
-            most = 1032;  // two bits for a length of 258 and its distance
-            break;
-        case Compression::gdeflate:
-            most = 29129;  // 18 bits for a length of 65538 and its distance
-            break;
-        case Compression::zstd:
-            most = 32768;  // four bytes for a block of 128 KiB
-            break;
-        case Compression::bitcomp:
-            most = 1024;  // the index has 8 bytes for each 8192
-            break;
-        case Compression::cascaded:
-            most = 2048;  // a block's header has 8 bytes or more, and the largest that nvCOMP takes is 16 KiB
-            break;
-        case Compression::ans:
-            return;
-    }
-    if (compressed < uncompressed / most) {
+    const std::uint64_t most = format_of(algorithm).most;
+    if (most != 0 && compressed < uncompressed / most) {
         damaged(std::to_string(compressed) + " bytes of " + std::string(to_string(algorithm)) + " cannot hold " +
                 std::to_string(uncompressed) + "; one byte expands to " + std::to_string(most) + " at most");
     }

@@ -9,6 +9,10 @@
 /// bytes. LZ4's options are u32 data type; bitshuffle_mode is its highest two bits in version 5, and a u32 after it in
 /// version 6, which also numbers the types of floats otherwise. NVIDIA's CPU reader expects each chunk at the next
 /// multiple of 8 after the one before, so chunks are written there.
+///
+/// Note [Checksum trailer]. NVIDIA's checksum function is not public, so these are ours: from the next multiple of 8
+/// after the last chunk "TCRC32\0\1", u64 chunks, u32 CRC-32 of each chunk's uncompressed bytes, u32 CRC-32 of
+/// everything before the first chunk. The container's own sizes do not include them, and other readers ignore them.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +69,15 @@ struct ChunkPlace {
 /// or 6 for ANS of that release.
 void write_head(std::byte* to, const ChunkOptions& options, std::uint64_t uncompressed_bytes, std::uint64_t chunk_bytes,
                 std::span<const std::uint64_t> sizes);
+
+/// CRC-32 as in gzip (RFC 1952, 8).
+[[nodiscard]] std::uint32_t checksum(ByteView bytes) noexcept;
+
+[[nodiscard]] std::uint64_t trailer_bytes(std::uint64_t num_chunks) noexcept;
+void write_trailer(std::byte* to, ByteView head, std::span<const std::uint32_t> chunk_sums);
+/// The checksums of the chunks, then that of the head; empty if there are none. `rest` is what follows the container,
+/// from the next multiple of 8. Throws Error(corrupt_data) if the trailer or the head is damaged.
+[[nodiscard]] std::vector<std::uint32_t> read_trailer(ByteView rest, ByteView head, std::uint64_t num_chunks);
 
 /// The number of a type in interfaces and containers of a release, 5 or 6.
 [[nodiscard]] std::uint32_t type_number(ElementType type, int release) noexcept;

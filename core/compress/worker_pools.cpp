@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compress/worker_pools.h"
 
+#include <array>
 #include <string>
 
 #include "tricodec/base/error.h"
@@ -95,33 +96,13 @@ WorkerPool& WorkerPools::of(const ChunkOptions& stream) {
 }
 
 std::unique_ptr<ChunkCodec> make_chunk_codec(const ChunkOptions& options) {
-    std::unique_ptr<ChunkCodec> codec;
-    switch (options.algorithm) {
-        case Compression::lz4:
-            codec = make_lz4(options);
-            break;
-        case Compression::snappy:
-            codec = make_snappy(options);
-            break;
-        case Compression::zstd:
-            codec = make_zstd(options);
-            break;
-        case Compression::deflate:
-        case Compression::gzip:
-            codec = make_deflate(options);
-            break;
-        case Compression::gdeflate:
-            codec = make_gdeflate(options);
-            break;
-        case Compression::cascaded:
-            codec = make_cascaded(options);
-            break;
-        case Compression::bitcomp:
-            codec = make_bitcomp(options);
-            break;
-        case Compression::ans:
-            break;
-    }
+    using Make = std::unique_ptr<ChunkCodec> (*)(const ChunkOptions&);
+    constexpr std::array<Make, kNumCompressions> kMakers = {// in the order of Compression; the CPU has no ANS
+                                                            make_lz4,      make_snappy,   nullptr,
+                                                            make_gdeflate, make_cascaded, make_bitcomp,
+                                                            make_zstd,     make_deflate,  make_deflate};
+    const Make make = kMakers[static_cast<std::size_t>(options.algorithm)];
+    auto codec = make != nullptr ? make(options) : nullptr;
     TRICODEC_EXPECT(codec != nullptr, unsupported, compression_unavailable_reason(options.algorithm));
     return codec;
 }

@@ -164,6 +164,7 @@ void InputContext::expect_samples() const {
 
 void InputContext::open_again() {
     context_.reset();
+    io_->forget_error();
     avio_seek(io_->context(), 0, SEEK_SET);
     open();
 }
@@ -244,6 +245,7 @@ int InputContext::read(AVPacket& packet) {
 void InputContext::seek(int stream, std::int64_t position, int flags, const std::string& where) {
     TRICODEC_EXPECT(seekable(), unsupported,
                     "'" + name_ + "' cannot seek; pass a file, bytes or an object with seek(offset, whence)");
+    if (io_ != nullptr) io_->forget_error();
     int code = av_seek_frame(context_.get(), stream, position, flags);
     if (code < 0 && (flags & AVSEEK_FLAG_BACKWARD) != 0) {
         code = av_seek_frame(context_.get(), stream, position, flags & ~AVSEEK_FLAG_BACKWARD);

@@ -75,67 +75,15 @@ int num_channels(OutputColor color) noexcept {
     return color == OutputColor::gray ? 1 : 3;
 }
 
-/// Where channel `c` begins in a picture, and how far its rows and samples are apart.
-struct Channel {
-    std::ptrdiff_t offset = 0;
-    std::ptrdiff_t stride = 0;
-    std::ptrdiff_t step = 0;
-};
-
-Channel channel_of(const PictureLayout& layout, int width, int height, int c) noexcept {
-    const std::ptrdiff_t plane = std::ptrdiff_t{width} * height;
-    switch (layout.layout) {
-        case Layout::chw:
-            return {c * plane, width, 1};
-        case Layout::chw2:
-            return {(c / 2) * 2 * plane + c % 2, std::ptrdiff_t{width} * 2, 2};
-        case Layout::hwc8:
-            return {c, std::ptrdiff_t{width} * 8, 8};
-        default: {
-            const int channels = num_channels(layout.color);
-            return {c, std::ptrdiff_t{width} * channels, channels};
-        }
-    }
-}
-
 /// The shape of one picture, for messages.
 std::string accepted(const PictureLayout& layout) {
-    const int channels = num_channels(layout.color);
-    switch (layout.layout) {
-        case Layout::chw:
-            return "[" + std::to_string(channels) + ", H, W]";
-        case Layout::chw2:
-            return "[" + std::to_string((channels + 1) / 2) + ", H, W, 2]";
-        case Layout::hwc8:
-            return "[H, W, 8]";
-        default:
-            return "[H, W, " + std::to_string(channels) + "]";
-    }
+    const std::string channels = std::to_string(num_channels(layout.color));
+    return layout.layout == Layout::chw ? "[" + channels + ", H, W]" : "[H, W, " + channels + "]";
 }
 
 std::string_view name_of(OutputColor color) noexcept {
     constexpr std::string_view kNames[] = {"rgb", "bgr", "gray", "yuv", "rgba"};
     return kNames[static_cast<std::size_t>(color)];
-}
-
-/// The size of a picture of this shape; nothing where it is none of the layout's.
-std::optional<std::pair<std::int64_t, std::int64_t>> size_of_picture(const PictureLayout& layout,
-                                                                     std::span<const std::int64_t> shape) {
-    const int channels = num_channels(layout.color);
-    switch (layout.layout) {
-        case Layout::chw:
-            if (shape.size() != 3 || shape[0] != channels) return std::nullopt;
-            return std::pair(shape[1], shape[2]);
-        case Layout::chw2:
-            if (shape.size() != 4 || shape[0] != (channels + 1) / 2 || shape[3] != 2) return std::nullopt;
-            return std::pair(shape[1], shape[2]);
-        case Layout::hwc8:
-            if (shape.size() != 3 || shape[2] != 8) return std::nullopt;
-            return std::pair(shape[0], shape[1]);
-        default:
-            if (shape.size() != 3 || shape[2] != channels) return std::nullopt;
-            return std::pair(shape[0], shape[1]);
-    }
 }
 
 /// Encodes a sound beside the pictures, about as far as they are.
@@ -224,6 +172,9 @@ PictureArray::PictureArray(Tensor pixels, const PictureLayout& layout) : pixels_
         layout_.color != OutputColor::rgba, invalid_argument,
         "pictures of color 'rgba' cannot be encoded, because transparency is not kept; pass the first three "
         "channels with color 'rgb'");
+    TRICODEC_EXPECT(
+        layout_.layout == Layout::hwc || layout_.layout == Layout::chw, invalid_argument,
+        "pictures of layout '" + std::string(to_string(layout_.layout)) + "' cannot be encoded; use 'HWC' or 'CHW'");
     const DType wanted = layout_.format ? sample_dtype(*layout_.format) : DType::uint8;
     const std::string what = layout_.format ? "samples of " + std::string(to_string(*layout_.format))
                                             : std::string(name_of(layout_.color)) + " pictures to encode";
@@ -248,33 +199,34 @@ void PictureArray::read_shape() {
         height_ = raw.height;
         return;
     }
-    const std::size_t axes = layout_.layout == Layout::chw2 ? 4 : 3;
-    const bool sequence = shape.size() == axes + 1;
-    const auto size = size_of_picture(layout_, sequence ? shape.subspan(1) : shape);
+    const bool sequence = shape.size() == 4;
+    const auto picture = shape.subspan(sequence ? 1 : 0);
+    const std::size_t channel_axis = layout_.layout == Layout::chw ? 0 : 2;
+    const std::size_t row_axis = channel_axis == 0 ? 1 : 0;
+    constexpr std::int64_t kMost = 1 << 24;
+    const auto fits = [&](std::size_t axis) { return picture[axis] > 0 && picture[axis] <= kMost; };
     const std::string one = accepted(layout_);
-    TRICODEC_EXPECT(
-        size && size->first > 0 && size->second > 0 && size->first <= (1 << 24) && size->second <= (1 << 24),
-        invalid_argument,
-        "pictures of color '" + std::string(name_of(layout_.color)) + "' and layout '" +
-            std::string(to_string(layout_.layout)) + "' cannot be " + describe(pixels_.view) + "; accepted are " + one +
-            ", and sequences [F, " + one.substr(1));
+    TRICODEC_EXPECT(picture.size() == 3 && picture[channel_axis] == num_channels(layout_.color) && fits(row_axis) &&
+                        fits(row_axis + 1),
+                    invalid_argument,
+                    "pictures of color '" + std::string(name_of(layout_.color)) + "' and layout '" +
+                        std::string(to_string(layout_.layout)) + "' cannot be " + describe(pixels_.view) +
+                        "; accepted are " + one + ", and sequences [F, " + one.substr(1));
     num_frames_ = sequence ? shape[0] : 1;
-    height_ = static_cast<int>(size->first);
-    width_ = static_cast<int>(size->second);
+    height_ = static_cast<int>(picture[row_axis]);
+    width_ = static_cast<int>(picture[row_axis + 1]);
 }
 
 Frame PictureArray::operator[](std::int64_t index) const {
     auto* data = static_cast<std::byte*>(pixels_.view.data) + index * frame_bytes_;
-    const bool in_planes = layout_.layout == Layout::chw;
-    const bool side_by_side = layout_.layout == Layout::hwc && layout_.color != OutputColor::yuv;
-    if (!layout_.format && !in_planes && !side_by_side) {
-        if (pixels_.view.device.kind == Device::Kind::cpu) return gathered(data);
+    if (!layout_.format && layout_.layout == Layout::hwc && layout_.color == OutputColor::yuv) {
+        if (pixels_.view.device.kind == Device::Kind::cpu) return separated(data);
         const TensorView one{.data = data,
                              .dtype = DType::uint8,
                              .device = pixels_.view.device,
                              .shape = {frame_bytes_},
                              .strides_bytes = {1}};
-        return gathered(static_cast<const std::byte*>(to_host(one, pixels_.buffer.get()).view.data));
+        return separated(static_cast<const std::byte*>(to_host(one, pixels_.buffer.get()).view.data));
     }
     Frame frame = frame_here(data);
     frame.device = pixels_.view.device;
@@ -295,22 +247,13 @@ Frame PictureArray::frame_here(std::byte* data) const {
     return frame;
 }
 
-Frame PictureArray::gathered(const std::byte* data) const {
-    const PixelFormat format = layout_.color == OutputColor::gray  ? PixelFormat::gray
-                               : layout_.color == OutputColor::yuv ? PixelFormat::yuv444p
-                               : layout_.color == OutputColor::bgr ? PixelFormat::bgr24
-                                                                   : PixelFormat::rgb24;
-    Frame frame = alloc_frame(format, width_, height_);
-    const auto& layout = info(format);
-    for (int c = 0; c < num_channels(layout_.color); ++c) {
-        const Channel from = channel_of(layout_, width_, height_, c);
-        // Channel 0 of bgr is blue, which is component 2 of a picture of red, green and blue.
-        const int component = layout_.color == OutputColor::bgr ? 2 - c : c;
-        const ComponentLayout& to = layout.components[static_cast<std::size_t>(component)];
+Frame PictureArray::separated(const std::byte* data) const {
+    Frame frame = alloc_frame(PixelFormat::yuv444p, width_, height_);
+    for (std::size_t c = 0; c < 3; ++c) {
+        const std::byte* source = data + c;
         for (int y = 0; y < height_; ++y) {
-            const std::byte* source = data + from.offset + y * from.stride;
-            std::byte* target = frame.planes[to.plane].data + y * frame.planes[to.plane].stride_bytes + to.offset_bytes;
-            for (int x = 0; x < width_; ++x) target[std::ptrdiff_t{x} * to.step_bytes] = source[x * from.step];
+            std::byte* const target = frame.planes[c].data + y * frame.planes[c].stride_bytes;
+            for (int x = 0; x < width_; ++x, source += 3) target[x] = *source;
         }
     }
     return frame;

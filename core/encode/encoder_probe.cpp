@@ -22,95 +22,79 @@ constexpr int kPictureSize = 256;  // above the minimum of hardware encoders
 constexpr int kWidth = 160;        // no size that a codec has a number for
 constexpr int kHeight = 120;
 
-/// In the samples that the encoder prefers. A second of silence fills the frames of every encoder.
-ff::FramePtr blank(EncoderContext& context) {
-    auto frame = ff::make_frame();
-    if (context.codec().type == AVMEDIA_TYPE_AUDIO) {
-        const bool any_size = (context.codec().capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE) != 0;
-        frame->format = context->sample_fmt;
-        frame->sample_rate = context->sample_rate;
-        frame->nb_samples = any_size || context->frame_size == 0 ? context->sample_rate : context->frame_size;
-        ff::check(av_channel_layout_copy(&frame->ch_layout, &context->ch_layout), "making silence");
-    } else {
-        frame->format = context->pix_fmt;
-        frame->width = context->width;
-        frame->height = context->height;
-    }
-    ff::check(av_frame_get_buffer(frame.get(), 0), "making a blank frame");
+/// Encodes a second of silence, which fills the frames of every encoder, in the samples that the encoder prefers.
+/// Returns the number of packets.
+std::size_t encode_silence(const AVCodec& codec) {
+    const ff::CallLog call_log;
+    EncoderContext context(codec);
+    context->sample_fmt = choose_sample_format(codec, {}, AV_SAMPLE_FMT_FLT);
+    context->sample_rate = choose_sample_rate(codec, 0, 48000);
+    av_channel_layout_default(&context->ch_layout, choose_channels(codec, 0, 2));
+    context->time_base = {1, context->sample_rate};
+    context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
+    context.open({{"threads", "1"}});
+    const auto frame = ff::make_frame();
+    const bool any_size = (codec.capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE) != 0;
+    frame->format = context->sample_fmt;
+    frame->sample_rate = context->sample_rate;
+    frame->nb_samples = any_size || context->frame_size == 0 ? context->sample_rate : context->frame_size;
+    ff::check(av_channel_layout_copy(&frame->ch_layout, &context->ch_layout), "making silence");
+    ff::check(av_frame_get_buffer(frame.get(), 0), "making silence");
     for (const AVBufferRef* buffer : frame->buf) {
         if (buffer != nullptr) std::memset(buffer->data, 0, buffer->size);
     }
-    return frame;
-}
-
-/// Encodes a second of silence or one picture from host memory. Returns the number of packets.
-int encode_on_host(const AVCodec& codec) {
-    const ff::CallLog call_log;
-    EncoderContext context(codec);
-    std::int64_t duration = 1;
-    if (codec.type == AVMEDIA_TYPE_AUDIO) {
-        context->sample_fmt = choose_sample_format(codec, {}, AV_SAMPLE_FMT_FLT);
-        duration = context->sample_rate = choose_sample_rate(codec, 0, 48000);
-        av_channel_layout_default(&context->ch_layout, choose_channels(codec, 0, 2));
-        context->time_base = {1, context->sample_rate};
-    } else {
-        context->pix_fmt = choose_pixel_format(codec, {}, AV_PIX_FMT_RGB24);
-        context->width = context->height = kPictureSize;
-        context->framerate = choose_frame_rate(codec, 0, {30, 1});
-        context->time_base = av_inv_q(context->framerate);
-    }
-    context->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
-    context.open({{"threads", "1"}});
-    int packets = 0;
-    const auto send = [&](const AVFrame* frame) {
-        context.send(frame);
+    std::size_t packets = 0;
+    const auto send = [&](const AVFrame* samples) {
+        context.send(samples);
         while (context.receive() != nullptr) ++packets;
     };
-    const auto frame = blank(context);
-    const std::int64_t step = codec.type == AVMEDIA_TYPE_AUDIO ? frame->nb_samples : 1;
-    for (frame->pts = 0; frame->pts < duration; frame->pts += step) send(frame.get());
+    for (frame->pts = 0; frame->pts < context->sample_rate; frame->pts += frame->nb_samples) send(frame.get());
     send(nullptr);
     return packets;
 }
 
-std::size_t encode_on_gpu(const AVCodec& codec, Device device) {
-    TRICODEC_EXPECT(is_nvenc(codec), unsupported,
-                    "'" + std::string(codec.name) + "' takes no pictures in a GPU's memory; use device 'cpu'");
+/// Encodes two blank pictures of 4:2:0, for a container if one is named. Returns the number of packets.
+std::size_t encode_pictures(const AVCodec& codec, Device device, PixelFormat format, int width, int height,
+                            const char* container = nullptr) {
     EncoderOptions options;
-    options.width = options.height = kPictureSize;
-    options.format = PixelFormat::nv12;
-    const auto encoder = make_av_encoder(codec, options, device);
-    const auto packets = encoder->encode(alloc_frame(options.format, kPictureSize, kPictureSize));
-    return packets.size() + encoder->flush().size();
+    options.width = width;
+    options.height = height;
+    options.format = format;
+    options.frame_rate = {25, 1};
+    options.num_threads = 1;
+    options.global_header = container != nullptr && wants_global_headers(container);
+    const auto encoder = make_av_encoder(codec, options, device, true);
+    const Frame blank = alloc_frame(PixelFormat::yuv420p, width, height);
+    std::memset(blank.planes[0].data, 0, static_cast<std::size_t>(blank.size_bytes()));
+    const Frame frame = to_encoded_samples(blank, format, {});
+    std::size_t packets = 0;
+    for (int i = 0; i < 2; ++i) packets += encoder->encode(frame).size();
+    packets += encoder->flush().size();
+    if (container == nullptr) return packets;
+    MuxerOptions muxing;
+    muxing.format = container;
+    const auto muxer = Muxer::open(MediaTarget::from_memory(std::make_shared<std::vector<std::byte>>()), muxing);
+    muxer->add_stream(encoder->stream());
+    muxer->start();
+    return packets;
 }
 
-/// True if the encoder makes packets of two pictures of 4:2:0 in this size, and the container, if any, takes them.
+/// True if the CPU's encoder makes packets of pictures of this size, and the container, if any, takes them.
 bool encodes(const AVCodec& codec, PixelFormat format, int width, int height, const char* container = nullptr) {
     try {
-        EncoderOptions options;
-        options.width = width;
-        options.height = height;
-        options.format = format;
-        options.frame_rate = {25, 1};
-        options.num_threads = 1;
-        options.global_header = container != nullptr && wants_global_headers(container);
-        const auto encoder = make_av_encoder(codec, options, {}, true);
-        const Frame blank = alloc_frame(PixelFormat::yuv420p, width, height);
-        std::memset(blank.planes[0].data, 0, static_cast<std::size_t>(blank.size_bytes()));
-        const Frame frame = to_encoded_samples(blank, format, {});
-        std::size_t packets = 0;
-        for (int i = 0; i < 2; ++i) packets += encoder->encode(frame).size();
-        packets += encoder->flush().size();
-        if (container == nullptr) return packets > 0;
-        MuxerOptions muxing;
-        muxing.format = container;
-        const auto muxer = Muxer::open(MediaTarget::from_memory(std::make_shared<std::vector<std::byte>>()), muxing);
-        muxer->add_stream(encoder->stream());
-        muxer->start();
-        return packets > 0;
+        return encode_pictures(codec, {}, format, width, height, container) > 0;
     } catch (const Error&) {
         return false;
     }
+}
+
+std::size_t encode_test(const AVCodec& codec, Device device) {
+    const bool on_gpu = device.kind == Device::Kind::cuda;
+    TRICODEC_EXPECT(!on_gpu || is_nvenc(codec), unsupported,
+                    "'" + std::string(codec.name) + "' takes no pictures in a GPU's memory; use device 'cpu'");
+    if (codec.type == AVMEDIA_TYPE_AUDIO) return encode_silence(codec);
+    const PixelFormat format = on_gpu ? PixelFormat::nv12 : nearest_format(codec, PixelFormat::yuv420p);
+    return encode_pictures(codec, device, format, kPictureSize, kPictureSize);
 }
 
 }  // namespace
@@ -146,8 +130,7 @@ std::vector<std::string> encoder_names() {
 
 EncoderProbe probe_encoder(const AVCodec& codec, Device device) {
     try {
-        const bool on_gpu = device.kind == Device::Kind::cuda;
-        const auto packets = on_gpu ? encode_on_gpu(codec, device) : encode_on_host(codec);
+        const auto packets = encode_test(codec, device);
         if (packets > 0) return {true, "it encoded a test on '" + device.to_string() + "'"};
         return {false, "it encoded nothing"};
     } catch (const Error& error) {

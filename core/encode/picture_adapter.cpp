@@ -2,11 +2,9 @@
 #include "encode/picture_adapter.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <mutex>
+#include <iterator>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "encode/avcodec/av_encoder.h"
 #include "encode/avcodec/encoder_settings.h"
@@ -14,10 +12,7 @@
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"
-#include "tricodec/container/demuxer.h"
 #include "tricodec/container/muxer.h"
-#include "tricodec/io/media_source.h"
-#include "tricodec/io/media_target.h"
 
 namespace tricodec {
 namespace {
@@ -57,34 +52,6 @@ Crop scaled_crop(const Crop& crop, Size from, Size to) noexcept {
     const auto [top, height] = scaled(crop.top, crop.height, from.height, to.height);
     const auto [left, width] = scaled(crop.left, crop.width, from.width, to.width);
     return {top, left, height, width};
-}
-
-/// Writes a small file of the container and reads it: what libavformat keeps differs by release.
-bool writes_orientation(const std::string& container) {
-    constexpr Orientation kTurned{90, true};
-    try {
-        EncoderOptions options;
-        options.codec = "mpeg4";
-        options.device = "cpu";
-        options.width = options.height = 16;
-        options.frame_rate = {25, 1};
-        options.orientation = kTurned;
-        options.global_header = wants_global_headers(container);
-        const auto encoder = Encoder::create(options);
-        const auto file = std::make_shared<std::vector<std::byte>>();
-        MuxerOptions muxing;
-        muxing.format = container;
-        const auto muxer = Muxer::open(MediaTarget::from_memory(file), muxing);
-        const int stream = muxer->add_stream(encoder->stream());
-        const Frame frame = alloc_frame(PixelFormat::gray, 16, 16);
-        std::fill_n(frame.planes[0].data, 16 * 16, std::byte{0});
-        for (const auto& packet : encoder->encode(frame)) muxer->write(packet, stream);
-        for (const auto& packet : encoder->flush()) muxer->write(packet, stream);
-        muxer->finish();
-        return Demuxer::open(MediaSource::from_bytes(*file, file))->stream().orientation == kTurned;
-    } catch (const Error&) {
-        return false;  // it does not hold such a stream, and none of those that it holds can be turned
-    }
 }
 
 /// That of the source; AVI counts frames, so that it gets the rate which has a frame for every time.
@@ -135,12 +102,8 @@ void crop_odd(const StreamInfo& video, const AVCodec& codec, PictureSettings& se
 }  // namespace
 
 bool keeps_orientation(const std::string& container) {
-    static std::mutex mutex;
-    static std::map<std::string, bool> known;
-    const std::lock_guard lock(mutex);
-    const auto [found, fresh] = known.try_emplace(container);
-    if (fresh) found->second = writes_orientation(container);
-    return found->second;
+    constexpr std::string_view kContainers[] = {"mp4", "mov", "ipod", "ismv", "psp", "3gp", "3g2", "f4v"};
+    return std::ranges::find(kContainers, container) != std::end(kContainers);
 }
 
 PictureSettings settle_pictures(const StreamInfo& video, const TranscodeOptions& options,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "encode/stream_copy.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
 
+#include "encode/packet_copier.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"

@@ -13,7 +13,6 @@
 
 #include "encode/packet_copier.h"
 #include "encode/sound_transcoder.h"
-#include "encode/stream_copy.h"
 #include "encode/transcode_part.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"

@@ -77,8 +77,15 @@ AvioReader::~AvioReader() {
     free_context(context_);
 }
 
-void AvioReader::rethrow() {
-    if (auto error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
+void AvioReader::rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+}
+
+void AvioReader::forget_error() noexcept {
+    if (!error_) return;
+    error_ = nullptr;
+    context_->error = 0;  // libavformat never resets it, and would report it at the end of the source
+    context_->eof_reached = 0;
 }
 
 int AvioReader::read(void* self, std::uint8_t* data, int size) {

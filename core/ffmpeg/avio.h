@@ -78,8 +78,11 @@ public:
     }
     [[nodiscard]] std::int64_t num_bytes_read() const noexcept { return reader_->num_bytes_read(); }
     [[nodiscard]] ByteReader& reader() const noexcept { return *reader_; }
-    /// Throws the exception that the reader threw during the last calls of libavformat, if any.
-    void rethrow();
+    /// Throws what the reader threw, at each call until forget_error(): libavformat has lost the bytes of that read, so
+    /// that no later packet continues the ones before.
+    void rethrow() const;
+    /// To be called before a seek, which makes a failed source usable again.
+    void forget_error() noexcept;
 
 private:
     static int read(void* self, std::uint8_t* data, int size);

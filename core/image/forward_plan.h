@@ -40,8 +40,4 @@ struct ForwardPlan {
 /// The definition of docs/reference/transform.md section 10, sample by sample: the oracle of every other engine.
 void rgb_to_yuv_ref(const ForwardPlan& plan, const RgbPicture& picture, const Frame& out);
 
-/// Planar 4:4:4 of more than 8 bits to `out`, of the same depth and fewer chroma samples, by a plan of
-/// make_chroma_plan(). docs/reference/transform.md section 10 has the arithmetic.
-void subsample_deep_chroma(const ForwardPlan& plan, const Frame& frame, const Frame& out);
-
 }  // namespace tricodec::image

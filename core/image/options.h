@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "tricodec/image/transform.h"
 
@@ -12,9 +11,6 @@ class PreparedPlan;
 
 /// Throws Error naming the option, its value and what is accepted.
 void validate(const TransformOptions& options);
-
-/// As parse_output_color() reads it.
-[[nodiscard]] std::string_view word(OutputColor color);
 
 /// One line for people; see Transform::describe.
 [[nodiscard]] std::string describe(const TransformOptions& options);

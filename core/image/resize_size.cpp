@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/named_values.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
 
@@ -48,12 +49,12 @@ int rounded(float extent) {
 }  // namespace
 
 ResizeMode parse_resize_mode(std::string_view name) {
-    if (name == "default") return ResizeMode::normal;
-    if (name == "stretch") return ResizeMode::stretch;
-    if (name == "not_larger") return ResizeMode::not_larger;
-    if (name == "not_smaller") return ResizeMode::not_smaller;
-    fail(ErrorCode::invalid_argument,
-         "mode '" + std::string(name) + "' is not one of default, stretch, not_larger, not_smaller");
+    constexpr NamedValues<ResizeMode, 4> kModes = {"mode",
+                                                   {{"default", ResizeMode::normal},
+                                                    {"stretch", ResizeMode::stretch},
+                                                    {"not_larger", ResizeMode::not_larger},
+                                                    {"not_smaller", ResizeMode::not_smaller}}};
+    return kModes.value_of(name);
 }
 
 Size resized_size(const ResizeRequest& request, Size picture) {

@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/image/rgb_to_yuv.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "image/cpu/engine.h"
 #include "image/cpu/kernels.h"
-#include "image/cpu/rgb_kernels.h"
 #include "image/forward_plan.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {
-
-/// The kernels of the instruction set that this process uses, or null where it is image/ref.
-const image::RgbKernels* chosen() {
-    static const image::RgbKernels* const kernels = []() -> const image::RgbKernels* {
-        const image::Kernels* const all = image::chosen_kernels();
-        if (all == nullptr) return nullptr;
-        for (const auto& each : image::supported_rgb_kernels()) {
-            if (each.target == all->target) return &each;
-        }
-        return nullptr;
-    }();
-    return kernels;
-}
 
 /// The planar format that is computed, of which `format` is another layout.
 PixelFormat planar(PixelFormat format) {
@@ -59,10 +48,52 @@ void expect_planar(PixelFormat format) {
 }
 
 void run(const image::ForwardPlan& plan, const RgbPicture& picture, const Frame& out) {
-    if (const auto* kernels = chosen()) {
-        image::rgb_to_yuv_cpu(*kernels, plan, picture, out);
-    } else {
-        image::rgb_to_yuv_ref(plan, picture, out);
+    const image::Kernels* const kernels = image::chosen_kernels();
+    (kernels != nullptr ? kernels->rgb_to_yuv : image::rgb_to_yuv_ref)(plan, picture, out);
+}
+
+template <class Pointer>
+auto* samples(Pointer data, const Plane& plane, int y) {
+    return reinterpret_cast<std::uint16_t*>(data + y * plane.stride_bytes);
+}
+
+const std::uint16_t* deep_row(const Frame& frame, std::size_t plane, int y) {
+    return samples(frame.planes[plane].data, frame.planes[plane], std::clamp(y, 0, frame.height - 1));
+}
+
+/// Planar 4:4:4 of more than 8 bits to `out`, of the same depth and fewer chroma samples.
+void subsample_deep_chroma(const image::ForwardPlan& plan, const Frame& frame, const Frame& out) {
+    const auto& format = info(out.format);
+    for (int y = 0; y < frame.height; ++y) {
+        std::memcpy(samples(out.planes[0].data, out.planes[0], y), deep_row(frame, 0, y),
+                    static_cast<std::size_t>(frame.width) * sizeof(std::uint16_t));
+    }
+    const int width = format.plane_width(1, out.width);
+    const auto& across = plan.across.weight;
+    // Sums down the columns, with the first and the last repeated where the taps reach beyond the picture.
+    std::vector<std::uint32_t> sums(static_cast<std::size_t>(frame.width) + 4);
+    for (std::size_t c = 1; c < 3; ++c) {
+        for (int y = 0; y < format.plane_height(1, out.height); ++y) {
+            const int top = (y << plan.log2_chroma_h) + plan.down.first;
+            const std::uint16_t* rows[3] = {deep_row(frame, c, top), deep_row(frame, c, top + 1),
+                                            deep_row(frame, c, top + 2)};
+            auto* sum = sums.data() + 1;
+            for (int x = 0; x < frame.width; ++x) {
+                sum[x] =
+                    static_cast<std::uint32_t>(plan.down.weight[0] * rows[0][x] + plan.down.weight[1] * rows[1][x] +
+                                               plan.down.weight[2] * rows[2][x]);
+            }
+            sum[-1] = sum[0];
+            sum[frame.width] = sum[frame.width + 1] = sum[frame.width + 2] = sum[frame.width - 1];
+            auto* to = samples(out.planes[c].data, out.planes[c], y);
+            for (int x = 0; x < width; ++x) {
+                const auto* from = sum + (x << plan.log2_chroma_w) + plan.across.first;
+                const auto total = static_cast<std::uint32_t>(across[0]) * from[0] +
+                                   static_cast<std::uint32_t>(across[1]) * from[1] +
+                                   static_cast<std::uint32_t>(across[2]) * from[2];
+                to[x] = static_cast<std::uint16_t>((total + 8) >> 4);  // the weights add up to 16
+            }
+        }
     }
 }
 
@@ -112,7 +143,7 @@ Frame subsample_chroma(const Frame& frame, PixelFormat format) {
     if (deep) {
         Frame out = alloc_frame(computed, frame.width, frame.height);
         copy_properties(frame, out);
-        image::subsample_deep_chroma(image::make_chroma_plan(info(computed), frame.color.chroma_location), frame, out);
+        subsample_deep_chroma(image::make_chroma_plan(info(computed), frame.color.chroma_location), frame, out);
         return computed == format ? out : convert_layout(out, format);
     }
     RgbPicture samples;

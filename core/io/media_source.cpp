@@ -163,7 +163,7 @@ MediaSource MediaSource::from_path(const std::filesystem::path& path) {
             ::stat(text.c_str(), &status) == 0, refused,
             "'" + text + "' names the protocol '" + std::string(protocol) +
                 "', and only files and memory are opened; fetch the media yourself and pass a plain path, the "
-                "bytes or a file-like object (in Python, tricodec.remote opens s3, gs, az, https and hf)");
+                "bytes or a file-like object (in Python, tricodec.open_remote opens s3, gs, az, https and hf)");
     }
     MediaSource source;
     source.name_ = text;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/named_values.h"
 #include "selection/rules.h"
 #include "tricodec/base/error.h"
 
@@ -47,7 +48,7 @@ std::int64_t first_frame(const FrameSelection& selection, const VideoTimes& vide
     return start;
 }
 
-/// Note [Words of a selection]: from its begin to `end_s`, or the end of the video, by the playback clock.
+/// Note [Options of a selection]: from its start to `end_s`, or the end of the video, by the playback clock.
 VideoPart part_of(const FrameSelection& selection, const VideoTimes& video) {
     TRICODEC_EXPECT(size_of(video) > 0, out_of_range, range_text(0));
     const auto played = by_clock(video);
@@ -174,14 +175,16 @@ SelectedFrames select_frames(const FrameSelection& selection, const VideoTimes& 
 }
 
 PadMode parse_pad_mode(std::string_view name) {
-    if (name == "none") return PadMode::none;
-    if (name == "constant") return PadMode::constant;
-    if (name == "edge" || name == "repeat") return PadMode::edge;
-    if (name == "reflect_1001" || name == "symmetric") return PadMode::reflect_1001;
-    if (name == "reflect_101" || name == "reflect") return PadMode::reflect_101;
-    fail(ErrorCode::invalid_argument,
-         "pad_mode '" + std::string(name) +
-             "' is not one of none, constant, edge (repeat), reflect_1001 (symmetric), reflect_101 (reflect)");
+    constexpr NamedValues<PadMode, 8> kModes = {"pad_mode",
+                                                {{"none", PadMode::none},
+                                                 {"constant", PadMode::constant},
+                                                 {"edge", PadMode::edge},
+                                                 {"reflect_1001", PadMode::reflect_1001},
+                                                 {"reflect_101", PadMode::reflect_101},
+                                                 {"repeat", PadMode::edge},
+                                                 {"symmetric", PadMode::reflect_1001},
+                                                 {"reflect", PadMode::reflect_101}}};
+    return kModes.value_of(name);
 }
 
 std::int64_t padded_frame(PadMode mode, std::int64_t number, std::int64_t num_frames) {

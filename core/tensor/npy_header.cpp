@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
-#include <utility>
+#include <string>
 
 #include "base/suggestion.h"
 #include "tricodec/base/error.h"
@@ -24,102 +24,47 @@ constexpr std::size_t kMostDimensions = 64;
          "the data do not begin with a readable .npy header: " + why + "; leave out header=True for bare elements");
 }
 
-/// The header's text: a dict of Python literals. Only what numpy writes is understood.
-class HeaderText {
-public:
-    explicit HeaderText(std::string_view text) : rest_(text) {}
-
-    NpyHeader parse() {
-        NpyHeader header;
-        bool fortran = false;
-        bool has_descr = false;
-        bool has_order = false;
-        bool has_shape = false;
-        expect('{');
-        while (!accept('}')) {
-            const std::string_view key = quoted();
-            expect(':');
-            if (key == "descr" && !has_descr) {
-                has_descr = true;
-                skip_spaces();
-                TRICODEC_EXPECT(rest_.empty() || rest_[0] != '[', unsupported,
-                                "the array's elements have several fields; save each field as an array of its own");
-                header.typestr = quoted();
-            } else if (key == "fortran_order" && !has_order) {
-                has_order = true;
-                fortran = boolean();
-            } else if (key == "shape" && !has_shape) {
-                has_shape = true;
-                header.shape = shape();
-            } else {
-                fail_damaged("its key '" + std::string(key.substr(0, 40)) + "' is none, or stands twice");
-            }
-            if (!accept(',')) {
-                expect('}');
-                break;
-            }
-        }
-        skip_spaces();
-        if (!rest_.empty() || !has_descr || !has_order || !has_shape) {
-            fail_damaged("it is no dict of descr, fortran_order and shape");
-        }
-        TRICODEC_EXPECT(!fortran || header.shape.size() < 2, unsupported,
-                        "the array is in Fortran order; save numpy.ascontiguousarray(array)");
-        return header;
+/// Reads the header's text, which must be as numpy writes it: a dict of descr, fortran_order and shape. Spaces do not
+/// matter.
+NpyHeader parse(std::string_view text) {
+    std::string plain(text);
+    std::erase_if(plain, [](char c) { return c == ' ' || c == '\n'; });
+    std::string_view rest = plain;
+    const auto accept = [&](std::string_view wanted) {
+        const bool found = rest.starts_with(wanted);
+        if (found) rest.remove_prefix(wanted.size());
+        return found;
+    };
+    const auto expect = [&](std::string_view wanted) {
+        if (!accept(wanted)) fail_damaged("it lacks " + std::string(wanted) + " where numpy writes it");
+    };
+    NpyHeader header;
+    expect("{'descr':");
+    TRICODEC_EXPECT(!rest.starts_with('['), unsupported,
+                    "the array's elements have several fields; save each field as an array of its own");
+    expect("'");
+    header.typestr = rest.substr(0, rest.find('\''));
+    rest.remove_prefix(header.typestr.size());
+    expect("','fortran_order':");
+    const bool fortran = accept("True");
+    if (!fortran) expect("False");
+    expect(",'shape':(");
+    while (!accept(")")) {
+        std::int64_t extent = 0;
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), extent);
+        if (error != std::errc() || extent < 0) fail_damaged("its shape holds something that is no length");
+        rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+        header.shape.push_back(extent);
+        if (header.shape.size() > kMostDimensions) fail_damaged("its shape has more than 64 axes");
+        if (!accept(",") && !rest.starts_with(')')) fail_damaged("its shape is not closed");
     }
-
-private:
-    void skip_spaces() {
-        while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\n')) rest_.remove_prefix(1);
-    }
-    bool accept(char wanted) {
-        skip_spaces();
-        if (rest_.empty() || rest_[0] != wanted) return false;
-        rest_.remove_prefix(1);
-        return true;
-    }
-    void expect(char wanted) {
-        if (!accept(wanted)) fail_damaged(std::string("it lacks a '") + wanted + "'");
-    }
-    std::string_view quoted() {
-        skip_spaces();
-        const char quote = rest_.empty() ? '\0' : rest_[0];
-        const std::size_t end = quote == '\'' || quote == '"' ? rest_.find(quote, 1) : std::string_view::npos;
-        if (end == std::string_view::npos) fail_damaged("a text in it is not quoted");
-        const std::string_view text = rest_.substr(1, end - 1);
-        rest_.remove_prefix(end + 1);
-        return text;
-    }
-    bool boolean() {
-        skip_spaces();
-        for (const auto& [word, value] : {std::pair<std::string_view, bool>{"True", true}, {"False", false}}) {
-            if (!rest_.starts_with(word)) continue;
-            rest_.remove_prefix(word.size());
-            return value;
-        }
-        fail_damaged("fortran_order is neither True nor False");
-    }
-    std::vector<std::int64_t> shape() {
-        std::vector<std::int64_t> extents;
-        expect('(');
-        while (!accept(')')) {
-            skip_spaces();
-            std::int64_t extent = 0;
-            const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), extent);
-            if (error != std::errc() || extent < 0) fail_damaged("its shape holds something that is no length");
-            rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-            extents.push_back(extent);
-            if (extents.size() > kMostDimensions) fail_damaged("its shape has more than 64 axes");
-            if (!accept(',')) {
-                expect(')');
-                break;
-            }
-        }
-        return extents;
-    }
-
-    std::string_view rest_;
-};
+    static_cast<void>(accept(","));
+    expect("}");
+    if (!rest.empty()) fail_damaged("there is more after its end");
+    TRICODEC_EXPECT(!fortran || header.shape.size() < 2, unsupported,
+                    "the array is in Fortran order; save numpy.ascontiguousarray(array)");
+    return header;
+}
 
 /// Bytes of an element; none for types that are no plain numbers of this machine's byte order.
 std::optional<std::size_t> item_bytes(std::string_view typestr) {
@@ -170,7 +115,7 @@ NpyHeader read_npy_header(std::span<const std::byte> start, std::uint64_t total_
     if (size > kLargestNpyHeader - 12) fail_damaged("it claims to have " + std::to_string(size) + " bytes");
     if (bytes.size() < prefix + size) fail_damaged("it is cut short");
 
-    NpyHeader header = HeaderText(bytes.substr(prefix, size)).parse();
+    NpyHeader header = parse(bytes.substr(prefix, size));
     header.header_bytes = prefix + size;
     const auto item = item_bytes(header.typestr);
     TRICODEC_EXPECT(item.has_value(), unsupported,

@@ -17,8 +17,10 @@ std::vector<Value> read_sample(const ::dali::TensorList<::dali::CPUBackend>& lis
     return {data, data + list.tensor_shape(sample).num_elements()};
 }
 
-std::vector<std::int64_t> read_integers(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
-                                        const std::string& name) {
+}  // namespace
+
+std::vector<std::int64_t> integers_of(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
+                                      const std::string& name) {
     switch (list.type()) {
         case DALI_INT64:
             return read_sample<std::int64_t>(list, sample);
@@ -41,32 +43,19 @@ std::vector<std::int64_t> read_integers(const ::dali::TensorList<::dali::CPUBack
     }
 }
 
-}  // namespace
-
-IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> elements)
-    : IntArgument(std::move(name), spec, std::move(elements), false) {}
-
-IntArgument IntArgument::list(std::string name, const ::dali::OpSpec& spec) {
-    return {std::move(name), spec, {}, true};
+std::vector<double> numbers_of(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
+                               const std::string& name) {
+    if (list.type() == DALI_FLOAT64) return read_sample<double, double>(list, sample);
+    if (list.type() == DALI_FLOAT) return read_sample<float, double>(list, sample);
+    const auto integers = integers_of(list, sample, name);
+    return {integers.begin(), integers.end()};
 }
 
-IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> elements,
-                         bool any_length)
-    : name_(std::move(name)),
-      elements_(std::move(elements)),
-      any_length_(any_length),
-      is_tensor_(spec.HasTensorArgument(name_)) {
+IntArgument::IntArgument(std::string name, const ::dali::OpSpec& spec, bool is_list)
+    : name_(std::move(name)), is_list_(is_list), is_tensor_(spec.HasTensorArgument(name_)) {
     if (is_tensor_) return;
-    if (elements_.empty() && !any_length_) {
-        constant_ = {spec.GetArgument<std::int64_t>(name_)};
-        return;
-    }
-    if (!spec.HasArgument(name_)) return;
-    constant_ = spec.GetRepeatedArgument<std::int64_t>(name_);
-    if (!any_length_ && !constant_.empty() && constant_.size() != elements_.size()) {
-        throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" has ", constant_.size(),
-                                                         " numbers; it takes ", expectation()));
-    }
+    if (!is_list_) constant_ = {spec.GetArgument<std::int64_t>(name_)};
+    if (is_list_ && spec.HasArgument(name_)) constant_ = spec.GetRepeatedArgument<std::int64_t>(name_);
 }
 
 std::vector<std::vector<std::int64_t>> IntArgument::values(const ::dali::ArgumentWorkspace& workspace,
@@ -81,24 +70,12 @@ std::vector<std::vector<std::int64_t>> IntArgument::values(const ::dali::Argumen
     std::vector<std::vector<std::int64_t>> result(count);
     for (int sample = 0; sample < num_samples; ++sample) {
         auto& numbers = result[static_cast<std::size_t>(sample)];
-        numbers = read_integers(list, sample, name_);
-        if (any_length_) continue;
-        const bool may_be_absent = !elements_.empty() && numbers.empty();
-        const std::size_t wanted = elements_.empty() ? 1 : elements_.size();
-        if (numbers.size() != wanted && !may_be_absent) {
-            throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" of sample ", sample,
-                                                             " has shape ", list.tensor_shape(sample), "; it takes ",
-                                                             expectation()));
-        }
+        numbers = integers_of(list, sample, name_);
+        if (is_list_ || numbers.size() == 1) continue;
+        throw ::dali::DaliValueError(::dali::make_string("argument \"", name_, "\" of sample ", sample, " has shape ",
+                                                         list.tensor_shape(sample), "; it takes one integer"));
     }
     return result;
-}
-
-std::string IntArgument::expectation() const {
-    if (elements_.empty()) return "one integer";
-    std::string text = std::to_string(elements_.size()) + " integers (";
-    for (std::size_t i = 0; i < elements_.size(); ++i) text += (i == 0 ? "" : ", ") + elements_[i];
-    return text + ")";
 }
 
 TimesArgument::TimesArgument(std::string name, const ::dali::OpSpec& spec)
@@ -113,16 +90,7 @@ std::vector<std::vector<double>> TimesArgument::values(const ::dali::ArgumentWor
     if (!is_tensor_) return {static_cast<std::size_t>(num_samples), constant_};
     const auto& list = workspace.ArgumentInput(name_);
     std::vector<std::vector<double>> result;
-    for (int sample = 0; sample < num_samples; ++sample) {
-        if (list.type() == DALI_FLOAT64) {
-            result.push_back(read_sample<double, double>(list, sample));
-        } else if (list.type() == DALI_FLOAT) {
-            result.push_back(read_sample<float, double>(list, sample));
-        } else {
-            const auto integers = read_integers(list, sample, name_);
-            result.emplace_back(integers.begin(), integers.end());
-        }
-    }
+    for (int sample = 0; sample < num_samples; ++sample) result.push_back(numbers_of(list, sample, name_));
     return result;
 }
 

@@ -6,40 +6,43 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tricodec::plugin {
 
-/// An integer argument, scalar or of fixed length, given as a constant or as one tensor a sample.
-/// DALI's ArgValue accepts one integer type only and spreads a scalar over a vector (it takes crop=8 for 8, 8, 8, 8).
-/// This class accepts any signed or small integer type, and the length must be right.
+/// An integer argument, or a list of integers, given as a constant or as one tensor a sample.
+/// DALI's ArgValue accepts one integer type only. This class accepts any signed or small integer type.
 class IntArgument {
 public:
-    /// `elements` names the numbers in messages; empty for a scalar. Raises DaliValueError for a constant of the wrong
-    /// length.
-    IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> elements = {});
-
-    /// An argument of any length.
-    [[nodiscard]] static IntArgument list(std::string name, const ::dali::OpSpec& spec);
+    IntArgument(std::string name, const ::dali::OpSpec& spec) : IntArgument(std::move(name), spec, false) {}
+    [[nodiscard]] static IntArgument list(std::string name, const ::dali::OpSpec& spec) {
+        return {std::move(name), spec, true};
+    }
 
     [[nodiscard]] bool differs_by_sample() const noexcept { return is_tensor_; }
     /// Empty if the argument is not given, or is a tensor.
     [[nodiscard]] const std::vector<std::int64_t>& constant() const noexcept { return constant_; }
-    /// One vector a sample, empty if the sample's tensor is. Raises DaliTypeError for other types than integers, and
-    /// DaliValueError, which names the sample, for wrong lengths.
+    /// One vector a sample. Raises DaliTypeError for other types than integers, and DaliValueError, which names the
+    /// sample, for anything but one integer where this is no list.
     [[nodiscard]] std::vector<std::vector<std::int64_t>> values(const ::dali::ArgumentWorkspace& workspace,
                                                                 int num_samples) const;
 
 private:
-    IntArgument(std::string name, const ::dali::OpSpec& spec, std::vector<std::string> elements, bool any_length);
-    [[nodiscard]] std::string expectation() const;
+    IntArgument(std::string name, const ::dali::OpSpec& spec, bool is_list);
 
     std::string name_;
-    std::vector<std::string> elements_;
-    bool any_length_;
-    bool is_tensor_ = false;
+    bool is_list_;
+    bool is_tensor_;
     std::vector<std::int64_t> constant_;
 };
+
+/// The numbers of one sample. Raises DaliTypeError for other types than integers.
+[[nodiscard]] std::vector<std::int64_t> integers_of(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
+                                                    const std::string& name);
+/// The same for numbers of any type.
+[[nodiscard]] std::vector<double> numbers_of(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
+                                             const std::string& name);
 
 /// A list of times in seconds, given as a constant or as one tensor a sample, of any type of numbers.
 class TimesArgument {

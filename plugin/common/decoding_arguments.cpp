@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "common/arguments.h"
 #include "common/errors.h"
 #include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
@@ -13,11 +14,9 @@
 namespace tricodec::plugin {
 namespace {
 
-/// The arguments that have no meaning for raw frames.
-constexpr const char* kTransformArguments[] = {
-    "crop",        "size",        "resize",   "antialias", "color",          "matrix",       "range", "chroma",
-    "unspecified", "rotate",      "dtype",    "layout",    "scale",          "mean",         "std",   "image_type",
-    "normalized",  "interp_type", "resize_x", "resize_y",  "resize_shorter", "resize_longer"};
+/// DALI's words for options of a Transform, which have no meaning for raw frames either.
+constexpr const char* kDaliNames[] = {"image_type", "normalized",     "interp_type",  "resize_x",
+                                      "resize_y",   "resize_shorter", "resize_longer"};
 
 int read_stream_index(const ::dali::OpSpec& spec) {
     const int index = int_argument(spec, "stream_index");
@@ -64,11 +63,13 @@ DecodingArguments::DecodingArguments(const ::dali::OpSpec& spec)
         empty_on_error_ = is_second(spec, "on_error", "raise", "empty");
         damage_is_error_ = is_second(spec, "on_damage", "warn", "error");
         if (spec.HasArgument("format")) format_ = parse_pixel_format(spec.GetArgument<std::string>("format"));
-        for (const char* name : kTransformArguments) {
-            TRICODEC_EXPECT(!format_ || !(spec.ArgumentDefined(name) || spec.HasTensorArgument(name)), invalid_argument,
-                            "format gives frames as they are decoded, and " + std::string(name) +
+        const auto expect_raw = [&](const std::string& name) {
+            TRICODEC_EXPECT(!format_ || !spec.ArgumentDefined(name), invalid_argument,
+                            "format gives frames as they are decoded, and " + name +
                                 " transforms them; leave one out, or pass the frames to fn.tricodec.transform");
-        }
+        };
+        for (const auto& option : transform_options()) expect_raw(std::string(option.name));
+        for (const char* name : kDaliNames) expect_raw(name);
     });
 }
 

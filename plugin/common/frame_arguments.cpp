@@ -132,14 +132,14 @@ std::vector<FrameArguments::Select> FrameArguments::for_samples(const ::dali::Ar
         }
         return result;
     }
-    auto words = selection_.values(workspace, num_samples);
+    auto selections = selection_.values(workspace, num_samples);
     const auto start = values(start_frame_ ? *start_frame_ : start_);
     const auto stride = values(stride_);
     const auto count = values(sequence_length_ ? *sequence_length_ : count_);
     const auto end = end_frame_ ? values(*end_frame_) : std::vector<std::vector<std::int64_t>>{};
     for (std::size_t i = 0; i < static_cast<std::size_t>(num_samples); ++i) {
         if (!pad_mode_ || (*pad_mode_ == PadMode::none && !dali_words_)) {
-            auto selection = std::move(words[i]);
+            auto selection = std::move(selections[i]);
             selection.start = start[i][0];
             selection.stride = stride[i][0];
             selection.count = count[i][0];

@@ -87,7 +87,7 @@ std::shared_ptr<const Transform> SizedTransforms::get(const std::shared_ptr<cons
 }  // namespace tricodec::plugin
 
 DALI_SCHEMA(tricodec__ResizeArguments)
-    .DocStr("The size of frames in the words of DALI's resize.")
+    .DocStr("The size of frames with the arguments of DALI's resize.")
     .AddOptionalArg("resize_x", "Width in pixels. Without ``resize_y`` the proportions are kept.", 0.0f, true)
     .AddOptionalArg("resize_y", "Height in pixels. Without ``resize_x`` the proportions are kept.", 0.0f, true)
     .AddOptionalArg("resize_shorter", "Length of the shorter side; the proportions are kept.", 0.0f, true)

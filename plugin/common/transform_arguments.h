@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/arguments.h"
+#include "common/option_arguments.h"
 #include "tricodec/image/transform.h"
 
 namespace tricodec::plugin {
@@ -24,7 +24,7 @@ public:
     TransformArguments(const ::dali::OpSpec& spec, bool rotate);
 
     /// Without a crop or size that differs by sample.
-    [[nodiscard]] const TransformOptions& options() const noexcept { return options_; }
+    [[nodiscard]] const TransformOptions& options() const noexcept { return arguments_.constants(); }
 
     /// One of the two is set.
     struct Sample {
@@ -34,9 +34,7 @@ public:
     [[nodiscard]] std::vector<Sample> for_samples(const ::dali::ArgumentWorkspace& workspace, int num_samples) const;
 
 private:
-    IntArgument crop_;
-    IntArgument size_;
-    TransformOptions options_;
+    OptionArguments<TransformOptions> arguments_;
     std::shared_ptr<const Transform> constant_;  ///< null when crop or size differ by sample
 };
 

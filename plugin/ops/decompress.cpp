@@ -372,7 +372,7 @@ DALI_SCHEMA(tricodec__Decompress)
     .AddOptionalArg("header", "Take type and shape from the header of a ``.npy`` file before the elements.", false)
     .AddOptionalArg("trusted",
                     "The data are whole and come from a trusted source: a GPU may decompress them. Without it the CPU "
-                    "does, in a child process where a decoder might fault.",
+                    "does, and refuses Bitcomp, on which NVIDIA's decoder might fault.",
                     false)
     .MakeStateless();
 

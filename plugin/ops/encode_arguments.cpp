@@ -81,7 +81,6 @@ PictureLayout EncodeArguments::pictures(const std::string& layout) const {
     if (layout_given_ || pictures.format) return pictures;
     // The names that Transform's outputs have; any other input has the default layout.
     if (layout == "FCHW" || layout == "CHW") pictures.layout = Layout::chw;
-    if (layout == "FCHWc" || layout == "CHWc") pictures.layout = Layout::chw2;
     return pictures;
 }
 

@@ -199,8 +199,8 @@ DALI_SCHEMA(tricodec__EncodeVideo)
     .AddOptionalArg("color", "Channels of the frames: ``\"rgb\"``, ``\"bgr\"``, ``\"gray\"`` or ``\"yuv\"``.", "rgb")
     .AddOptionalArg<std::string>(
         "layout",
-        "``\"HWC\"``, ``\"CHW\"``, ``\"CHW2\"`` or ``\"HWC8\"``; the default is DALI's layout of the "
-        "input, else ``\"HWC\"``. A leading F is ignored.",
+        "``\"HWC\"`` or ``\"CHW\"``; the default is DALI's layout of the input, else ``\"HWC\"``. A leading F is "
+        "ignored.",
         nullptr)
     .AddOptionalArg<std::string>(
         "format",

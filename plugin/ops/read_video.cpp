@@ -70,7 +70,7 @@ conversion, normalization, data type and layout. The frames are byte for byte th
 file. Exactly one of ``filenames``, ``file_root``, ``file_list`` and ``paths`` names the files.
 
 Each file is cut into sequences of ``sequence_length`` frames, ``stride`` apart. A sequence begins ``step`` frames after the
-one before. With the words of ``fn.tricodec.decode_video`` that select frames (``fps``, ``num_frames``, ``start_s``, ...), the
+one before. With the arguments of ``fn.tricodec.decode_video`` that select frames (``fps``, ``num_frames``, ``start_s``, ...), the
 frames that it would give of the file are cut so. A batch holds the next sequences in the order of the epoch: file after file, or shuffled as a whole. The files
 used last stay open, with decoders that continue where they are. The sequences of a batch that come from one file are decoded
 together, each frame once.
@@ -212,29 +212,21 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
                     "the last batch hold as many as decoded them.",
                     16);
 
+DALI_SCHEMA(tricodec__ReadVideo)
+    .DocStr(tricodec::plugin::kReadVideoDoc)
+    .AddParent("tricodec__ReadVideoArguments")
+    .NumInput(0)
+    .NumOutput(1)
+    .MakeStateful()
 #if TRICODEC_DALI_VERSION >= 202  // 2.2 is the first that asks for them
-#define TRICODEC_READ_VIDEO_TYPES                         \
-    .OutputDType(0, tricodec::plugin::frames_dtype)       \
-        .OutputNDim(0, tricodec::plugin::frames_ndim)     \
-        .OutputLayout(0, tricodec::plugin::frames_layout) \
-        .OutputDType(1, tricodec::plugin::second_dtype)   \
-        .OutputNDim(1, 1)                                 \
-        .OutputLayout(1, tricodec::plugin::second_layout)
-#else
-#define TRICODEC_READ_VIDEO_TYPES
+    .OutputDType(0, tricodec::plugin::frames_dtype)
+    .OutputNDim(0, tricodec::plugin::frames_ndim)
+    .OutputLayout(0, tricodec::plugin::frames_layout)
+    .OutputDType(1, tricodec::plugin::second_dtype)
+    .OutputNDim(1, 1)
+    .OutputLayout(1, tricodec::plugin::second_layout)
 #endif
-#define TRICODEC_READ_VIDEO_SCHEMA                 \
-    .DocStr(tricodec::plugin::kReadVideoDoc)       \
-        .AddParent("tricodec__ReadVideoArguments") \
-        .NumInput(0)                               \
-        .NumOutput(1)                              \
-        .MakeStateful() TRICODEC_READ_VIDEO_TYPES.AdditionalOutputsFn(tricodec::plugin::num_more_outputs)
-
-DALI_SCHEMA(tricodec__ReadVideo) TRICODEC_READ_VIDEO_SCHEMA;
-// DALI's dynamic mode recognizes classes with epochs by "readers" in the name.
-DALI_SCHEMA(tricodec__readers__Video) TRICODEC_READ_VIDEO_SCHEMA;
+    .AdditionalOutputsFn(tricodec::plugin::num_more_outputs);
 
 DALI_REGISTER_OPERATOR(tricodec__ReadVideo, tricodec::plugin::ReadVideo<::dali::CPUBackend>, ::dali::CPU);
 DALI_REGISTER_OPERATOR(tricodec__ReadVideo, tricodec::plugin::ReadVideo<::dali::GPUBackend>, ::dali::GPU);
-DALI_REGISTER_OPERATOR(tricodec__readers__Video, tricodec::plugin::ReadVideo<::dali::CPUBackend>, ::dali::CPU);
-DALI_REGISTER_OPERATOR(tricodec__readers__Video, tricodec::plugin::ReadVideo<::dali::GPUBackend>, ::dali::GPU);

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from tricodec._public import public_names
-
 from ._bitstream import patch_ivf_frame_count
 from ._calls import PyNvVCException, PyNvVCExceptionUnsupported
 from ._decoder import CreateDecoder, PyNvDecoder
@@ -29,10 +27,11 @@ from ._enums import (
     cudaVideoSurfaceFormat,
 )
 from ._file_decoders import CreateSimpleDecoder, CreateThreadedDecoder, SimpleDecoder, ThreadedDecoder
-from ._frame import CAIMemoryView, DecodedFrame
+from ._frame import DecodedFrame
 from ._muxer import CreateTranscoder, FFmpegMuxer, GetMediaFormat, Transcoder
 from ._packet import PacketData
 from ._video_file import ScannedStreamMetadata, StreamMetadata
+from ._views import CAIMemoryView
 
 BT_601, BT_709, UNSPEC = ColorSpace
 FORCEINTRA, FORCEIDR, OUTPUT_SPSPPS, EOS, DISABLE_ENC_STATE_ADVANCE, OUTPUT_RECON_FRAME = NV_ENC_PIC_FLAGS
@@ -52,7 +51,11 @@ __all__ = [
     "cudaVideoChromaFormat", "cudaVideoCodec", "cudaVideoSurfaceFormat", "patch_ivf_frame_count",
     "structEncodeReconfigureParams",
 ]  # fmt: skip
-__dir__ = public_names(globals())
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
 
 # Printed and pickled names use the module in which programs find the classes, not the file that defines them.
 for _name in __all__:

@@ -17,11 +17,8 @@ original.
 
 from __future__ import annotations
 
-from tricodec._public import public_names
-
 from . import _PyNvVideoCodec
-from ._api import release, set_api_version
-from ._calls import logger
+from ._calls import logger, release, set_api_version
 from ._encoder import CreateEncoder
 from ._encoder_options import format_optional_params, tostring
 from ._enums import Codec
@@ -39,4 +36,7 @@ __all__ = [
     "Codec", "CreateEncoder", "_PyNvVideoCodec", "format_optional_params", "logger", "set_api_version", "tostring",
 ]  # fmt: skip
 __all__ += _PyNvVideoCodec.__all__
-__dir__ = public_names(globals())
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

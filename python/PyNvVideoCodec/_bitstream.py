@@ -218,7 +218,7 @@ class SeiCollector:
         """The tag with which the packet is decoded."""
         tag = self._next_tag
         self._next_tag += 1
-        found = [message_of(kind, payload) for kind, payload in tricodec.sei_messages(data, self._codec)]
+        found = [message_of(kind, payload) for kind, payload in tricodec.video.sei_messages(data, self._codec)]
         if found:
             self._waiting[tag] = found
             if len(self._waiting) > self._MOST_WAITING:

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, ParamSpec
 import numpy as np
 import tricodec
 
-from ._api import note_2
 from ._bitstream import AccessUnit, AccessUnitSplitter, SeiCollector
 from ._calls import (
     PyNvVCException,
@@ -23,14 +22,14 @@ from ._calls import (
     expect_int,
     logger,
     make_lock,
+    note_2,
     translated_errors,
 )
 from ._decoder_caps import CORE_NAMES
 from ._enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, VideoPacketFlag, cudaVideoCodec
-from ._frame import DecodedFrame
+from ._frame import DecodedFrame, deliver
 from ._layout import FrameLayout, sample_format
 from ._packet import NO_TIMESTAMP, PacketData, memory_of
-from ._surface import deliver
 
 _CODEC_ALIASES = {"wmv3": "vc1"}
 _BYTE_STREAMS = {"h264", "hevc"}  # their packets contain all headers and may be cut anywhere
@@ -95,7 +94,7 @@ class PyNvDecoder:
         self._locked: dict[int, DecodedFrame] = {}
         self._wanted_from: int | None = None  # frames before this time are left out
         self._announced: tuple[int, int] | None = None  # the size in setReconfigParams
-        self._engine_stream: tricodec.StreamInfo | None = None
+        self._engine_stream: tricodec.video.StreamInfo | None = None
         wants_device = expect_flag("usedevicememory", usedevicememory) or wants_async
         # The first packet opens the engine, because it may bring the stream's description.
         self._request, self._memory = choose_device(gpuid, wants_device, "usedevicememory")
@@ -256,7 +255,7 @@ class PyNvDecoder:
         return int(PyNvDecoder._session_overhead_ms.get(expect_int("session_id", session_id), 0.0))
 
     @property
-    def issues(self) -> list[tricodec.DecodeIssue]:
+    def issues(self) -> list[tricodec.video.DecodeIssue]:
         """The latest 10,000 reports of packets that were not decoded, or only with damage. (Not in the original.)"""
         return [] if self._engine is None else self._engine.issues
 
@@ -307,7 +306,7 @@ class PyNvDecoder:
         self._engine_stream, self._num_issues = stream, 0
         return self._open_engine(self._codec_name if stream is None else stream)
 
-    def _stream_of(self, packet: PacketData) -> tricodec.StreamInfo | None:
+    def _stream_of(self, packet: PacketData) -> tricodec.video.StreamInfo | None:
         """The description of the packet's stream, if that is of the decoder's codec."""
         stream = packet._stream
         if stream is None or _CODEC_ALIASES.get(stream.codec_name, stream.codec_name) != self._codec_name:

@@ -8,8 +8,7 @@ from typing import Any
 import tricodec
 from tricodec import _tricodec
 
-from ._api import note_2
-from ._calls import expect_int
+from ._calls import expect_int, note_2
 from ._enums import cudaVideoChromaFormat, cudaVideoCodec
 
 #: Codecs by their names in the core.
@@ -67,7 +66,7 @@ def GetDecoderCaps(
     asked = {"codec_id": int(codec), "chromaformat_id": int(chromaformat), "bitdepth": depth}
     name, chroma = CORE_NAMES.get(codec, ""), chromaformat.name
     on_cpu = bool(name) and chroma in _CHROMA.get(name, ("420",)) and depth in _DEPTHS.get(name, (8,))
-    if name and depth in (8, 10, 12) and tricodec.resolve_device("auto") != "cpu":
+    if name and depth in (8, 10, 12) and tricodec.video.resolve_device("auto") != "cpu":
         suffix = "" if depth == 8 else f"{depth}le"
         caps = _tricodec.hardware_caps(name, _NAMES[chroma] + suffix, gpu)
         if caps["supported"]:

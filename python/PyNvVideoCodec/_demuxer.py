@@ -15,8 +15,7 @@ from typing import Any
 import tricodec
 
 from . import _enums
-from ._api import note_2
-from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, make_lock, translated_errors
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, make_lock, note_2, translated_errors
 from ._enums import cudaVideoChromaFormat, cudaVideoCodec
 from ._layout import layout_of_stream, sample_format
 from ._packet import KeyPacket, PacketData, PacketIndex, from_source

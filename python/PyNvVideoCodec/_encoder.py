@@ -16,9 +16,8 @@ import tricodec
 from tricodec import encode
 from tricodec.encode.settings import integer
 
-from ._api import note_2
 from ._bitstream import EncodedBitstream, insert_before_picture, ivf_frame, ivf_header, sei_unit
-from ._calls import PyNvVCExceptionUnsupported, logger, make_lock, translated_errors
+from ._calls import PyNvVCExceptionUnsupported, logger, make_lock, note_2, translated_errors
 from ._demuxer import demuxer_of
 from ._encoder_input import LEGACY_STREAM, input_format, picture_of, raw_file
 from ._encoder_options import (
@@ -117,7 +116,7 @@ class PyNvEncoder:
         self._stream = int(cudastream) or LEGACY_STREAM
         given = dict(params or {})
         note_options(given)
-        self._color: tricodec.ColorDescription | None = None
+        self._color: tricodec.video.ColorDescription | None = None
         if source := given.pop("source_av_format_context", None):
             stream = demuxer_of(int(source))._stream
             self._color = stream.color
@@ -146,7 +145,7 @@ class PyNvEncoder:
 
     def _open(self, settings: encode.Settings) -> None:
         with translated_errors(f"encoding {settings.codec}"):
-            plan = plan_of(settings, tricodec.encoder_for(settings.codec))
+            plan = plan_of(settings, tricodec.encode.encoder_for(settings.codec))
             encoded = self._format.encoded
             if encoded == "yuv420p" and self._format.name == "NV12" and plan.encoder == "libx264":
                 encoded = "nv12"  # libx264's own layout: no samples are moved
@@ -248,7 +247,7 @@ class PyNvEncoder:
                 rate = self._settings.fps
                 data = ivf_header(b"AV01", self._width, self._height, (rate.numerator, rate.denominator)) + data
                 self._ivf_started = True
-        kind = tricodec.picture_type(packet)
+        kind = tricodec.video.picture_type(packet)
         if packet.key:
             picture_type = NV_ENC_PIC_TYPE.IDR
         else:

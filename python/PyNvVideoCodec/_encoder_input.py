@@ -77,7 +77,7 @@ def input_format(name: object) -> InputFormat:
 
 def _has_gpu() -> bool:
     try:
-        tricodec.resolve_device("cuda:0")
+        tricodec.video.resolve_device("cuda:0")
     except tricodec.UnsupportedError:
         return True
     except tricodec.Error:

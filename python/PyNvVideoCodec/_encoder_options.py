@@ -14,7 +14,7 @@ from tricodec import encode
 from tricodec.encode import Plan, Settings, differences
 from tricodec.encode.settings import integer
 
-from . import _api
+from . import _calls
 from ._calls import logger
 from ._enums import NV_ENC_MULTI_PASS, NV_ENC_PARAMS_RC_MODE
 
@@ -31,7 +31,7 @@ _warned: set[str] = set()
 def note_options(options: Mapping[str, Any]) -> None:
     """Notes which version of the original the options are of."""
     if not _OF_2.isdisjoint(options):
-        _api.note_2()
+        _calls.note_2()
 
 
 def read_settings(caller: str, options: Mapping[str, Any], width: int, height: int) -> encode.Settings:
@@ -51,10 +51,10 @@ def read_settings(caller: str, options: Mapping[str, Any], width: int, height: i
 
 def _document_bf(caller: str, bf: object) -> int:
     """``bf`` as the document of 1.0 has it: one more than the number of B frames, and 0 for intra pictures only."""
-    if _api.version() == "2.2":
+    if _calls.version() == "2.2":
         return integer("bf", bf, 0, 15) + 1
     number = integer("bf", bf, 0, 16)
-    if number == 0 and _api.chosen_version() is None:
+    if number == 0 and _calls.chosen_version() is None:
         _warn_once(
             f"{caller}: bf=0 gives intra pictures only, as the document of 1.0 says. In 2.x it is no B frames: call "
             "PyNvVideoCodec.set_api_version('2.2'), or with '1.0' to keep this meaning"
@@ -138,7 +138,7 @@ support_yuv422_encode
 
 def _has_encoder(name: str) -> bool:
     try:
-        return bool(tricodec.encoder_for(name))
+        return bool(tricodec.encode.encoder_for(name))
     except (tricodec.UnsupportedError, ValueError):
         return False
 
@@ -152,7 +152,7 @@ def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
         gpuid: accepted without effect.
         codec: "h264", "hevc" or "av1", in any case.
     """
-    _api.note_2()
+    _calls.note_2()
     name = encode.CPU_ENCODERS.get(str(codec).lower())
     if name is None or not _has_encoder(name):
         return {}

@@ -10,8 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, overload
 
-from ._api import note_2
-from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_flag, expect_int, expect_ints, make_lock
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_flag, expect_int, expect_ints, make_lock, note_2
 from ._enums import OutputColorType
 from ._frame import DecodedFrame
 from ._video_file import ScannedStreamMetadata, StreamMetadata, VideoFile

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DecodedFrame, a decoded picture that other libraries share without a copy, and CAIMemoryView, one plane of it."""
+"""DecodedFrame, a decoded picture that other libraries share without a copy."""
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
 
-from . import _decode_stats
 from ._bitstream import Message
-from ._cuda_event import CompletedEvent
-from ._enums import Pixel_Format
-from ._layout import CallableStr, CallableTuple, FrameLayout
+from ._enums import OutputColorType, Pixel_Format
+from ._layout import CallableStr, CallableTuple, FrameLayout, as_frame
+from ._packet import NO_TIMESTAMP
+from ._surface import make_surface
+from ._views import CAIMemoryView, CompletedEvent, Statistics, parse_statistics
 
 if sys.version_info >= (3, 12):
 
@@ -27,90 +27,6 @@ if sys.version_info >= (3, 12):
 
 else:
     from tricodec._tricodec import BufferExporter
-
-
-class CAIMemoryView:
-    """One plane of a frame as a strided array at an address.
-
-    Args:
-        shape: [rows, columns, components].
-        stride: distance in bytes from one element to the next along each axis.
-        typestr: ``"|u1"`` or ``"|u2"``.
-        stream: handle of the CUDA stream on which the data are ready; 0 is the default stream.
-        dataptr: address of the first element. The memory must outlive the view. Views of a decoded frame keep the
-            frame's memory alive.
-        readonly: whether consumers must not write to the memory.
-    """
-
-    __slots__ = ("_dataptr", "_gpu", "_host_strides", "_owner", "_readonly", "_shape", "_stream", "_stride", "_typestr")
-
-    def __init__(
-        self, shape: Sequence[int], stride: Sequence[int], typestr: str, stream: int, dataptr: int, readonly: bool
-    ) -> None:
-        self._shape = [int(extent) for extent in shape]
-        self._stride = [int(step) for step in stride]
-        if len(self._shape) != len(self._stride):
-            message = (
-                f"shape has {len(self._shape)} axes but stride has {len(self._stride)}: {self._shape}, {self._stride}"
-            )
-            raise ValueError(message)
-        self._typestr = str(typestr)
-        self._stream = int(stream)
-        self._dataptr = int(dataptr)
-        self._readonly = bool(readonly)
-        self._owner: object = None  # keeps the memory of a decoded frame alive
-        self._gpu = 0
-        self._host_strides: tuple[int, ...] | None = None  # the true strides in bytes, of host memory
-
-    @property
-    def shape(self) -> list[int]:
-        """Extents, [rows, columns, components]."""
-        return list(self._shape)
-
-    @property
-    def stride(self) -> list[int]:
-        """Distance in bytes from one element to the next along each axis."""
-        return list(self._stride)
-
-    @property
-    def data(self) -> int:
-        """Address of the first element."""
-        return self._dataptr
-
-    @property
-    def dataptr(self) -> int:
-        """Address of the first element."""
-        return self._dataptr
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        # Version 3 forbids stream 0; 1 is the same legacy default stream.
-        return {
-            "version": 3,
-            "shape": tuple(self._shape),
-            "strides": tuple(self._stride),
-            "typestr": self._typestr,
-            "stream": self._stream or 1,
-            "data": (self._dataptr, self._readonly),
-            "gpuIdx": self._gpu,
-        }
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        """The plane for numpy, without a copy. Only views of frames in host memory have it."""
-        if self._host_strides is None:
-            message = "this CAIMemoryView is of device memory, or of an address that may not be host memory"
-            raise AttributeError(message)
-        return {
-            "version": 3,
-            "shape": tuple(self._shape),
-            "strides": self._host_strides,
-            "typestr": self._typestr.replace("|u2", "<u2"),
-            "data": (self._dataptr, self._readonly),
-        }
-
-    def __repr__(self) -> str:
-        return f"<CAIMemoryView {self._shape}>"
 
 
 _DLPACK_CPU = (1, 0)
@@ -154,7 +70,7 @@ class DecodedFrame(BufferExporter):
     _stream: int
     _timestamp: int
     _messages: list[Message] | None
-    _color: tricodec.ColorDescription | None
+    _color: tricodec.video.ColorDescription | None
     _event: CompletedEvent | None
     _statistics: bytes | None  # empty: requested, but the decoder cannot give them
 
@@ -226,7 +142,7 @@ class DecodedFrame(BufferExporter):
         """The bytes of the decode statistics, or none; docs/migration/pynvvideocodec.md has their layout."""
         return list(self._statistics or b"")
 
-    def ParseDecodeStats(self) -> _decode_stats.Statistics:
+    def ParseDecodeStats(self) -> Statistics:
         """Quantizers, types and motion vectors of the coded picture's 16x16 blocks, row by row.
 
         Returns:
@@ -235,7 +151,7 @@ class DecodedFrame(BufferExporter):
             quarters of a sample. The lists are empty without ``enableDecodeStats``. With it they are None if the
             decoder cannot give them: libavcodec for HEVC, and NVDEC if the driver does not support them.
         """
-        return _decode_stats.parse(self._statistics)
+        return parse_statistics(self._statistics)
 
     def GetPtrToPlane(self, index: int) -> int:
         """Address of a plane, in host or device memory.
@@ -269,9 +185,17 @@ class DecodedFrame(BufferExporter):
         Raises:
             ValueError: the format is not NV12; decode with ``outputColorType=OutputColorType.RGBP`` for all formats.
         """
-        from ._surface import rgb_of
-
-        return rgb_of(self)
+        if self.format is not Pixel_Format.NV12:
+            message = (
+                f"nv12_to_rgb() takes NV12 frames, this one is {self.format.name}; decode with OutputColorType.RGBP"
+            )
+            raise ValueError(message)
+        array = self._device_array
+        samples = np.asarray(self) if array is None else array.numpy()
+        picture = as_frame(samples, self._layout, self._color)
+        device = None if array is None else f"cuda:{array.__dlpack_device__()[1]}"
+        surface = make_surface(picture, OutputColorType.RGBP, device)
+        return make_frame(*surface, self.timestamp, self._stream, color=self._color)
 
     def cuda(self) -> list[CAIMemoryView]:
         """A view of each plane; strides are in bytes."""
@@ -395,7 +319,7 @@ def make_frame(
     timestamp: int,
     stream: int,
     messages: list[Message] | None = None,
-    color: tricodec.ColorDescription | None = None,
+    color: tricodec.video.ColorDescription | None = None,
     statistics: bytes | None = None,
 ) -> DecodedFrame:
     """A frame over packed memory that ``owner`` keeps alive: a tricodec.DeviceArray for a frame on a GPU."""
@@ -405,3 +329,24 @@ def make_frame(
     frame._timestamp, frame._stream, frame._messages = timestamp, stream, messages
     frame._color, frame._event, frame._statistics = color, None, statistics
     return frame
+
+
+def deliver(
+    frame: tricodec.Frame,
+    color: OutputColorType,
+    device: str | None,
+    stream: int,
+    messages: list[Message] | None = None,
+    *,
+    has_statistics: bool = False,
+) -> DecodedFrame:
+    """A decoded frame as a DecodedFrame, complete on the default stream and on ``stream``; see `make_surface`."""
+    layout, address, owner = make_surface(frame, color, device)
+    if isinstance(owner, tricodec.DeviceArray):
+        # Programs use the memory by its address, on one of these streams.
+        owner.wait_on(None)
+        if stream:
+            owner.wait_on(stream)
+    timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
+    statistics = frame.block_statistics or b"" if has_statistics else None
+    return make_frame(layout, address, owner, timestamp, stream, messages, frame.color, statistics)

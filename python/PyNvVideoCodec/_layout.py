@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of a decoded frame in memory: shapes, strides, sizes and plane addresses.
+"""The geometry of a decoded frame: shapes, strides, sizes and plane addresses, and how samples get there.
 
 Planes are packed: rows follow one another, and so do planes. If chroma samples come in pairs, an odd width is rounded
 up to the next even one. An odd height keeps its last chroma row (rows are rounded up, never down).
@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import tricodec
 
 from ._calls import PyNvVCExceptionUnsupported
@@ -118,7 +121,7 @@ class SampleFormat:
 
     Attributes:
         target: the format of the delivered frames.
-        core_name: FFmpeg's name of that format if the core moves the samples; empty if `_surface` does it.
+        core_name: FFmpeg's name of that format if the core moves the samples; empty if `pack` does it.
         shift: left shift that moves a sample into the high bits of a 16-bit word.
         repeat: (rows, columns): how often each chroma sample is repeated, if the target has more of them.
         chroma: "planar", "pairs" (interleaved) or "none" (luma only: chroma gets the neutral value).
@@ -200,8 +203,91 @@ def sample_format(name: str) -> SampleFormat:
     return found
 
 
-def layout_of_stream(stream: tricodec.StreamInfo) -> FrameLayout:
+def layout_of_stream(stream: tricodec.video.StreamInfo) -> FrameLayout:
     """The layout of frames that the headers of a stream state; NV12 if they do not state the format."""
     name = stream.pixel_format_name or "yuv420p"
     name = name.replace("yuvj", "yuv")
     return layout_of(sample_format(name).target, stream.width, stream.height)
+
+
+# FFmpeg's names for the layouts of packed pictures. Three planes of full size are yuv444p, whatever they mean.
+_CORE_FORMATS = {
+    Pixel_Format.NV12: "nv12",
+    Pixel_Format.P016: "p016le",
+    Pixel_Format.NV16: "nv16",
+    Pixel_Format.P216: "p216le",
+    Pixel_Format.YUV444: "yuv444p",
+    Pixel_Format.YUV444_16Bit: "yuv444p16le",
+    Pixel_Format.RGB: "rgb24",
+    Pixel_Format.RGBP: "yuv444p",
+}
+Samples = npt.NDArray[Any]  # uint8 or uint16
+
+
+def luma_of(frame: tricodec.Frame) -> Samples:
+    """Luma [H, W]; green for GBR."""
+    return np.asarray(frame.planes[0])
+
+
+def chroma_of(frame: tricodec.Frame, source: SampleFormat) -> tuple[Samples, Samples] | None:
+    """Both chroma planes as stored; None for a picture of luma only."""
+    if source.chroma == "none":
+        return None
+    if source.chroma == "pairs":
+        pairs = np.asarray(frame.planes[1])
+        return pairs[..., 0], pairs[..., 1]
+    return np.asarray(frame.planes[1]), np.asarray(frame.planes[2])
+
+
+def repeated(samples: Samples, rows: int, columns: int, shape: tuple[int, ...]) -> Samples:
+    """Repeats each sample ``rows`` x ``columns`` times and cuts the result to ``shape``."""
+    if rows > 1:
+        samples = samples.repeat(rows, axis=0)
+    if columns > 1:
+        samples = samples.repeat(columns, axis=1)
+    return samples[: shape[0], : shape[1]]
+
+
+def lies_as(frame: tricodec.Frame, layout: FrameLayout) -> bool:
+    """Whether the planes have the positions and strides of the layout."""
+    planes = frame.planes
+    address: int = planes[0].data_ptr
+    expected = [address + plane.offset for plane in layout.planes]
+    return [plane.data_ptr for plane in planes] == expected and planes[0].strides[0] == layout.planes[0].strides[0]
+
+
+def as_frame(
+    array: Samples, layout: FrameLayout, color: tricodec.video.ColorDescription | None = None
+) -> tricodec.Frame:
+    """A packed picture as a frame of the core, whatever its planes mean."""
+    if layout.pixel_format is Pixel_Format.RGB:
+        planes = [array]
+    elif layout.pixel_format is Pixel_Format.RGBP:
+        planes = list(array)
+    elif len(layout.planes) == 2:
+        rest = array[layout.height :]
+        planes = [array[: layout.height], rest.reshape(rest.shape[0], -1, 2)]
+    else:
+        planes = [array[index * layout.height : (index + 1) * layout.height] for index in range(3)]
+    return tricodec.Frame.from_planes(planes, _CORE_FORMATS[layout.pixel_format], color=color)
+
+
+def pack(frame: tricodec.Frame, source: SampleFormat, layout: FrameLayout) -> Samples:
+    """Packs a frame that needs more samples than it has: odd widths, few chroma samples, or none."""
+    out: Samples = np.empty(layout.shape, np.uint8 if layout.itemsize == 1 else np.uint16)
+    height = layout.height
+    luma = out[:height]
+    np.left_shift(luma_of(frame), source.shift, out=luma[:, : frame.width])
+    luma[:, frame.width :] = luma[:, frame.width - 1 : frame.width]
+    rest = out[height:]
+    chroma = chroma_of(frame, source)
+    if chroma is None:
+        rest[:] = 1 << (8 * layout.itemsize - 1)
+        return out
+    for index, samples in enumerate(chroma):
+        if len(layout.planes) == 2:
+            target = rest.reshape(rest.shape[0], -1, 2)[..., index]
+        else:
+            target = rest[index * height : (index + 1) * height]
+        np.left_shift(repeated(samples, *source.repeat, target.shape), source.shift, out=target)
+    return out

@@ -13,8 +13,7 @@ from typing import Any
 import tricodec
 from tricodec import _tricodec
 
-from ._api import note_2
-from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_int, logger, translated_errors
+from ._calls import PyNvVCException, PyNvVCExceptionUnsupported, expect_int, logger, note_2, translated_errors
 from ._demuxer import PyNvDemuxer, demuxer_of
 from ._encoder_options import format_optional_params, plan_of, read_settings
 from ._enums import MEDIA_FORMAT, NV_ENC_PIC_TYPE
@@ -109,7 +108,7 @@ class FFmpegMuxer:
         self._finished = False
         self._audio: dict[int, tuple[int, Fraction]] = {}  # by number in the source: number here, and time base
         with translated_errors(os.fspath(file_path)):
-            stream = tricodec.describe_stream(
+            stream = tricodec.video.describe_stream(
                 target.codec.lower(), *target.size, self._time_base, target.extradata or None
             )
             self._muxer = tricodec.Muxer(file_path, format=container)
@@ -280,9 +279,9 @@ class Transcoder:
         if options.pop("fps", None) is not None:
             logger.warning("Transcoder: frames keep their times; fps=%s is not used", kwargs["fps"])
         settings = read_settings("Transcoder", {**options, "fps": rate}, video.width, video.height)
-        device = "auto" if gpu == 0 or tricodec.resolve_device("auto") == "cpu" else f"auto:{gpu}"
+        device = "auto" if gpu == 0 or tricodec.video.resolve_device("auto") == "cpu" else f"auto:{gpu}"
         with translated_errors(f"encoding {settings.codec}"):
-            plan = plan_of(settings, tricodec.encoder_for(settings.codec, device))
+            plan = plan_of(settings, tricodec.encode.encoder_for(settings.codec, device))
         # A frame rate or headers that are not given follow the source and the container.
         unset = {"frame_rate"} if "repeatspspps" in options else {"frame_rate", "repeat_headers"}
         self._encoder = {name: value for name, value in plan.keywords.items() if name not in unset} | {"device": device}

@@ -98,7 +98,7 @@ class PacketData:
         self._bsl = self._bsl_data = self._key = self._pts = self._dts = self._pos = self._duration = 0
         self._source: tricodec.Packet | None = None  # the demuxer's packet, until a field is set
         self._owner: object = None  # keeps the memory at bsl_data alive even then
-        self._stream: tricodec.StreamInfo | None = None
+        self._stream: tricodec.video.StreamInfo | None = None
         self.decode_flag: int = 0
         self.stream_index, self.is_video, self.discardable = -1, 1, 0
         self.bDiscontinuity = self.seek_pts = 0
@@ -110,7 +110,7 @@ class PacketData:
         )
 
 
-def from_source(source: tricodec.Packet, stream: tricodec.StreamInfo) -> PacketData:
+def from_source(source: tricodec.Packet, stream: tricodec.video.StreamInfo) -> PacketData:
     """Wraps a demuxer's packet without a copy."""
     packet = PacketData.__new__(PacketData)
     pts, dts, pos = source.pts, source.dts, source.pos

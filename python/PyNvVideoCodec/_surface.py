@@ -10,17 +10,26 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
 
-from ._bitstream import Message
 from ._enums import OutputColorType, Pixel_Format
-from ._frame import DecodedFrame, make_frame
-from ._layout import FrameLayout, SampleFormat, layout_of, sample_format
-from ._packet import NO_TIMESTAMP
+from ._layout import (
+    FrameLayout,
+    SampleFormat,
+    Samples,
+    as_frame,
+    chroma_of,
+    layout_of,
+    lies_as,
+    luma_of,
+    pack,
+    repeated,
+    sample_format,
+)
 
 
 class Surface(NamedTuple):
@@ -35,53 +44,6 @@ class Surface(NamedTuple):
     layout: FrameLayout
     address: int
     owner: object
-
-
-# FFmpeg's names for the layouts of packed pictures. Three planes of full size are yuv444p, whatever they mean.
-_CORE_FORMATS = {
-    Pixel_Format.NV12: "nv12",
-    Pixel_Format.P016: "p016le",
-    Pixel_Format.NV16: "nv16",
-    Pixel_Format.P216: "p216le",
-    Pixel_Format.YUV444: "yuv444p",
-    Pixel_Format.YUV444_16Bit: "yuv444p16le",
-    Pixel_Format.RGB: "rgb24",
-    Pixel_Format.RGBP: "yuv444p",
-}
-
-
-def deliver(
-    frame: tricodec.Frame,
-    color: OutputColorType,
-    device: str | None,
-    stream: int,
-    messages: list[Message] | None = None,
-    *,
-    has_statistics: bool = False,
-) -> DecodedFrame:
-    """A decoded frame as a DecodedFrame, complete on the default stream and on ``stream``; see `make_surface`."""
-    layout, address, owner = make_surface(frame, color, device)
-    if isinstance(owner, tricodec.DeviceArray):
-        # Programs use the memory by its address, on one of these streams.
-        owner.wait_on(None)
-        if stream:
-            owner.wait_on(stream)
-    timestamp = NO_TIMESTAMP if frame.pts is None else frame.pts
-    statistics = frame.block_statistics or b"" if has_statistics else None
-    return make_frame(layout, address, owner, timestamp, stream, messages, frame.color, statistics)
-
-
-def rgb_of(frame: DecodedFrame) -> DecodedFrame:
-    """An NV12 frame as RGB in planes, on its device. Raises ValueError for other formats."""
-    if frame.format is not Pixel_Format.NV12:
-        message = f"nv12_to_rgb() takes NV12 frames, this one is {frame.format.name}; decode with OutputColorType.RGBP"
-        raise ValueError(message)
-    array = frame._device_array
-    samples = np.asarray(frame) if array is None else array.numpy()
-    picture = _as_frame(samples, frame._layout, frame._color)
-    device = None if array is None else f"cuda:{array.__dlpack_device__()[1]}"
-    layout, address, owner = make_surface(picture, OutputColorType.RGBP, device)
-    return make_frame(layout, address, owner, frame.timestamp, frame._stream, color=frame._color)
 
 
 def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | None = None) -> Surface:
@@ -101,18 +63,18 @@ def make_surface(frame: tricodec.Frame, color: OutputColorType, device: str | No
         # The copy from a GPU belongs to the frame and is page-locked.
         if frame.device != "cpu" and color == OutputColorType.NATIVE:
             layout = layout_of(source.target, frame.width, frame.height)
-            if frame.format in _SHARED and _lies_as(host, layout):
+            if frame.format in _SHARED and lies_as(host, layout):
                 return Surface(layout, host.planes[0].data_ptr, host)
         return _host_surface(host, source, color)
     if frame.device == device and color == OutputColorType.NATIVE:
         layout = layout_of(source.target, frame.width, frame.height)
         # NVDEC's formats are the documented ones, except for odd widths.
-        if _lies_as(frame, layout) and frame.format in _SHARED:
+        if lies_as(frame, layout) and frame.format in _SHARED:
             return _device_surface(frame, layout)
     surface = _host_surface(frame.cpu(), source, color)
     if isinstance(surface.owner, tricodec.Frame):
         return _device_surface(surface.owner.to(device), surface.layout)
-    packed = _as_frame(np.asarray(surface.owner), surface.layout)
+    packed = as_frame(np.asarray(surface.owner), surface.layout)
     return _device_surface(packed.to(device), surface.layout)
 
 
@@ -129,85 +91,15 @@ def _host_surface(frame: tricodec.Frame, source: SampleFormat, color: OutputColo
     layout = layout_of(source.target, frame.width, frame.height)
     if source.core_name and layout.width == frame.width:
         packed = frame.convert(source.core_name)
-        if _lies_as(packed, layout):
+        if lies_as(packed, layout):
             return Surface(layout, packed.planes[0].data_ptr, packed)
-    array = _pack(frame, source, layout)
+    array = pack(frame, source, layout)
     return Surface(layout, array.ctypes.data, array)
 
 
 def _device_surface(frame: tricodec.Frame, layout: FrameLayout) -> Surface:
     array = frame.device_array(layout.shape)
     return Surface(layout, array.data_ptr, array)
-
-
-def _lies_as(frame: tricodec.Frame, layout: FrameLayout) -> bool:
-    """Whether the planes have the positions and strides of the layout."""
-    planes = frame.planes
-    address: int = planes[0].data_ptr
-    expected = [address + plane.offset for plane in layout.planes]
-    return [plane.data_ptr for plane in planes] == expected and planes[0].strides[0] == layout.planes[0].strides[0]
-
-
-def _as_frame(array: Samples, layout: FrameLayout, color: tricodec.ColorDescription | None = None) -> tricodec.Frame:
-    """A packed picture as a frame of the core, whatever its planes mean."""
-    if layout.pixel_format is Pixel_Format.RGB:
-        planes = [array]
-    elif layout.pixel_format is Pixel_Format.RGBP:
-        planes = list(array)
-    elif len(layout.planes) == 2:
-        rest = array[layout.height :]
-        planes = [array[: layout.height], rest.reshape(rest.shape[0], -1, 2)]
-    else:
-        planes = [array[index * layout.height : (index + 1) * layout.height] for index in range(3)]
-    return tricodec.Frame.from_planes(planes, _CORE_FORMATS[layout.pixel_format], color=color)
-
-
-def _pack(frame: tricodec.Frame, source: SampleFormat, layout: FrameLayout) -> Samples:
-    """Packs a frame that needs more samples than it has: odd widths, few chroma samples, or none."""
-    out: Samples = np.empty(layout.shape, np.uint8 if layout.itemsize == 1 else np.uint16)
-    height = layout.height
-    luma = out[:height]
-    np.left_shift(luma_of(frame), source.shift, out=luma[:, : frame.width])
-    luma[:, frame.width :] = luma[:, frame.width - 1 : frame.width]
-    rest = out[height:]
-    chroma = chroma_of(frame, source)
-    if chroma is None:
-        rest[:] = 1 << (8 * layout.itemsize - 1)
-        return out
-    for index, samples in enumerate(chroma):
-        if len(layout.planes) == 2:
-            target = rest.reshape(rest.shape[0], -1, 2)[..., index]
-        else:
-            target = rest[index * height : (index + 1) * height]
-        np.left_shift(repeated(samples, *source.repeat, target.shape), source.shift, out=target)
-    return out
-
-
-Samples = npt.NDArray[Any]  # uint8 or uint16
-
-
-def luma_of(frame: tricodec.Frame) -> Samples:
-    """Luma [H, W]; green for GBR."""
-    return np.asarray(frame.planes[0])
-
-
-def chroma_of(frame: tricodec.Frame, source: SampleFormat) -> tuple[Samples, Samples] | None:
-    """Both chroma planes as stored; None for a picture of luma only."""
-    if source.chroma == "none":
-        return None
-    if source.chroma == "pairs":
-        pairs = np.asarray(frame.planes[1])
-        return pairs[..., 0], pairs[..., 1]
-    return np.asarray(frame.planes[1]), np.asarray(frame.planes[2])
-
-
-def repeated(samples: Samples, rows: int, columns: int, shape: tuple[int, ...]) -> Samples:
-    """Repeats each sample ``rows`` x ``columns`` times and cuts the result to ``shape``."""
-    if rows > 1:
-        samples = samples.repeat(rows, axis=0)
-    if columns > 1:
-        samples = samples.repeat(columns, axis=1)
-    return samples[: shape[0], : shape[1]]
 
 
 # The weights of red and blue in luma, by the names of the matrices (ITU-T H.273, table 4).

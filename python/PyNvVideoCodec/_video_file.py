@@ -15,9 +15,8 @@ from tricodec._tricodec import SpooledSource
 
 from ._calls import choose_device, expect_flag, expect_int, translated_errors
 from ._enums import OutputColorType
-from ._frame import DecodedFrame
+from ._frame import DecodedFrame, deliver
 from ._packet import NO_TIMESTAMP
-from ._surface import deliver
 
 
 @dataclasses.dataclass(frozen=True)

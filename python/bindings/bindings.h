@@ -25,6 +25,7 @@ void bind_whole_video(py::module_& module);
 void bind_transform(py::module_& module);
 void bind_swscale_rgb(py::module_& module);
 void bind_frame_selection(py::module_& module);
+void bind_options(py::module_& module);
 void bind_frame_reader(py::module_& module);
 void bind_audio_reader(py::module_& module);
 void bind_audio_encoder(py::module_& module);
@@ -35,10 +36,10 @@ void bind_compress_memory(py::module_& module);
 void bind_compress_array(py::module_& module);
 void bind_codec(py::module_& module);
 
-/// Makes `tricodec`, where users find a class, its module, instead of the extension.
+/// Makes the module where users find a class its module, instead of the extension.
 template <class Class>
-Class& publish(Class& cls) {
-    cls.attr("__module__") = "tricodec";
+Class& publish(Class& cls, const char* module = "tricodec") {
+    cls.attr("__module__") = module;
     return cls;
 }
 

@@ -278,7 +278,7 @@ MediaSource to_media_source(const py::object& source) {
         BorrowedBytes borrowed = borrow_bytes(source);
         return MediaSource::from_bytes(borrowed.bytes, std::move(borrowed.owner));
     }
-    // A source that several readers may have, each with a place of its own: tricodec.remote().
+    // A source that several readers may have, each with a place of its own: tricodec.open_remote().
     if (has_attribute(source, "_open_reader")) return to_media_source(source.attr("_open_reader")());
     if (has_attribute(source, "read")) {
         auto reader = MediaSource::from_reader(std::make_shared<FileLikeReader>(source), name_of(source));

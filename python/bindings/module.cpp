@@ -143,6 +143,7 @@ Raises:
     python::bind_transform(module);
     python::bind_swscale_rgb(module);
     python::bind_frame_selection(module);
+    python::bind_options(module);
     python::bind_frame_reader(module);
     python::bind_audio_reader(module);
     python::bind_audio_encoder(module);

@@ -4,28 +4,35 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, Literal, Protocol, SupportsIndex, SupportsInt, TypeAlias, TypedDict, overload, type_check_only
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    SupportsInt,
+    TypeAlias,
+    overload,
+    type_check_only,
+)
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer, CapsuleType, Self, Unpack
 
-from tricodec._words import (
-    Chroma,
+from tricodec._option_types import (
+    ArrayT,
+    BatchOptions,
     CodecName,
-    Color,
     Device,
-    DType,
     EncoderName,
-    Layout,
-    Matrix,
-    Policy,
-    Range,
-    Resize,
-    Rule,
+    IndexList,
+    ReaderOptions,
+    RequestOptions,
     SeekMode,
+    SelectionOptions,
     SoundDType,
-    Unspecified,
+    TransformOptions,
 )
 from tricodec.compress._enums import ArrayBufferKind
 
@@ -50,11 +57,9 @@ Target: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | ByteSink | Non
 Source: TypeAlias = (
     str | os.PathLike[str] | os.PathLike[bytes] | Buffer | FileLike | ByteStream | SpooledSource | OpensReaders
 )
-Times: TypeAlias = Sequence[float] | npt.NDArray[np.floating[Any]]
-Indices: TypeAlias = slice | Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]
+Indices: TypeAlias = slice | IndexList
 TimeBase: TypeAlias = Fraction | int | tuple[int, int] | None
 FrameRate: TypeAlias = float | Fraction | tuple[int, int]
-Numbers: TypeAlias = float | Sequence[float] | npt.NDArray[np.number[Any]] | None
 Array: TypeAlias = npt.NDArray[Any]
 Stream: TypeAlias = Any  # a handle, or a stream of torch, CuPy, pycuda or Numba
 Event: TypeAlias = Any  # a handle, or an event of torch, CuPy or Numba
@@ -62,56 +67,10 @@ Context: TypeAlias = Any  # a handle, or an object with .handle
 # A numpy array, or a DeviceArray where a GPU did the work: too much the caller's choice for a union to help.
 Result: TypeAlias = Any
 
-@type_check_only
-class TransformOptions(TypedDict, total=False):
-    crop: Sequence[int] | None
-    size: Sequence[int] | None
-    resize: Resize
-    antialias: bool
-    chroma: Chroma
-    color: Color
-    matrix: Matrix | None
-    range: Range | None
-    unspecified: Unspecified
-    rotate: bool
-    dtype: DType
-    layout: Layout
-    scale: float | None
-    mean: Numbers
-    std: Numbers
+OptionTable: TypeAlias = dict[str, tuple[str, Any, tuple[str, ...], str]]
 
-@type_check_only
-class TimeWords(TypedDict, total=False):
-    times: Times | None
-    tolerance_s: float | None
-    policy: Policy | None
-    fps: float | Fraction | None
-    num_frames: int | None
-    start_s: float | None
-    end_s: float | None
-    sampling: Rule | None
-    min_frames: int | None
-    max_frames: int | None
-
-@type_check_only
-class IterateWords(TimeWords, total=False):
-    indices: Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]] | None
-
-@type_check_only
-class SelectionWords(IterateWords, total=False):
-    start: int
-    stride: int
-    count: int
-
-@type_check_only
-class BatchOptions(TimeWords, TransformOptions, total=False):
-    start: int
-    stride: int
-    count: int
-
-@type_check_only
-class BatchesOptions(IterateWords, TransformOptions, total=False): ...
-
+SELECTION_OPTIONS: OptionTable
+TRANSFORM_OPTIONS: OptionTable
 __version__: str
 
 def build_info() -> str: ...
@@ -669,25 +628,7 @@ class FusionReport:
     def not_fused(self) -> tuple[str, ...]: ...
 
 class Transform:
-    def __init__(
-        self,
-        *,
-        crop: Sequence[int] | None = None,
-        size: Sequence[int] | None = None,
-        resize: Resize = "bilinear",
-        antialias: bool = True,
-        chroma: Chroma = "interpolated",
-        color: Color = "rgb",
-        matrix: Matrix | None = None,
-        range: Range | None = None,
-        unspecified: Unspecified = "bt601",
-        rotate: bool = True,
-        dtype: DType = "uint8",
-        layout: Layout = "HWC",
-        scale: float | None = None,
-        mean: Numbers = None,
-        std: Numbers = None,
-    ) -> None: ...
+    def __init__(self, **options: Unpack[TransformOptions]) -> None: ...
     def __call__(
         self,
         frame: Frame | Sequence[Frame],
@@ -703,23 +644,23 @@ class Transform:
     @property
     def options(self) -> dict[str, Any]: ...
 
-def check_selection(**words: Any) -> None: ...
+def check_selection(**options: Unpack[SelectionOptions]) -> None: ...
 def select_frames(
     pts_seconds: Sequence[float],
     end_seconds: float,
     *,
     tick_seconds: float = 0.0,
     key_frames: Sequence[int] = ...,
-    **words: Any,
+    **options: Unpack[SelectionOptions],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
 
 class FrameIterator:
     def __iter__(self) -> Self: ...
     def __next__(self) -> Frame: ...
 
-class BatchIterator:
+class BatchIterator(Generic[ArrayT]):
     def __iter__(self) -> Self: ...
-    def __next__(self) -> Result: ...
+    def __next__(self) -> ArrayT: ...
 
 class SwscaleRgb:
     def __init__(
@@ -740,9 +681,18 @@ class ReadStats:
     @property
     def num_packets_left_out(self) -> int: ...
 
-class FrameReader:
+class FrameReader(Generic[ArrayT]):
+    @overload
     def __init__(
-        self,
+        self: FrameReader[Array], source: Source, *, device: Literal["cpu"], **options: Unpack[ReaderOptions]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: FrameReader[DeviceArray], source: Source, *, device: Literal["cuda"], **options: Unpack[ReaderOptions]
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: FrameReader[Any],
         source: Source,
         *,
         device: Device = "auto",
@@ -762,18 +712,25 @@ class FrameReader:
     @overload
     def __getitem__(self, index: Indices) -> list[Frame]: ...
     def __iter__(self) -> Iterator[Frame]: ...
-    def iterate(
-        self, start: int = 0, stride: int = 1, count: int = -1, **words: Unpack[IterateWords]
-    ) -> Iterator[Frame]: ...
+    def iterate(self, *, indices: IndexList | None = None, **options: Unpack[SelectionOptions]) -> Iterator[Frame]: ...
     def frames(self, indices: Indices) -> list[Frame]: ...
-    def select(self, start: int = 0, stride: int = 1, count: int = -1, **words: Unpack[IterateWords]) -> list[int]: ...
-    def _selected(self, **words: Unpack[SelectionWords]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
-    def at_times(
-        self, times: Times, *, tolerance_s: float | None = None, policy: Policy = "nearest"
-    ) -> list[Frame]: ...
+    def select(self, *, indices: IndexList | None = None, **options: Unpack[SelectionOptions]) -> list[int]: ...
+    def _selected(
+        self, **options: Unpack[SelectionOptions]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
     def time_span(self, indices: Indices) -> tuple[float, float]: ...
     def index_at(self, seconds: float) -> int: ...
     def at(self, seconds: float) -> Frame: ...
+    @overload
+    def batch(
+        self,
+        indices: Indices | None = None,
+        transform: Transform | None = None,
+        *,
+        stream: Stream | None = None,
+        **options: Unpack[BatchOptions],
+    ) -> ArrayT: ...
+    @overload
     def batch(
         self,
         indices: Indices | None = None,
@@ -783,21 +740,29 @@ class FrameReader:
         stream: Stream | None = None,
         pinned: bool = False,
         **options: Unpack[BatchOptions],
-    ) -> Result: ...
+    ) -> Any: ...
+    @overload
     def batches(
         self,
         batch_size: int,
         transform: Transform | None = None,
-        start: int = 0,
-        stride: int = 1,
-        count: int = -1,
-        drop_last: bool = False,
         *,
+        drop_last: bool = False,
+        stream: Stream | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> BatchIterator[ArrayT]: ...
+    @overload
+    def batches(
+        self,
+        batch_size: int,
+        transform: Transform | None = None,
+        *,
+        drop_last: bool = False,
         out: Any = None,
         stream: Stream | None = None,
         pinned: bool = False,
-        **options: Unpack[BatchesOptions],
-    ) -> BatchIterator: ...
+        **options: Unpack[RequestOptions],
+    ) -> BatchIterator[Any]: ...
     def _memory_required(
         self,
         batch_size: int | None,
@@ -817,7 +782,8 @@ class FrameReader:
         pinned: bool = False,
         first_place: int = 0,
         num_places: int = -1,
-        **words: Unpack[SelectionWords],
+        indices: IndexList | None = None,
+        **options: Unpack[SelectionOptions],
     ) -> tuple[Any, npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
     def _read_parts(
         self, selections: list[dict[str, Any]], transform: Transform, outs: list[Any]

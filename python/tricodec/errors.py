@@ -6,8 +6,6 @@ Errors in arguments raise Python's own classes: `ValueError`, `TypeError` and, p
 
 from __future__ import annotations
 
-from tricodec._public import public_names
-
 __all__ = [
     "CorruptDataError",
     "DeviceError",
@@ -20,7 +18,6 @@ __all__ = [
     "SourceChangedError",
     "UnsupportedError",
 ]
-__dir__ = public_names(globals())
 
 
 class Error(RuntimeError):
@@ -48,7 +45,7 @@ class MediaNotFoundError(MediaIOError, FileNotFoundError):
 
 
 class SourceChangedError(MediaIOError):
-    """An object that `remote` reads was replaced by another version while it was read."""
+    """An object that `open_remote` reads was replaced by another version while it was read."""
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -61,8 +58,3 @@ class DeviceError(Error):
 
 class InternalError(Error):
     """A defect of tricodec; please report it."""
-
-
-# Messages and pickles use the public names, tricodec.X.
-for _name in __all__:
-    globals()[_name].__module__ = "tricodec"

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documented names of nvCOMP's Python package, on tricodec: ``from tricodec import nvcomp``.
 
-If NVIDIA's own package is not installed, ``from nvidia import nvcomp`` also gives these names after the import of this
-module. See docs/migration/nvcomp.md.
+The distribution tricodec-nvcomp gives them as ``from nvidia import nvcomp``. See docs/migration/nvcomp.md.
 """
 
 from __future__ import annotations
-
-import sys
 
 from tricodec.compress import (
     Array,
@@ -31,7 +28,6 @@ from tricodec.compress import (
     set_host_allocator,
     set_pinned_allocator,
 )
-from tricodec.compress._nvidia_names import install_nvidia_names
 
 #: The release of nvCOMP that this interface and its streams follow. Names of 6.0 are here too.
 __version__ = "5.3.0"
@@ -73,6 +69,3 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return ["__cuda_version__", "__doc__", "__name__", "__version__", *__all__]
-
-
-install_nvidia_names(sys.modules[__name__])

@@ -75,10 +75,9 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     ),
 }
 
-
 _PROGRAMS = (
-    "cli/", "docs/", "examples/", "package/test_display", "data/test_torch",
-    "triton/test_triton_docs",
+    "cli/", "package/test_commands", "package/test_examples", "package/test_notebooks", "package/test_pages",
+    "show/", "data/test_torch", "triton/test_triton_docs",
 )  # fmt: skip
 """What users run as it stands: documents, commands, examples, notebooks, data sets."""
 
@@ -109,7 +108,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 _FIRST = (
-    "docs/test_pages", "dali/test_dali_plugin", "data/test_ray", "video/test_exactness",
+    "package/test_pages", "dali/test_dali_plugin", "data/test_ray", "video/test_exactness",
     "encode/test_transcode_ranges", "triton/", "package/", "dali/", "video/",
 )  # fmt: skip
 """The longest files: workers that take them last would end at different times."""
@@ -142,7 +141,7 @@ def _lacks(name: str) -> bool:
     if name == "ffprobe":
         return shutil.which(name) is None
     listed = subprocess.run(["ffmpeg", "-hide_banner", "-encoders"], capture_output=True, text=True, check=False).stdout
-    return name not in listed or name not in tricodec.encoder_names()
+    return name not in listed or name not in tricodec.encode.encoder_names()
 
 
 def _lacking(error: str) -> str | None:
@@ -201,7 +200,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
 @pytest.fixture(scope="module")
 def client(server: Any) -> Iterator[Any]:
     """A client of the Triton server that the test's module starts as its fixture ``server``."""
-    from tricodec.client import Client
+    from tricodec.triton.client import Client
 
     with Client(server.grpc_url) as connected:
         yield connected
@@ -210,7 +209,7 @@ def client(server: Any) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def plain_client(server: Any) -> Iterator[Any]:
     """The same, and everything goes through gRPC."""
-    from tricodec.client import Client
+    from tricodec.triton.client import Client
 
     with Client(server.grpc_url, shared_memory=False) as connected:
         yield connected

@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Docstrings of the native classes for mkdocstrings: signatures are in the stub, texts in python/bindings."""
+"""Docstrings of the native classes for mkdocstrings: signatures are in the stub, texts in the installed extension."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import griffe
+import tricodec._tricodec as native
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import document_api
-
+_SIGNATURE = re.compile(r"\w+\(.*\n\n?")
 _SECTION = re.compile(r"(?<!\n)\n(?=(?:Args|Keyword Args|Attributes|Returns|Yields|Raises|Thread safety):)")
-
-
 _SHARED = re.compile(r"^    (\w+(?:, \w+)+): (.*(?:\n {5,}\S.*)*)", re.MULTILINE)
 
 
@@ -26,18 +22,18 @@ def _each(found: re.Match[str]) -> str:
 
 
 class NativeDocstrings(griffe.Extension):
-    """Puts the docstrings of python/bindings on the names of the stub, and a blank line before each section."""
-
-    def __init__(self) -> None:
-        self.known = document_api.entities()
+    """Puts the docstrings of the extension on the names of the stub, and a blank line before each section."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called by griffe for each name that it has read."""
         name = obj.path.removeprefix("tricodec._tricodec.")
-        if name != obj.path and obj.docstring is None and name in self.known:
+        if name != obj.path and obj.docstring is None and not obj.is_attribute:
+            found = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split("."), native)
+            text = (found and inspect.getdoc(found)) or ""  # a protocol is in the stub alone
             obj.docstring = griffe.Docstring(
-                self.known[name].doc, parent=obj, parser="google", parser_options={"warnings": False}
-            )
+                _SIGNATURE.sub("", text, count=1) if _SIGNATURE.match(text) else text,
+                parent=obj, parser="google", parser_options={"warnings": False},
+            )  # fmt: skip
         if obj.docstring is not None:
             text = obj.docstring.value.replace("``", "`")
             obj.docstring.value = _SHARED.sub(_each, _SECTION.sub("\n\n", text))

@@ -159,7 +159,8 @@ class DecompressTask:
         """
         trusted = settings.trusted == "true"
         device = settings.device if trusted else "cpu"
-        codec = _codec_for(self.codec, device, num_threads, trusted=trusted)
+        # A worker process may end by what it decodes. On the CPU that is all which data that are not trusted can do.
+        codec = _codec_for(self.codec, device, num_threads, trusted=trusted or settings.isolation == "process")
         packed = np.frombuffer(data, np.uint8)
         size = codec.get_uncomp_buffer_size(packed)
         if size > settings.max_output_bytes:

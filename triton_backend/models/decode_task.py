@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.selection import words_of
+from tricodec.options import selection_of
 from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
 from tricodec.triton_backend.runtime.client_files import ClientFile, Mapped
 from tricodec.triton_backend.runtime.settings import Settings
@@ -44,7 +44,7 @@ class DecodeJob:
 
     Attributes:
         reader: of the video.
-        words: the selection that is asked for.
+        selection: the options that select the frames.
         indices: the numbers of its frames: as they are planned, and then those that were read.
         transform: what is done to them.
         shape: of the frames, [F, H, W, C] or what the layout says.
@@ -55,7 +55,7 @@ class DecodeJob:
     """
 
     reader: tricodec.FrameReader
-    words: dict[str, Any]
+    selection: dict[str, Any]
     indices: list[int]
     transform: tricodec.Transform
     shape: tuple[int, ...]
@@ -122,12 +122,12 @@ class DecodeJob:
         is_bfloat16 = self.dtype == "bfloat16"
         if out is None and is_bfloat16 and on_cpu:  # NumPy has no such dtype
             out = np.empty(self.shape, self.element)
-        request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.words}
+        request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.selection}
         # The numpy() of an array on a GPU needs ml_dtypes for bfloat16.
         if out is None or not (on_cpu or is_bfloat16 or isinstance(self.file, np.ndarray)):
             frames, numbers, _ = self.reader._read(self.transform, **request)
         else:
-            place = tricodec.Bfloat16Array(out) if is_bfloat16 else out
+            place = tricodec.arrays.Bfloat16Array(out) if is_bfloat16 else out
             _, numbers, _ = self.reader._read(self.transform, out=place, fewer=True, **request)
             frames = out
         self._take(numbers.tolist())
@@ -183,7 +183,7 @@ class DecodeTask:
     """The request for one video, with the keywords of `tricodec.decode_video`.
 
     Attributes:
-        words: those of tricodec.decode_video that select frames, JSON values only.
+        selection: the options of tricodec.decode_video that select frames, JSON values only.
         stream_index, ignore_edit_list: of which frames.
         transform: arguments of tricodec.Transform, JSON values only.
         audio_rate, audio_channels: the sound of the time of the frames, as `tricodec.read_av` gives it. A rate of 0 is
@@ -194,7 +194,7 @@ class DecodeTask:
     DOING: ClassVar[str] = "decoding"
     SHORTEN: ClassVar[str] = "ask for fewer frames with COUNT, or for a nearer START"
 
-    words: dict[str, Any] = dataclasses.field(default_factory=dict)
+    selection: dict[str, Any] = dataclasses.field(default_factory=dict)
     stream_index: int = -1
     ignore_edit_list: bool = False
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -261,7 +261,7 @@ class DecodeTask:
             IndexError: if the video has fewer.
             tricodec.RefusedError: if they are more than the model's limit.
         """
-        indices = reader.select(**self.words)
+        indices = reader.select(**self.selection)
         if len(indices) > settings.max_frames:
             raise tricodec.RefusedError(
                 f"the request asks for {len(indices)} frames, and this model gives at most {settings.max_frames} a "
@@ -282,7 +282,7 @@ class DecodeTask:
             tricodec.RefusedError: if they take more memory than the model gives.
         """
         transform = tricodec.Transform(**self.transform)
-        job = DecodeJob(reader, self.words, indices, transform, (len(indices), *reader.output_shape(transform)))
+        job = DecodeJob(reader, self.selection, indices, transform, (len(indices), *reader.output_shape(transform)))
         expect_output_room(math.prod(job.shape) * job.element.itemsize, settings, remedy)
         return job
 
@@ -392,7 +392,7 @@ class StreamTask(DecodeTask):
             raise tricodec.RefusedError(
                 f"the frames take {num_bytes} bytes, and Triton keeps all of them until the request ends: this model "
                 f"gives at most {settings.max_output_bytes} a request (its parameter max_output_bytes); ask for fewer "
-                "with COUNT and for the others with START, or send the input CONTINUE, as tricodec.client does"
+                "with COUNT and for the others with START, or send the input CONTINUE, as tricodec.triton.client does"
             )
         return num_left
 
@@ -403,7 +403,7 @@ class StreamTask(DecodeTask):
         @functools.cache
         def batches() -> Iterator[Any]:
             transform = tricodec.Transform(**self.transform)
-            return reader.batches(self.chunk, transform, **words_of(indices))
+            return reader.batches(self.chunk, transform, **selection_of(indices))
 
         for first in range(0, max(1, len(indices)), self.chunk):
             if first > 0 and first >= len(self.indices(reader, settings)):
@@ -414,6 +414,6 @@ class StreamTask(DecodeTask):
             job = self.job(reader, now, settings, "an answer with CHUNK")
             continued = self.num_given + end if end == len(indices) < len(left) else 0
             yield ChunkJob(
-                reader, self.words, now, job.transform, job.shape, batches, self.damaged_before, continued,
+                reader, self.selection, now, job.transform, job.shape, batches, self.damaged_before, continued,
                 first_place=self.num_given + first, num_places=end - first,
             )  # fmt: skip

@@ -101,7 +101,7 @@ class PacketJob:
     def _transform(self, out: npt.NDArray[Any]) -> None:
         if self.frames:
             is_bfloat16 = str(self.transform.options["dtype"]) == "bfloat16"
-            self.transform(self.frames, out=tricodec.Bfloat16Array(out) if is_bfloat16 else out)
+            self.transform(self.frames, out=tricodec.arrays.Bfloat16Array(out) if is_bfloat16 else out)
 
     def _times(self) -> npt.NDArray[np.float64]:
         times = [math.nan if frame.pts_seconds is None else frame.pts_seconds for frame in self.frames]

@@ -21,12 +21,12 @@ class Defaults:
     """What a request for one video means where it does not say.
 
     Attributes:
-        words: of tricodec.decode_video that select frames.
+        selection: options of tricodec.decode_video that select frames.
         source: fields of a DecodeTask that say what is read.
         transform: options of tricodec.Transform.
     """
 
-    words: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    selection: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     source: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     transform: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -65,10 +65,8 @@ class PlannedModel(Model):
                 f"{settings.device!r}; make the plan with device={device!r}, or change instance_group"
             )
         request = plan.request
-        if request.codec is not None:
-            raise ValueError(f"{path} has a codec, which this model does not use; make a plan without it")
         source = {"stream_index": request.stream_index, "ignore_edit_list": request.ignore_edit_list}
-        self.defaults = Defaults(request.words(), source, request.transform)
+        self.defaults = Defaults(request.selected(), source, request.transform)
         return dataclasses.replace(
             settings, workers=settings.workers or plan.workers, threads=settings.threads or plan.num_workers
         )

@@ -41,7 +41,7 @@ class ProbeTask:
         facts = info.to_dict() | {"name": "", "video": video}
         yield [FileJob(json.dumps(facts).encode(), video or _NO_VIDEO)]
 
-    def _video(self, data: Any, info: tricodec.MediaInfo, num_threads: int) -> dict[str, Any]:
+    def _video(self, data: Any, info: tricodec.video.MediaInfo, num_threads: int) -> dict[str, Any]:
         with tricodec.FrameReader(
             data, device="cpu", stream_index=self.stream_index, num_workers=num_threads
         ) as reader:

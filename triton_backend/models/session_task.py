@@ -32,7 +32,7 @@ class OpenSession(Protocol):
 
 
 _OTHER_PLACE = {"start", "start_s", "end_s", "count"}
-"""The words that leave the stride of a session as it was."""
+"""The options that leave the stride of a session as it was."""
 
 _OPEN: dict[int, OpenSession] = {}
 """The sessions of this process by their tokens. Without isolation, threads use different ones."""
@@ -110,7 +110,7 @@ class VideoSession:
         """Begins a new selection of frames. What is left out of it is all frames; a stride stays.
 
         Args:
-            selection: the words of tricodec.decode_video that select frames, and skip: how many of these frames were
+            selection: the options of tricodec.decode_video that select frames, and skip: how many of these frames were
                 given already. With skip alone the selection stays.
 
         Raises:
@@ -118,13 +118,13 @@ class VideoSession:
         """
         before = self.position, self._selection, self._selected
         try:
-            words = dict(selection)
-            skip = words.pop("skip", 0)
-            if self._selected is not None and not words:
-                words = self._selection
-            elif "stride" in self._selection and words.keys() <= _OTHER_PLACE:
-                words["stride"] = self._selection["stride"]
-            self.position, self._selection, self._selected = skip, words, None
+            chosen = dict(selection)
+            skip = chosen.pop("skip", 0)
+            if self._selected is not None and not chosen:
+                chosen = self._selection
+            elif "stride" in self._selection and chosen.keys() <= _OTHER_PLACE:
+                chosen["stride"] = self._selection["stride"]
+            self.position, self._selection, self._selected = skip, chosen, None
             num_selected = len(self.select())
             if not 0 <= skip <= num_selected:
                 raise ValueError(f"SKIP is {skip}; accepted are 0 to {num_selected}, the number of the frames chosen")

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
-from tricodec.selection import replaced
+from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option, replaced
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
 from tricodec.triton_backend.models.planned import Defaults, PlannedModel
 from tricodec.triton_backend.models.video_input import VIDEO_FILE, VIDEO_INPUTS, read_videos
@@ -21,47 +21,18 @@ from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Table, any_numbers, number, numbers, options, word
 from tricodec.triton_backend.runtime.settings import Settings
 
-_MAX_CHANNELS = 4
+
+def _reader(option: Option) -> Callable[[npt.NDArray[Any]], Any]:
+    """The function that makes the value of an option from a row."""
+    if option.type == "wholes" and option.accepted:
+        return numbers(len(option.accepted), ", ".join(option.accepted))
+    return {"text": word, "wholes": any_numbers, "numbers": any_numbers}.get(option.type, number)
 
 
-def _channels(row: npt.NDArray[Any]) -> list[Any]:
-    if not 1 <= row.size <= _MAX_CHANNELS:
-        raise ValueError(f"expected one value, or one a channel, got {row.size}")
-    return list(row.reshape(-1).tolist())
-
-
-SELECTION: Table = {
-    "START": ("start", number),
-    "STRIDE": ("stride", number),
-    "COUNT": ("count", number),
-    "INDICES": ("indices", any_numbers),
-    "TIMES": ("times", any_numbers),
-    "TOLERANCE_S": ("tolerance_s", number),
-    "POLICY": ("policy", word),
-    "FPS": ("fps", number),
-    "NUM_FRAMES": ("num_frames", number),
-    "START_S": ("start_s", number),
-    "END_S": ("end_s", number),
-    "SAMPLING": ("sampling", word),
-    "MIN_FRAMES": ("min_frames", number),
-    "MAX_FRAMES": ("max_frames", number),
-}
+SELECTION: Table = {name.upper(): (name, _reader(option)) for name, option in SELECTION_OPTIONS.items()}
 STREAM: Table = {"STREAM": ("stream_index", number)}
 TRANSFORM: Table = {
-    "CROP": ("crop", numbers(4, "top, left, height, width")),
-    "SIZE": ("size", numbers(2, "height, width")),
-    "RESIZE": ("resize", word),
-    "ANTIALIAS": ("antialias", number),
-    "CHROMA": ("chroma", word),
-    "COLOR": ("color", word),
-    "MATRIX": ("matrix", word),
-    "RANGE": ("range", word),
-    "UNSPECIFIED": ("unspecified", word),
-    "ROTATE": ("rotate", number),
-    "LAYOUT": ("layout", word),
-    "SCALE": ("scale", number),
-    "MEAN": ("mean", _channels),
-    "STD": ("std", _channels),
+    name.upper(): (name, _reader(option)) for name, option in TRANSFORM_OPTIONS.items() if name != "dtype"
 }
 """The inputs of a request beside VIDEO and URL: which frames, and how they come out."""
 
@@ -134,11 +105,11 @@ def read_request(
     items = []
     for index, data in enumerate(read_videos(tensors, settings)):
         transform = defaults.transform_to(dtype) | options(TRANSFORM, tensors, index)
-        words = replaced(defaults.words, options(SELECTION, tensors, index))
+        selection = replaced(defaults.selection, options(SELECTION, tensors, index))
         source = {**defaults.source, **options(STREAM, tensors, index)}
         sound = _sound_options(tensors, requested, index)
         file = _frames_file(tensors, index) if in_file else None
-        items.append((data, DecodeTask(words=words, **source, transform=transform, **sound, frames_file=file)))
+        items.append((data, DecodeTask(selection=selection, **source, transform=transform, **sound, frames_file=file)))
     if in_file and len(items) != 1:
         raise ValueError(f"the request has {len(items)} videos; with {_FRAMES_FILE}, send one in a request")
     return items
@@ -244,5 +215,5 @@ def frames_outputs(requested: Collection[str], frames: Any) -> list[Any]:
     if isinstance(frames, tricodec.DeviceArray):
         return [pb_utils.Tensor.from_dlpack(name, frames)]
     if OUTPUT_DTYPES[name] == "bfloat16":
-        return [pb_utils.Tensor.from_dlpack(name, tricodec.Bfloat16Array(frames))]
+        return [pb_utils.Tensor.from_dlpack(name, tricodec.arrays.Bfloat16Array(frames))]
     return [pb_utils.Tensor(name, frames)]

@@ -68,7 +68,7 @@ def _options(row: npt.NDArray[Any]) -> dict[str, str]:
     return found
 
 
-#: Inputs of both models, in the words of tricodec.encode_video and tricodec.transcode.
+#: Inputs of both models, with the options of tricodec.encode_video and tricodec.transcode.
 ENCODER: Table = {
     "CODEC": ("codec", _one_of(*CODECS)),
     "CONTAINER": ("container", _one_of(*CONTAINERS)),

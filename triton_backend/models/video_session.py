@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.selection import replaced
+from tricodec.options import replaced
 from tricodec.triton_backend.models.packet_session import NO_PTS, pack
 from tricodec.triton_backend.models.planned import PlannedModel
 from tricodec.triton_backend.models.session_task import CloseTask, PullTask
@@ -129,8 +129,8 @@ class TritonPythonModel(PlannedModel):
         if any(name in tensors for name in VIDEO_INPUTS):
             data = read_video(tensors, settings)
             opening = {**self.defaults.source, **options(STREAM, rows, 0)}
-            words = {name: value for name, value in selection.items() if name != "skip"}
-            selection |= replaced(self.defaults.words, words)
+            chosen = {name: value for name, value in selection.items() if name != "skip"}
+            selection |= replaced(self.defaults.selection, chosen)
         if "PACKETS" in tensors:
             data, num_packets = _packets(tensors, settings)
         pull = options(_PULL, rows, 0)

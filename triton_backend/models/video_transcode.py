@@ -33,7 +33,7 @@ _FACTS: dict[str, tuple[str, Any]] = {
     "ENCODER": ("encoder", np.object_),
     "LEFT_OUT": ("left_out", np.object_),
 }
-"""Outputs beside VIDEO: what tricodec.TranscodeResult says."""
+"""Outputs beside VIDEO: what tricodec.encode.TranscodeResult says."""
 
 _BARE = {"h264": "h264", "hevc": "hevc", "av1": "obu"}
 """libavformat's names of bare streams; VP8 and VP9 have none but IVF."""

@@ -4,7 +4,7 @@
 A request names the client's process, and the descriptor and random name of a memory file. That opens through /proc, and
 only if the name is right, so a request cannot name anything else. A memory file may hold the number of another
 descriptor: then the video is the file on disk which the client has open there. No copy is made between the client and a
-worker: Triton carries the names alone. tricodec.client makes the files.
+worker: Triton carries the names alone. tricodec.triton.client makes the files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from tricodec import Error
-from tricodec._tricodec import lock_pages
+from tricodec._tricodec import lock_pages  # noqa: PLC2701
 from tricodec.triton_backend.runtime.errors import MemoryFileError
 from tricodec.triton_backend.runtime.rows import check_size
 from tricodec.triton_backend.runtime.settings import Settings

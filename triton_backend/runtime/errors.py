@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Failures on their way from a worker to the client.
 
-Triton carries a code and a text. The text begins with the name of the exception, so that `tricodec.client` raises the
-same one that `tricodec.decode_video` would have raised.
+Triton carries a code and a text. The text begins with the name of the exception, so that `tricodec.triton.client`
+raises the one that `tricodec.decode_video` would have raised.
 """
 
 from __future__ import annotations

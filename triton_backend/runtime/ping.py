@@ -17,8 +17,8 @@ _BEGAN = time.monotonic()
 def answer_ping(request: Any) -> Any:
     """The response to a request with the parameter that says so; None for others. It looks at no inputs and outputs.
 
-    The parameter is true (`tricodec serve --watch`), or a number of milliseconds (`tricodec.client`). The response is
-    an error if this process is younger than that.
+    The parameter is true (`tricodec serve --watch`), or a number of milliseconds (`tricodec.triton.client`). The
+    response is an error if this process is younger than that.
     """
     parameters = request.parameters()
     if f'"{_PARAMETER}"' not in parameters:

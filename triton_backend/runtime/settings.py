@@ -141,7 +141,7 @@ def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -
         if getattr(settings, name) not in choices:
             raise ValueError(f"parameter {name} is {getattr(settings, name)!r}; accepted: {', '.join(choices)}")
     for prefix in settings.remote_prefixes:
-        tricodec.remote(prefix, allowed_prefixes=[prefix])  # raises ValueError for one that is none
+        tricodec.open_remote(prefix, allowed_prefixes=[prefix])  # raises ValueError for one that is none
     return settings
 
 

@@ -34,7 +34,7 @@ def source_of(data: Any, settings: Settings) -> Iterator[Any]:
     elif isinstance(data, Url):
         url = data.decode("utf-8")
         expect_allowed(url, settings)
-        yield tricodec.remote(url, allowed_prefixes=settings.remote_prefixes, cache_bytes=CACHE_BYTES)
+        yield tricodec.open_remote(url, allowed_prefixes=settings.remote_prefixes, cache_bytes=CACHE_BYTES)
     else:
         yield data
 

@@ -50,7 +50,7 @@ class Task(Protocol):
         """Begins the task: its jobs, each to be done before the next one is taken.
 
         Args:
-            data: the item's bytes, bytes-like, a path, or a tricodec.RemoteSource.
+            data: the item's bytes, bytes-like, a path, or a tricodec.remote.RemoteSource.
             settings: of the model.
             num_threads: this task's share; 0 leaves it to the library.
         """

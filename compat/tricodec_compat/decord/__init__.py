@@ -18,7 +18,7 @@ from tricodec_compat.decord.video_reader import VideoReader
 
 __all__ = [
     "ALL", "AVReader", "AudioReader", "DECORDError", "DECORDLimitReachedError", "VideoLoader", "VideoReader",
-    "__version__", "base", "bridge", "cpu", "gpu", "logging", "nd", "ndarray",
+    "__version__", "base", "bridge", "cpu", "gpu", "logging", "nd", "ndarray",  # noqa: F822  (see __getattr__)
 ]  # fmt: skip
 
 

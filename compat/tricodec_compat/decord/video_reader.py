@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tricodec import Error, FrameReader, SwscaleRgb, UnsupportedError
+from tricodec import Error, FrameReader, UnsupportedError
+from tricodec.video import SwscaleRgb
 
 from tricodec_compat._cores import share_of_cores
 from tricodec_compat._frames_in_order import FramesInOrder

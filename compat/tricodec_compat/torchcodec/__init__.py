@@ -6,7 +6,7 @@ docs/migration/compat.md lists what is covered and what differs.
 
 from __future__ import annotations
 
-from tricodec import cmake_dir, library_path
+from tricodec.installation import cmake_dir, library_path
 from tricodec.io.ffmpeg_utils import get_versions
 
 from tricodec_compat._packages import VERSIONS

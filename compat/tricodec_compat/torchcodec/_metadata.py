@@ -7,7 +7,7 @@ import dataclasses
 from fractions import Fraction
 from typing import Any
 
-from tricodec import ColorDescription, MediaInfo, StreamInfo
+from tricodec.video import ColorDescription, MediaInfo, StreamInfo
 
 # Where FFmpeg's names differ from the project's.
 _MATRICES = {"rgb": "gbr"}

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-from tricodec import AudioReader, DeviceError, Error, MediaInfo, RefusedError, probe
+from tricodec import AudioReader, DeviceError, Error, RefusedError, probe
+from tricodec.video import MediaInfo
 
 _Opened = TypeVar("_Opened")
 

@@ -5,19 +5,14 @@
 /// words of payload; u64 uncompressed bytes; u64 0 (the lossy modes' delta); one u64 for each 8192 bytes, its low 48
 /// bits the block's offset in the payload in words, the 15 bits above eight times the block's words, the top bit set
 /// if the block is stored uncompressed; the payload. The library trusts all of it, so everything but the payload is
-/// checked here. The effect of a damaged payload is unknown, so streams that are not trusted are decoded in a child
-/// process.
-///
-/// Note [Bitcomp copies]. The library needs input and output at multiples of 8. It reads past the end of a damaged
-/// payload, but never wrote past its output. So trusted streams are decoded straight
-/// to their output, and from their place if enough readable bytes follow.
+/// checked here. The effect of a damaged payload is unknown, so only trusted streams are decoded. The library needs
+/// input and output at multiples of 8, and reads past the end of a damaged payload.
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/bytes.h"
 #include "compress/chunk_codec.h"
-#include "compress/cpu/guarded_call.h"
 #include "compress/nvcomp/library.h"
 #include "tricodec/base/error.h"
 
@@ -29,8 +24,6 @@ constexpr std::size_t kBlock = 8192;
 constexpr std::size_t kBlockBound = 8200;
 constexpr std::size_t kSlack = 4 * kBlockBound;  // bytes that the decoder reads past the end of a block
 constexpr int kLossless = 0;
-constexpr double kGuardSeconds = 10;
-constexpr double kGuardSecondsPerByte = 1e-7;  // a hundredth of its speed
 
 [[noreturn]] void damaged(const std::string& what) {
     fail(ErrorCode::corrupt_data, "the Bitcomp stream is damaged: " + what);
@@ -153,60 +146,24 @@ public:
     }
 
     void decompress(ByteView input, std::span<std::byte> output) override {
-        const ChunkJob job{input, output};
-        decompress_all({&job, 1});
-    }
-
-    void decompress_all(std::span<const ChunkJob> jobs) override {
-        if (!options_.trusted) return decompress_in_child(jobs);
-        for (const ChunkJob& job : jobs) decompress_here(job);
+        TRICODEC_EXPECT(options_.trusted, refused,
+                        "Bitcomp streams that are not trusted are not decoded, because NVIDIA's decoder may fault on "
+                        "damaged ones; decode them with trusted=True in a process that may end");
+        const StreamHead head = read_head(input);
+        if (head.uncompressed_bytes != output.size()) {
+            damaged("it holds " + std::to_string(head.uncompressed_bytes) + " bytes, not " +
+                    std::to_string(output.size()));
+        }
+        if (output.empty()) return;
+        const bool direct = aligned(output);
+        std::byte* to = direct ? output.data() : output_.room(output.size());
+        const auto handle = plan_.get(head.uncompressed_bytes, head.type, head.algorithm);
+        if (api_.bitcomp_uncompress(handle, input_.copy(input), to) != 0) damaged("its payload");
+        if (!direct) std::memcpy(output.data(), to, output.size());
     }
 
 private:
     static bool aligned(ByteView bytes) { return reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 == 0; }
-
-    void decompress_here(const ChunkJob& job) {
-        const StreamHead head = check(job.input, job.output.size());
-        if (job.output.empty()) return;
-        const bool as_it_lies = aligned(job.input) && job.readable_after >= kSlack;
-        const std::byte* from = as_it_lies ? job.input.data() : input_.copy(job.input);
-        const bool direct = aligned(job.output);
-        std::byte* to = direct ? job.output.data() : output_.room(job.output.size());
-        if (!decode(from, head, to)) damaged("its payload");
-        if (!direct) std::memcpy(job.output.data(), to, job.output.size());
-    }
-
-    /// Decodes all of them in one child process.
-    void decompress_in_child(std::span<const ChunkJob> jobs) {
-        std::vector<StreamHead> heads;
-        std::size_t total = 0;
-        for (const ChunkJob& job : jobs) {
-            heads.push_back(check(job.input, job.output.size()));
-            total += job.output.size();
-        }
-        if (total == 0) return;
-        const bool several = jobs.size() > 1;
-        std::vector<std::byte> joined(several ? total : 0);
-        run_guarded(
-            several ? std::span<std::byte>(joined) : jobs[0].output,
-            [&](std::span<std::byte> memory) {
-                std::size_t at = 0;
-                for (std::size_t i = 0; i < jobs.size(); ++i) {
-                    const std::size_t size = jobs[i].output.size();
-                    std::byte* to = output_.room(size);
-                    if (size > 0 && !decode(input_.copy(jobs[i].input), heads[i], to)) return false;
-                    std::memcpy(memory.data() + at, to, size);
-                    at += size;
-                }
-                return true;
-            },
-            kGuardSeconds + kGuardSecondsPerByte * static_cast<double>(total), "the Bitcomp stream");
-        std::size_t at = 0;
-        for (const ChunkJob& job : jobs) {
-            if (several && !job.output.empty()) std::memcpy(job.output.data(), joined.data() + at, job.output.size());
-            at += job.output.size();
-        }
-    }
 
     /// Writes the stream of no bytes, which the library refuses to make.
     std::size_t write_empty(std::span<std::byte> output) const {
@@ -217,18 +174,6 @@ private:
         output[4] = static_cast<std::byte>(options_.algorithm_type << 4);
         output[5] = static_cast<std::byte>(type & 1);
         return kHead;
-    }
-
-    static StreamHead check(ByteView input, std::size_t expected) {
-        const StreamHead head = read_head(input);
-        if (head.uncompressed_bytes != expected) {
-            damaged("it holds " + std::to_string(head.uncompressed_bytes) + " bytes, not " + std::to_string(expected));
-        }
-        return head;
-    }
-
-    [[nodiscard]] bool decode(const std::byte* from, const StreamHead& head, std::byte* to) {
-        return api_.bitcomp_uncompress(plan_.get(head.uncompressed_bytes, head.type, head.algorithm), from, to) == 0;
     }
 
     const nvcomp::HostApi& api_;

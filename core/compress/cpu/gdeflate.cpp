@@ -26,8 +26,6 @@
 namespace tricodec::compress {
 namespace {
 
-constexpr std::uint32_t kStoredStep = 4 * kLanes;  // bytes: a word from each lane
-
 /// Reads the lanes.
 class LaneReader {
 public:
@@ -64,28 +62,6 @@ public:
         const std::uint32_t value = low_bits(peek(lane), count);
         skip(lane, count);
         return value;
-    }
-
-    /// Takes a byte from each lane in turn, four times. False near the end, where it takes nothing.
-    ///
-    /// Each lane takes one new word, in the order in which windows run low, so the sizes of the windows stay. All 32
-    /// bits of a lane are taken at once, which is faster than byte by byte.
-    [[nodiscard]] bool take_step(std::byte* output) {
-        if (static_cast<std::size_t>(end_ - next_) < kStoredStep) return false;
-        std::array<std::uint32_t, kLanes> values;
-        for (unsigned lane = 0; lane < kLanes; ++lane) values[lane] = peek(lane);
-        for (unsigned round = 1; round <= 4; ++round) {
-            for (unsigned lane = 0; lane < kLanes; ++lane) {
-                if ((count_[lane] - 32) / 8 + 1 != round) continue;
-                bits_[lane] = bits_[lane] >> 32 | static_cast<std::uint64_t>(next_word()) << (count_[lane] - 32);
-            }
-        }
-        for (unsigned place = 0; place < 4; ++place) {
-            for (unsigned lane = 0; lane < kLanes; ++lane) {
-                output[place * kLanes + lane] = static_cast<std::byte>(values[lane] >> 8 * place);
-            }
-        }
-        return true;
     }
 
     [[nodiscard]] const std::byte* end() const noexcept { return end_; }
@@ -126,14 +102,9 @@ public:
     void stored() {
         const std::uint32_t size = reader_.take(0, 16);
         const std::uint64_t at = claim(size);
-        std::uint32_t done = 0;
-        for (; size - done >= kStoredStep; done += kStoredStep) {
-            std::array<std::byte, kStoredStep> nowhere;
-            if (!reader_.take_step(output_ != nullptr ? output_ + at + done : nowhere.data())) break;
-        }
-        for (; done < size; ++done) {
-            const auto value = static_cast<std::byte>(reader_.take(done % kLanes, 8));
-            if (output_ != nullptr) output_[at + done] = value;
+        for (std::uint32_t i = 0; i < size; ++i) {
+            const auto value = static_cast<std::byte>(reader_.take(i % kLanes, 8));
+            if (output_ != nullptr) output_[at + i] = value;
         }
     }
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "compress/checksums.h"
 #include "compress/cpu/host_engine.h"
 #include "tricodec/base/buffer.h"
 #include "tricodec/base/error.h"
@@ -142,7 +141,7 @@ void HostEngine::compress_run(Item& item, const Run& run, std::size_t index) con
         const std::size_t size = worker->compress(input, {begin + padded, codec.bound(input.size())});
         item.sizes[chunk] = size;
         used = padded + size;
-        if (!item.sums.empty()) item.sums[chunk] = crc32c(input);
+        if (!item.sums.empty()) item.sums[chunk] = checksum(input);
     }
     item.packing.finish(index, std::move(target), used);
 }

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "compress/checksums.h"
 #include "compress/cpu/host_engine.h"
 #include "tricodec/base/buffer.h"
 #include "tricodec/base/error.h"
@@ -250,28 +249,20 @@ void HostEngine::read_sums(Stream& opened, ByteView stream) const {
 void HostEngine::decode_chunks(const Stream& stream, ByteView bytes, std::uint64_t first, std::uint64_t count,
                                MutableBytes output) const {
     const Container& c = stream.container;
-    std::vector<ChunkJob> jobs(count);
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const ChunkPlace& place = stream.places[first + i];
-        const std::uint64_t size = c.num_chunks == 1 ? c.uncompressed_bytes : c.chunk_size(first + i);
-        const std::uint64_t after = bytes.size() - place.offset - place.size;
-        jobs[i] = {bytes.subspan(place.offset, place.size), output.subspan(i * c.chunk_bytes, size), after};
-    }
-    {
-        const WorkerPool::Lease worker(pools_.of(stream.container.options));
+    const WorkerPool::Lease worker(pools_.of(stream.container.options));
+    for (std::uint64_t i = first; i < first + count; ++i) {
+        const ChunkPlace& place = stream.places[i];
+        const std::uint64_t size = c.num_chunks == 1 ? c.uncompressed_bytes : c.chunk_size(i);
+        const MutableBytes chunk = output.subspan((i - first) * c.chunk_bytes, size);
+        const auto number = [&] { return std::to_string(i) + " of " + std::to_string(c.num_chunks); };
         try {
-            worker->decompress_all(jobs);
+            worker->decompress(bytes.subspan(place.offset, place.size), chunk);
         } catch (const Error& error) {
             if (c.num_chunks <= 1) throw;
-            fail(error.code(), "in chunks " + std::to_string(first) + " to " + std::to_string(first + count - 1) +
-                                   " of " + std::to_string(c.num_chunks) + ": " + error.what());
+            fail(error.code(), "in chunk " + number() + ": " + error.what());
         }
-    }
-    if (stream.sums.empty()) return;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        TRICODEC_EXPECT(crc32c(jobs[i].output) == stream.sums[first + i], corrupt_data,
-                        "Checksum doesn't match. Chunk " + std::to_string(first + i) + " of " +
-                            std::to_string(c.num_chunks) + " is damaged. : code=13.");
+        TRICODEC_EXPECT(stream.sums.empty() || checksum(chunk) == stream.sums[i], corrupt_data,
+                        "Checksum doesn't match. Chunk " + number() + " is damaged. : code=13.");
     }
 }
 

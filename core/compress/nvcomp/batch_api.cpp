@@ -11,31 +11,6 @@
 namespace tricodec::compress::nvcomp {
 namespace {
 
-/// The name of an algorithm in the names of the functions.
-const char* function_name(Compression algorithm) {
-    switch (algorithm) {
-        case Compression::lz4:
-            return "LZ4";
-        case Compression::snappy:
-            return "Snappy";
-        case Compression::ans:
-            return "ANS";
-        case Compression::gdeflate:
-            return "Gdeflate";
-        case Compression::cascaded:
-            return "Cascaded";
-        case Compression::bitcomp:
-            return "Bitcomp";
-        case Compression::zstd:
-            return "Zstd";
-        case Compression::deflate:
-            return "Deflate";
-        case Compression::gzip:
-            return "Gzip";
-    }
-    return "";
-}
-
 constexpr std::uint32_t kTypeOfStream = 255;  // NVCOMP_TYPE_BITS
 
 template <class T>
@@ -127,7 +102,8 @@ BatchApi load_batch_api(const ChunkOptions& options, DecompressBackend backend) 
     const int release = library->version / 1000;
     reason = other_release_reason(options);
     TRICODEC_EXPECT(reason.empty(), unsupported, reason);
-    const std::string prefix = std::string("nvcompBatched") + function_name(options.algorithm);
+    const bool gdeflate = options.algorithm == Compression::gdeflate;  // which the functions spell in their own way
+    const std::string prefix = "nvcompBatched" + (gdeflate ? "Gdeflate" : std::string(to_string(options.algorithm)));
     BatchApi api{};
     const auto find = [&](auto& function, const char* name) {
         function =

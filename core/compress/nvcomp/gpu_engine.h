@@ -14,7 +14,6 @@
 #include "base/bytes.h"
 #include "compress/chunk_codec.h"
 #include "compress/cpu/host_engine.h"
-#include "compress/engine.h"
 #include "compress/nvcomp/batch_api.h"
 #include "tricodec/compress/compress.h"
 

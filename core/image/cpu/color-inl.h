@@ -13,7 +13,6 @@
 #include <limits>
 
 #include "image/cpu/kernels.h"
-#include "image/cpu/lines_ahead-inl.h"
 #include "image/cpu/pairs-inl.h"
 
 #ifndef TRICODEC_IMAGE_CPU_HALF
@@ -36,9 +35,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int32_t kNeutralChroma = 8192;
 
-/// Which components the channels of a row need.
-enum class Terms { all, without_2 };
-
 /// Stores whole vectors while they fit and the rest through a buffer, so that nothing after the row is touched.
 /// `Row` gives kStep columns at a time: store(x, channel pointers).
 template <typename Value, bool kInterleaved, int kChannels, int kStep, typename Row>
@@ -46,12 +42,9 @@ HWY_INLINE void for_columns(int width, const ChannelRows& out, const Row& row) {
     constexpr int kPerColumn = kInterleaved ? kChannels : 1;
     constexpr int kRows = kInterleaved ? 1 : kChannels;
     constexpr std::ptrdiff_t kColumnBytes = kPerColumn * sizeof(Value);
-    constexpr int kColumnsAStep = sizeof(Value) == 1 ? kByteColumnsAStep : kFloatColumnsAStep;
-    static_assert(kColumnsAStep % kStep == 0);
     std::array<std::byte*, 3> at = out.channel;
     int x = 0;
     for (; x + kStep <= width; x += kStep) {
-        if (x % kColumnsAStep == 0) fetch_lines(*out.ahead);
         row.template store<kInterleaved>(x, at);
         for (int i = 0; i < kRows; ++i) at[i] += kStep * kColumnBytes;
     }
@@ -67,33 +60,6 @@ constexpr int kByteColumns = static_cast<int>(hn::MaxLanes(hn::ScalableTag<std::
 constexpr int kWordColumns = kByteColumns / 2;
 constexpr int kFloatColumns = kByteColumns / 4;
 
-/// StoreInterleaved3, where there is a quicker way than Highway's.
-HWY_INLINE void store_three(hn::Vec<hn::ScalableTag<std::uint8_t>> a, hn::Vec<hn::ScalableTag<std::uint8_t>> b,
-                            hn::Vec<hn::ScalableTag<std::uint8_t>> c, std::uint8_t* to) {
-#if HWY_TARGET == HWY_AVX3_DL
-    // Byte i of the result is of channel i % 3: vpermt2b takes it from a or b, a second one from there or from c.
-    struct Tables {
-        alignas(64) std::array<std::uint8_t, 192> ab;
-        alignas(64) std::array<std::uint8_t, 192> c;
-    };
-    static constexpr Tables kTables = [] {
-        Tables tables{};
-        for (unsigned i = 0; i < 192; ++i) {
-            tables.ab[i] = static_cast<std::uint8_t>(i / 3 + (i % 3 == 1 ? 64 : 0));
-            tables.c[i] = static_cast<std::uint8_t>(i % 3 == 2 ? 64 + i / 3 : i % 64);
-        }
-        return tables;
-    }();
-    for (std::size_t i = 0; i < 192; i += 64) {
-        const __m512i ab = _mm512_permutex2var_epi8(a.raw, _mm512_load_si512(&kTables.ab[i]), b.raw);
-        const __m512i abc = _mm512_permutex2var_epi8(ab, _mm512_load_si512(&kTables.c[i]), c.raw);
-        _mm512_storeu_si512(to + i, abc);
-    }
-#else
-    hn::StoreInterleaved3(a, b, c, hn::ScalableTag<std::uint8_t>(), to);
-#endif
-}
-
 /// Vectors of bytes of the channels to where they stand.
 template <bool kInterleaved, int kChannels>
 HWY_INLINE void put_bytes(hn::Vec<hn::ScalableTag<std::uint8_t>> v0, hn::Vec<hn::ScalableTag<std::uint8_t>> v1,
@@ -101,7 +67,7 @@ HWY_INLINE void put_bytes(hn::Vec<hn::ScalableTag<std::uint8_t>> v0, hn::Vec<hn:
     const hn::ScalableTag<std::uint8_t> d8;
     auto* to0 = reinterpret_cast<std::uint8_t*>(out[0]);
     if constexpr (kInterleaved) {
-        store_three(v0, v1, v2, to0);
+        hn::StoreInterleaved3(v0, v1, v2, d8, to0);
     } else {
         hn::StoreU(v0, d8, to0);
         if constexpr (kChannels == 1) return;
@@ -111,7 +77,7 @@ HWY_INLINE void put_bytes(hn::Vec<hn::ScalableTag<std::uint8_t>> v0, hn::Vec<hn:
 }
 
 /// A vector of each channel of a row of bytes.
-template <Terms kTerms, int kChannels>
+template <int kChannels>
 struct ByteRow {
     const ByteColor& color;
     const ComponentRows& p;
@@ -122,7 +88,6 @@ struct ByteRow {
         const auto& c = color.coefs[static_cast<std::size_t>(channel)];
         const auto bias = hn::Set(D32(), color.bias[static_cast<std::size_t>(channel)]);
         const auto two = add_pairs(bias, first, set_pair(c[0], c[1]));
-        if constexpr (kTerms == Terms::without_2) return two;
         return add_pairs(two, second, set_pair(0, c[2]));
     }
 
@@ -160,9 +125,9 @@ struct LumaColor {
     hn::Vec<D16> chroma1;
     hn::Vec<D16> chroma2;
 
-    /// The luma and chroma that `channel` is given are P and P - 8192 divided by `divisor`.
-    HWY_INLINE LumaColor(const ByteColor& color, std::int32_t divisor)
-        : bias(hn::Set(D32(), (color.bias[0] + kNeutralChroma * (color.coefs[0][1] + color.coefs[0][2])) / divisor)),
+    /// The luma and chroma that `channel` is given are P and P - 8192.
+    HWY_INLINE explicit LumaColor(const ByteColor& color)
+        : bias(hn::Set(D32(), color.bias[0] + kNeutralChroma * (color.coefs[0][1] + color.coefs[0][2]))),
           luma_even(set_pair(color.coefs[0][0], 0)),
           luma_odd(set_pair(0, color.coefs[0][0])),
           chroma0(set_pair(color.coefs[0][1], color.coefs[0][2])),
@@ -176,14 +141,12 @@ struct LumaColor {
     HWY_INLINE Sums luma(hn::Vec<D16> words) const {
         return {add_pairs(bias, words, luma_even), add_pairs(bias, words, luma_odd)};
     }
-    /// One channel of the columns of `luma`, as words: the sums shifted down by kShift. `even` and `odd` hold pairs of
-    /// both components of chroma.
-    template <int kShift, int kChannel>
+    /// One channel of the columns of `luma`, as words. `even` and `odd` hold pairs of both components of chroma.
+    template <int kChannel>
     HWY_INLINE hn::Vec<D16> channel(const Sums& luma, hn::Vec<D16> even, hn::Vec<D16> odd) const {
         const auto coefs = kChannel == 0 ? chroma0 : kChannel == 1 ? chroma1 : chroma2;
-        const auto sum_even = hn::ShiftRight<kShift>(add_pairs(luma.even, even, coefs));
-        auto sum_odd = add_pairs(luma.odd, odd, coefs);
-        if constexpr (kShift != 16) sum_odd = hn::ShiftRight<kShift - 16>(sum_odd);
+        const auto sum_even = hn::ShiftRight<19>(add_pairs(luma.even, even, coefs));
+        const auto sum_odd = hn::ShiftRight<3>(add_pairs(luma.odd, odd, coefs));  // the result is its upper half
         return hn::OddEven(hn::BitCast(D16(), sum_odd), hn::BitCast(D16(), sum_even));
     }
 };
@@ -214,12 +177,12 @@ struct LumaRow {
         const auto luma1 = color.luma(hn::LoadU(d, p[0] + x + kWordColumns));
         const Pairs pairs0 = chroma(x);
         const Pairs pairs1 = chroma(x + kWordColumns);
-        put_bytes<kInterleaved, 3>(join_bytes(color.channel<19, 0>(luma0, pairs0.even, pairs0.odd),
-                                              color.channel<19, 0>(luma1, pairs1.even, pairs1.odd)),
-                                   join_bytes(color.channel<19, 1>(luma0, pairs0.even, pairs0.odd),
-                                              color.channel<19, 1>(luma1, pairs1.even, pairs1.odd)),
-                                   join_bytes(color.channel<19, 2>(luma0, pairs0.even, pairs0.odd),
-                                              color.channel<19, 2>(luma1, pairs1.even, pairs1.odd)),
+        put_bytes<kInterleaved, 3>(join_bytes(color.channel<0>(luma0, pairs0.even, pairs0.odd),
+                                              color.channel<0>(luma1, pairs1.even, pairs1.odd)),
+                                   join_bytes(color.channel<1>(luma0, pairs0.even, pairs0.odd),
+                                              color.channel<1>(luma1, pairs1.even, pairs1.odd)),
+                                   join_bytes(color.channel<2>(luma0, pairs0.even, pairs0.odd),
+                                              color.channel<2>(luma1, pairs1.even, pairs1.odd)),
                                    out);
     }
 };
@@ -327,17 +290,14 @@ template <typename Value, typename Color>
 void color_row(const Color& color, const ComponentRows& p, int width, const ChannelRows& out) {
     if constexpr (std::is_same_v<Value, std::uint8_t>) {
         if (color.num_channels == 1) {
-            if (color.coefs[0][2] == 0) {
-                return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<Terms::without_2, 1>{color, p});
-            }
-            return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<Terms::all, 1>{color, p});
+            return for_columns<Value, false, 1, kByteColumns>(width, out, ByteRow<1>{color, p});
         }
         if (has_one_luma_weight(color)) {
-            const LumaRow row{LumaColor(color, 1), p};
+            const LumaRow row{LumaColor(color), p};
             return out.interleaved ? for_columns<Value, true, 3, kByteColumns>(width, out, row)
                                    : for_columns<Value, false, 3, kByteColumns>(width, out, row);
         }
-        const ByteRow<Terms::all, 3> row{color, p};
+        const ByteRow<3> row{color, p};
         out.interleaved ? for_columns<Value, true, 3, kByteColumns>(width, out, row)
                         : for_columns<Value, false, 3, kByteColumns>(width, out, row);
     } else if (color.num_channels == 1) {

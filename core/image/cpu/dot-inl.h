@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "image/cpu/kernels.h"
-#include "image/cpu/lines_ahead-inl.h"
 #include "image/cpu/pairs-inl.h"
 
 #if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
@@ -28,7 +27,7 @@ inline void interleave(const RowsAtOnce& v, int num_blocks, std::int16_t* HWY_RE
     const D16 d;
     for (int i = 0; i < num_blocks; i += kRowsAtOnce, blocks += hn::MaxLanes(d) * kRowsAtOnce) {
         const std::ptrdiff_t x = std::ptrdiff_t{i} * kBlockColumns;
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
         const __m512i a = _mm512_loadu_si512(v[0] + x);
         const __m512i b = _mm512_loadu_si512(v[1] + x);
         const __m512i c = _mm512_loadu_si512(v[2] + x);
@@ -79,7 +78,7 @@ HWY_INLINE hn::Vec<D32> add_lanes(hn::Vec<D32> s0, hn::Vec<D32> s1, hn::Vec<D32>
 
 /// Each block to its row.
 HWY_INLINE void store_blocks(hn::Vec<D16> blocks, const RowsAtOnce& p, int x) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p[0] + x), _mm512_castsi512_si128(blocks.raw));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p[1] + x), _mm512_extracti32x4_epi32(blocks.raw, 1));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p[2] + x), _mm512_extracti32x4_epi32(blocks.raw, 2));
@@ -98,7 +97,6 @@ HWY_INLINE void dot_rows(const DotRows& rows, const std::int16_t* HWY_RESTRICT b
     const int stride = (kSure != 0 ? kSure + 1 : rows.chunks) * kBlockColumns;
     const std::int16_t* coefs = rows.coefs;
     for (int x = 0; x < rows.num_outputs; x += kDotOutputs) {
-        fetch_lines(*rows.ahead);
         const auto one = [&](int i) HWY_ATTR {
             const auto* const from = blocks + rows.offset[x + i];
             return dot_lanes<kSure>(from, coefs + i * stride, rows.chunks, rows.has_last_chunk[x + i] != 0);

@@ -7,53 +7,13 @@
 #include <span>
 #include <string_view>
 
+#include "image/forward_plan.h"
+
 namespace tricodec::image {
 
 /// Rows of V and P that kernels read and write have this many int16 of room after their last sample: kernels run in
 /// whole vectors there. Source planes and outputs have none and are never touched outside.
 inline constexpr int kRowPadding = 64;
-
-/// Note [Lines ahead]
-/// Rows of memory that the next rows of the grid need and the current ones do not: the samples that they read, and the
-/// outputs that they write (a store to a part of a line reads the line first). These are more streams than the
-/// hardware's prefetcher follows, and it starts again with each row. A line that comes from memory also holds one of
-/// the few buffers of the first-level cache until it arrives. So all kernels fetch a few lines into the second level at
-/// each step: memory is always busy, and a miss of the first level takes some ten cycles. The first level has no room
-/// for these lines beside V of several rows.
-struct LinesAhead {
-    struct Rows {
-        const std::byte* data = nullptr;
-        std::ptrdiff_t stride_bytes = 0;
-        int num_rows = 0;
-        std::ptrdiff_t row_bytes = 0;
-    };
-    std::array<Rows, 6> rows{};  ///< of up to three planes, and of as many runs of outputs
-    std::size_t current = 0;     ///< where fetching stands
-    const std::byte* at = nullptr;
-    const std::byte* row_end = nullptr;
-    std::ptrdiff_t bytes_a_step = 0;  ///< for columns to store, eight dot products, or a cache line of a vertical pass
-
-    /// To the start of the next row; where there is none, steps fetch nothing from then on.
-    void next_row() noexcept {
-        for (; current < rows.size(); ++current) {
-            Rows& of = rows[current];
-            if (of.num_rows-- <= 0) continue;
-            at = of.data;
-            row_end = of.data + of.row_bytes;
-            of.data += of.stride_bytes;
-            return;
-        }
-        static constexpr std::byte kNowhere{};
-        bytes_a_step = 0;
-        at = nullptr;
-        row_end = &kNowhere;
-    }
-};
-
-inline constexpr int kLineBytes = 64;  ///< of a cache
-/// Columns that kernels store between two steps of fetching.
-inline constexpr int kByteColumnsAStep = 64;
-inline constexpr int kFloatColumnsAStep = 32;
 
 /// One row of V (docs/reference/transform.md 4.2) of all samples of a plane's row, whatever components they belong to.
 struct VerticalRow {
@@ -65,7 +25,6 @@ struct VerticalRow {
     int bytes_per_sample = 1;
     int depth = 8;
     int shift = 0;
-    LinesAhead* ahead = nullptr;
 };
 
 /// Columns of V come in blocks, of which a vector of AVX-512 holds four.
@@ -87,7 +46,6 @@ struct DotRows {
     const std::int16_t* coefs = nullptr;
     int chunks = 0;
     int num_outputs = 0;
-    LinesAhead* ahead = nullptr;
 };
 /// A row of each of those that are made at once.
 inline constexpr std::size_t kMostRowsAtOnce = 4;
@@ -128,10 +86,10 @@ struct FloatColor {
 /// column 2 * i + 1 the mean of samples i and i + 1, or sample i if samples repeat. Luma is the frame's own samples.
 struct SharedChromaRow {
     const std::byte* luma = nullptr;
-    int bytes_per_sample = 1;  ///< of luma; also says what `chroma` holds: 1: quarters(), 2: V
+    int bytes_per_sample = 1;  ///< of luma
     int depth = 8;
     int shift = 0;
-    /// The components 1 and 2, or both in turns at chroma[0]; the sample after the last one is overwritten.
+    /// V of the components 1 and 2, or of both in turns at chroma[0]; the sample after the last one is overwritten.
     std::array<std::int16_t*, 2> chroma{};
     bool mixed = false;
     bool repeated = false;
@@ -144,15 +102,6 @@ using ComponentRows = std::array<const std::int16_t*, 3>;
 struct ChannelRows {
     std::array<std::byte*, 3> channel{};
     bool interleaved = false;
-    LinesAhead* ahead = nullptr;
-};
-
-/// Rows of up to three channels that go into groups of `slots` elements, 2 or 8, of `value_bytes` bytes each.
-struct WeaveRow {
-    std::array<const std::byte*, 3> channel{};
-    int num_channels = 0;
-    int slots = 2;
-    int value_bytes = 1;
 };
 
 /// The kernels of one instruction set. All of them give the bytes of image/ref.
@@ -161,11 +110,6 @@ struct Kernels {
     std::string_view name;     ///< how Highway names it
     std::int64_t target = 0;   ///< Highway's bit
     void (*vertical)(const VerticalRow& row, std::int16_t* v) = nullptr;
-    /// Of 8-bit samples with coefficients that are multiples of 4096: V / 16 - 512, a whole number.
-    void (*quarters)(const VerticalRow& row, std::int16_t* v) = nullptr;
-    /// The same of two rows that stand between the same two rows a and b: (3 a + b) / 4, as `row` says, and (a + 3 b)
-    /// / 4.
-    void (*quarters_between)(const VerticalRow& row, std::int16_t* nearer_a, std::int16_t* nearer_b) = nullptr;
     void (*split)(const std::int16_t* v, int width, std::span<std::int16_t* const> parts) = nullptr;  ///< 2 or 3 parts
     /// See Note [Rows side by side]; `rows` after the first rows_at_once are not looked at.
     int rows_at_once = 1;
@@ -176,11 +120,11 @@ struct Kernels {
     void (*shared_chroma)(const ByteColor& color, const SharedChromaRow& row, int width,
                           const ChannelRows& out) =
         nullptr;  ///< three channels of one luma weight, `bytes` with all before it
-    /// Elements of no channel become zero.
-    void (*weave)(const WeaveRow& row, int width, std::byte* out) = nullptr;
     void (*floats)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
     void (*halves)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
     void (*bfloats)(const FloatColor& color, const ComponentRows& p, int width, const ChannelRows& out) = nullptr;
+    /// What rgb_to_yuv_ref() makes. Pictures have no room after their rows.
+    void (*rgb_to_yuv)(const ForwardPlan& plan, const RgbPicture& picture, const Frame& out) = nullptr;
 };
 
 /// Those compiled in that this machine can run, best first.

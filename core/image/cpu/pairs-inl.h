@@ -43,7 +43,7 @@ HWY_INLINE hn::Vec<D16> set_pair(std::int16_t a, std::int16_t b) {
 /// Both vectors, the first one's columns first, clamped to 0..255.
 HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_bytes(hn::Vec<D16> low, hn::Vec<D16> high) {
     using D8 = hn::ScalableTag<std::uint8_t>;
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL  // two instructions for the five of two demotions and Combine
+#if HWY_TARGET == HWY_AVX3  // two instructions for the five of two demotions and Combine
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     return hn::Vec<D8>{_mm512_permutexvar_epi64(order, _mm512_packus_epi16(low.raw, high.raw))};
 #elif HWY_TARGET == HWY_AVX2
@@ -56,7 +56,7 @@ HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_bytes(hn::Vec<D16> low, h
 
 /// The same where the first vector has the even blocks of 8 columns and the second one the odd ones.
 HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_blocks(hn::Vec<D16> even, hn::Vec<D16> odd) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
     return hn::Vec<hn::ScalableTag<std::uint8_t>>{_mm512_packus_epi16(even.raw, odd.raw)};
 #elif HWY_TARGET == HWY_AVX2
     return hn::Vec<hn::ScalableTag<std::uint8_t>>{_mm256_packus_epi16(even.raw, odd.raw)};
@@ -67,7 +67,7 @@ HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> join_blocks(hn::Vec<D16> even,
 
 /// Of two vectors in the order of the columns, the even blocks of 8 columns and the odd ones: see join_blocks.
 HWY_INLINE hn::Vec<D16> even_blocks(hn::Vec<D16> first, hn::Vec<D16> second) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
     const __m512i order = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
     return hn::Vec<D16>{_mm512_permutex2var_epi64(first.raw, order, second.raw)};
 #elif HWY_TARGET == HWY_AVX2
@@ -79,7 +79,7 @@ HWY_INLINE hn::Vec<D16> even_blocks(hn::Vec<D16> first, hn::Vec<D16> second) {
 }
 
 HWY_INLINE hn::Vec<D16> odd_blocks(hn::Vec<D16> first, hn::Vec<D16> second) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3
     const __m512i order = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
     return hn::Vec<D16>{_mm512_permutex2var_epi64(first.raw, order, second.raw)};
 #elif HWY_TARGET == HWY_AVX2

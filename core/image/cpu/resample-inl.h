@@ -12,9 +12,7 @@
 #include <span>
 
 #include "image/cpu/kernels.h"
-#include "image/cpu/lines_ahead-inl.h"
 #include "image/cpu/pairs-inl.h"
-#include "image/cpu/vertical_quads-inl.h"
 
 #if (HWY_TARGET & TRICODEC_HWY_TARGETS) != 0
 HWY_BEFORE_NAMESPACE();
@@ -146,14 +144,8 @@ HWY_INLINE void vertical_row(const VerticalRow& row, std::int16_t* HWY_RESTRICT 
             if (x == last) return;
         }
     }
-#if HWY_TARGET == HWY_AVX3_DL
-    if constexpr (Samples::kBytes == 1) {
-        if (row.width >= 64 && row.num_taps <= QuadTaps::kMost) return vertical_quads(row, v);
-    }
-#endif
     int x = 0;
     for (; x + 2 * step <= row.width; x += 2 * step) {
-        fetch_lines(*row.ahead);
         vertical_pairs<2>(row, samples, row.data + x * Samples::kBytes, v + x);
     }
     if (x + step < row.width) vertical_pairs<1>(row, samples, row.data + x * Samples::kBytes, v + x);
@@ -162,69 +154,6 @@ HWY_INLINE void vertical_row(const VerticalRow& row, std::int16_t* HWY_RESTRICT 
 
 inline void vertical(const VerticalRow& row, std::int16_t* v) {
     row.bytes_per_sample == 1 ? vertical_row<ByteSamples>(row, v) : vertical_row<WordSamples>(row, v);
-}
-
-inline void quarters(const VerticalRow& row, std::int16_t* HWY_RESTRICT v) {
-    const D16 d;
-    const ByteSamples samples(row);
-    const int step = static_cast<int>(hn::Lanes(d));
-    if (row.width < step) {
-        for (int x = 0; x < row.width; ++x) {
-            int sum = -512;
-            for (int k = 0; k < row.num_taps; ++k) {
-                sum += samples.one(row.data + x + k * row.stride_bytes) * (row.coefs[k] >> 12);
-            }
-            v[x] = static_cast<std::int16_t>(sum);
-        }
-        return;
-    }
-    const auto center = hn::Set(d, std::int16_t{-512});
-    const int last = row.width - step;
-    if (row.num_taps == 2) {
-        const auto q0 = hn::Set(d, static_cast<std::int16_t>(row.coefs[0] >> 12));
-        const auto q1 = hn::Set(d, static_cast<std::int16_t>(row.coefs[1] >> 12));
-        for (int x = 0;; x = x + step < last ? x + step : last) {
-            const std::byte* at = row.data + x;
-            const auto first = hn::Add(center, hn::Mul(samples(at), q0));
-            hn::StoreU(hn::Add(first, hn::Mul(samples(at + row.stride_bytes), q1)), d, v + x);
-            if (x == last) return;
-        }
-    }
-    for (int x = 0;; x = x + step < last ? x + step : last) {
-        auto sum = center;
-        const std::byte* at = row.data + x;
-        for (int k = 0; k < row.num_taps; ++k, at += row.stride_bytes) {
-            sum = hn::Add(sum, hn::Mul(samples(at), hn::Set(d, static_cast<std::int16_t>(row.coefs[k] >> 12))));
-        }
-        hn::StoreU(sum, d, v + x);
-        if (x == last) return;
-    }
-}
-
-inline void quarters_between(const VerticalRow& row, std::int16_t* HWY_RESTRICT nearer_a,
-                             std::int16_t* HWY_RESTRICT nearer_b) {
-    const D16 d;
-    const ByteSamples samples(row);
-    const int step = static_cast<int>(hn::Lanes(d));
-    if (row.width < step) {
-        for (int x = 0; x < row.width; ++x) {
-            const int a = samples.one(row.data + x);
-            const int b = samples.one(row.data + x + row.stride_bytes);
-            nearer_a[x] = static_cast<std::int16_t>(3 * a + b - 512);
-            nearer_b[x] = static_cast<std::int16_t>(a + 3 * b - 512);
-        }
-        return;
-    }
-    const auto center = hn::Set(d, std::int16_t{-512});
-    const int last = row.width - step;
-    for (int x = 0;; x = x + step < last ? x + step : last) {
-        const auto a = samples(row.data + x);
-        const auto b = samples(row.data + x + row.stride_bytes);
-        const auto sum = hn::Add(hn::Add(a, b), center);
-        hn::StoreU(hn::Add(sum, hn::Add(a, a)), d, nearer_a + x);
-        hn::StoreU(hn::Add(sum, hn::Add(b, b)), d, nearer_b + x);
-        if (x == last) return;
-    }
 }
 
 inline void split(const std::int16_t* v, int width, std::span<std::int16_t* const> parts) {

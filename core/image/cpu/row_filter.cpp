@@ -110,16 +110,14 @@ void RowFilter::run(const std::int16_t* v, std::int16_t* p) const {
     }
 }
 
-void RowFilter::run_dots(const RowsAtOnce& v, std::int16_t* blocks, const RowsAtOnce& p, LinesAhead& ahead) const {
+void RowFilter::run_dots(const RowsAtOnce& v, std::int16_t* blocks, const RowsAtOnce& p) const {
     const std::int16_t* from = v[0];
     if (kernels_.rows_at_once > 1) {
         const int columns = filter_.end - filter_.begin;
         kernels_.interleave(v, (columns + kBlockColumns - 1) / kBlockColumns, blocks);
         from = blocks;
     }
-    kernels_.dot(
-        {offset_.data(), has_last_chunk_.data(), coefs_.data(), chunks_, static_cast<int>(offset_.size()), &ahead},
-        from, p);
+    kernels_.dot({offset_.data(), has_last_chunk_.data(), coefs_.data(), chunks_, num_dots()}, from, p);
 }
 
 }  // namespace tricodec::image

@@ -28,7 +28,7 @@ public:
     /// Of one row, where there are no dots. v[0] is column filter.begin; both rows have kRowPadding.
     void run(const std::int16_t* v, std::int16_t* p) const;
     /// Of rows_at_once rows, where there are. `blocks` is room for as many rows of V; one row may stand for several.
-    void run_dots(const RowsAtOnce& v, std::int16_t* blocks, const RowsAtOnce& p, LinesAhead& ahead) const;
+    void run_dots(const RowsAtOnce& v, std::int16_t* blocks, const RowsAtOnce& p) const;
 
 private:
     bool find_doubling();

@@ -21,12 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tricodec::image::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Note [Sums of 16 bits less]
-/// 8-bit luma has P = 64 y. Vertical taps that are multiples of a quarter make V = 16 q of chroma, with whole q, so the
-/// columns on a sample have P = 16 q and those between two have the mean 8 (q + q'), which needs no rounding. All are
-/// multiples of 8, and so are the offsets: (sum of c * (P - offset) + 2^18) >> 19 is the sum of c * (P - offset) / 8,
-/// plus 2^15, shifted by 16. The upper half of a 32-bit sum is then the result as it stands.
-///
 /// kMixed: chroma comes as pairs and columns keep their order. Otherwise vectors hold every other block of 8 columns:
 /// what interleaving within blocks of 128 bits makes of rows of U and V, and what packing within blocks puts right.
 template <bool kBytes, bool kMixed>
@@ -37,8 +31,6 @@ struct SharedRow {
     int next;  // the other sample of a column between two: 1 place on, or 0 if samples repeat
     int down;  // luma words: to P
     int up;
-
-    static constexpr int kShift = kBytes ? 16 : 19;
 
     // Always made whole: GCC leaves the target out of a default constructor of vectors, and NEON's then fails to
     // inline.
@@ -51,7 +43,7 @@ struct SharedRow {
         Words second;
     };
 
-    /// P - 0 of luma, or an eighth of it.
+    /// P of luma.
     HWY_INLINE Words luma_words(int x) const {
         const D16 d;
         const hn::RebindToUnsigned<D16> du;
@@ -59,14 +51,14 @@ struct SharedRow {
             const auto* const from = reinterpret_cast<const std::uint8_t*>(luma) + x;
             if constexpr (kMixed) {
                 const hn::Rebind<std::uint8_t, D16> half;
-                return {hn::ShiftLeft<3>(hn::PromoteTo(d, hn::LoadU(half, from))),
-                        hn::ShiftLeft<3>(hn::PromoteTo(d, hn::LoadU(half, from + kWordColumns)))};
+                return {hn::ShiftLeft<6>(hn::PromoteTo(d, hn::LoadU(half, from))),
+                        hn::ShiftLeft<6>(hn::PromoteTo(d, hn::LoadU(half, from + kWordColumns)))};
             }
             const hn::ScalableTag<std::uint8_t> d8;
             const auto bytes = hn::LoadU(d8, from);
             const auto none = hn::Zero(d8);
-            return {hn::BitCast(d, hn::ShiftRight<5>(hn::BitCast(du, hn::InterleaveLower(d8, none, bytes)))),
-                    hn::BitCast(d, hn::ShiftRight<5>(hn::BitCast(du, hn::InterleaveUpper(d8, none, bytes))))};
+            return {hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveLower(d8, none, bytes)))),
+                    hn::BitCast(d, hn::ShiftRight<2>(hn::BitCast(du, hn::InterleaveUpper(d8, none, bytes))))};
         } else {
             const auto* const from = reinterpret_cast<const std::uint16_t*>(luma) + x;
             const auto a = hn::LoadU(du, from);
@@ -83,7 +75,6 @@ struct SharedRow {
         const D16 d;
         const auto a = hn::LoadU(d, from);
         const auto b = hn::LoadU(d, from + next);
-        if constexpr (kBytes) return {hn::Add(a, a), hn::Add(a, b)};
         const hn::RebindToUnsigned<D16> du;  // bilinear taps are not negative, nor is V
         const auto center = hn::Set(d, std::int16_t{kNeutralChroma});
         const auto mean = hn::AverageRound(hn::BitCast(du, a), hn::BitCast(du, b));
@@ -106,8 +97,8 @@ struct SharedRow {
     template <int kChannel>
     HWY_INLINE hn::Vec<hn::ScalableTag<std::uint8_t>> bytes(const LumaColor::Sums& luma0, const LumaColor::Sums& luma1,
                                                             const Words& pairs0, const Words& pairs1) const {
-        const auto first = color.template channel<kShift, kChannel>(luma0, pairs0.first, pairs0.second);
-        const auto second = color.template channel<kShift, kChannel>(luma1, pairs1.first, pairs1.second);
+        const auto first = color.template channel<kChannel>(luma0, pairs0.first, pairs0.second);
+        const auto second = color.template channel<kChannel>(luma1, pairs1.first, pairs1.second);
         if constexpr (kMixed) return join_bytes(first, second);
         return join_blocks(first, second);
     }
@@ -126,12 +117,8 @@ struct SharedRow {
 
 template <bool kInterleaved, bool kBytes, bool kMixed>
 HWY_INLINE void shared_rows(const ByteColor& color, const SharedChromaRow& from, int width, const ChannelRows& out) {
-    const SharedRow<kBytes, kMixed> row{LumaColor(color, kBytes ? 8 : 1),
-                                        from.luma,
-                                        {from.chroma[0], from.chroma[1]},
-                                        from.repeated ? 0 : 1,
-                                        from.shift,
-                                        14 - from.depth};
+    const SharedRow<kBytes, kMixed> row{LumaColor(color),      from.luma,  {from.chroma[0], from.chroma[1]},
+                                        from.repeated ? 0 : 1, from.shift, 14 - from.depth};
     const int whole = width / kByteColumns * kByteColumns;
     for_columns<std::uint8_t, kInterleaved, 3, kByteColumns>(whole, out, row);
     if (whole == width) return;

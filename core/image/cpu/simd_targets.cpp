@@ -5,7 +5,6 @@
 
 // The targets that are worth the size of their code; the baseline is compiled by Highway's rules but has no kernels
 // here.
-#define HWY_WANT_AVX3_DL  // for vpermt2b
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "image/cpu/simd_targets.cpp"
 #include <hwy/foreach_target.h>
@@ -14,28 +13,28 @@
 #include "image/half.h"
 
 #if defined(HWY_NEON_WITHOUT_AES)
-#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON | HWY_NEON_WITHOUT_AES)
+#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_NEON_WITHOUT_AES)
 #else
-#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL | HWY_NEON)
+#define TRICODEC_HWY_TARGETS (HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON)
 #endif
 
 #include "image/cpu/color-inl.h"
 #include "image/cpu/dot-inl.h"
 #include "image/cpu/resample-inl.h"
+#include "image/cpu/rgb-inl.h"
 #include "image/cpu/shared_chroma-inl.h"
-#include "image/cpu/weave-inl.h"
 
 #if HWY_ONCE
 namespace tricodec::image {
 namespace {
 
 /// One line a compiled target; the namespaces are Highway's.
-#define TRICODEC_KERNELS(FEATURE, TARGET)                                                                             \
-    Kernels {                                                                                                         \
-        FEATURE, #TARGET, HWY_##TARGET, N_##TARGET::vertical, N_##TARGET::quarters, N_##TARGET::quarters_between,     \
-            N_##TARGET::split, N_##TARGET::kRowsAtOnce, N_##TARGET::interleave, N_##TARGET::dot,                      \
-            N_##TARGET::double_up, N_##TARGET::color_row<std::uint8_t>, N_##TARGET::shared_chroma, N_##TARGET::weave, \
-            N_##TARGET::color_row<float>, N_##TARGET::color_row<Half>, N_##TARGET::color_row<Bfloat>                  \
+#define TRICODEC_KERNELS(FEATURE, TARGET)                                                                        \
+    Kernels {                                                                                                    \
+        FEATURE, #TARGET, HWY_##TARGET, N_##TARGET::vertical, N_##TARGET::split, N_##TARGET::kRowsAtOnce,        \
+            N_##TARGET::interleave, N_##TARGET::dot, N_##TARGET::double_up, N_##TARGET::color_row<std::uint8_t>, \
+            N_##TARGET::shared_chroma, N_##TARGET::color_row<float>, N_##TARGET::color_row<Half>,                \
+            N_##TARGET::color_row<Bfloat>, N_##TARGET::rgb_to_yuv                                                \
     }
 
 std::vector<Kernels> find_kernels() {
@@ -43,9 +42,6 @@ std::vector<Kernels> find_kernels() {
     [[maybe_unused]] const auto add = [&found, supported = hwy::SupportedTargets()](const Kernels& kernels) {
         if ((supported & kernels.target) != 0) found.push_back(kernels);
     };
-#if (HWY_TARGETS & HWY_AVX3_DL) != 0
-    add(TRICODEC_KERNELS("avx512", AVX3_DL));
-#endif
 #if (HWY_TARGETS & HWY_AVX3) != 0
     add(TRICODEC_KERNELS("avx512", AVX3));
 #endif

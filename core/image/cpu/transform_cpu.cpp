@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "image/cpu/cpu_plan.h"
+#include "image/cpu/engine.h"
 #include "image/cpu/row_filter.h"
 #include "image/cpu/row_store.h"
 #include "image/target.h"
@@ -33,7 +33,7 @@ struct PlaneSource {
 class Run {
 public:
     Run(const CpuPlan& cpu, const Frame& frame, const TensorView& out)
-        : cpu_(cpu), kernels_(cpu.kernels()), plan_(cpu.plan()), store_(kernels_, plan_, target_of(plan_, out)) {
+        : cpu_(cpu), kernels_(cpu.kernels()), plan_(cpu.plan()), store_(plan_, target_of(plan_, out)) {
         add_planes(frame);
         reserve();
     }
@@ -41,15 +41,12 @@ public:
     void rows(int begin, int end) {
         int count = 0;
         for (int y = begin; y < end; y += count) {
-            count = cpu_.rows_together(y, end);
-            look_ahead(y, count);
+            count = std::min(cpu_.rows_at_once(), end - y);
             for (const PlaneSource& plane : planes_) {
                 if (cpu_.path() == RowPath::generic || plane.number != 0) resample(plane, y, count);
             }
             for (int i = 0; i < count; ++i) {
-                ChannelRows to = store_.begin_row(y + i);
-                to.ahead = &ahead_;
-                color(y + i, rows_[static_cast<std::size_t>(i)], to);
+                color(y + i, rows_[static_cast<std::size_t>(i)], store_.begin_row(y + i));
                 store_.end_row(y + i);
             }
         }
@@ -97,13 +94,10 @@ private:
         int columns = 0;
         int beyond = 0;
         for (const PlaneSource& plane : planes_) {
-            if (plane.vertical->max_taps > 2) steps_a_row_ += plane.columns * plane.parts / kLineBytes + 1;
-            steps_of_dots_ += plane.parts * plane.horizontal->num_dots() / kDotOutputs;
             if (plane.parts > 1) samples = std::max(samples, plane.columns * plane.parts);
             columns = std::max(columns, plane.columns);
             beyond = std::max(beyond, plane.horizontal->columns_beyond());
         }
-        steps_a_row_ += plan_.grid.width / (plan_.dtype == DType::uint8 ? kByteColumnsAStep : kFloatColumnsAStep) + 1;
         // Rows start on cache lines, which a vector of AVX-512 fills.
         constexpr std::size_t kLine = 32;
         const auto length = [](int count) {
@@ -132,51 +126,17 @@ private:
         }
     }
 
-    /// To be fetched while `count` rows from y on are made: Note [Lines ahead].
-    void look_ahead(int y, int count) {
-        ahead_ = {};
-        const int next = y + count;
-        if (next == plan_.grid.height) return ahead_.next_row();  // there is none
-        const int next_end = next + cpu_.rows_together(next, plan_.grid.height);
-        for (std::size_t i = 0; i < planes_.size(); ++i) {
-            const PlaneSource& plane = planes_[i];
-            const int end = end_of(*plane.vertical, next - 1);
-            const int num_rows = std::max(0, end_of(*plane.vertical, next_end - 1) - end);
-            const int row_bytes = plane.columns * plane.parts * plan_.bytes_per_sample;
-            ahead_.rows[i] = {plane.data + end * plane.stride_bytes, plane.stride_bytes, num_rows, row_bytes};
-        }
-        if (store_.direct()) std::ranges::copy(store_.memory_of(next, next_end - next), ahead_.rows.begin() + 3);
-        std::ptrdiff_t num_lines = 0;
-        for (const auto& rows : ahead_.rows) num_lines += rows.num_rows * (rows.row_bytes / kLineBytes + 1);
-        ahead_.bytes_a_step = (num_lines / (steps_a_row_ * count + steps_of_dots_) + 1) * kLineBytes;
-        ahead_.next_row();
-    }
-
-    /// One past the last sample that an output's taps need.
-    [[nodiscard]] static int end_of(const Filter& filter, int output) {
-        return filter.first[static_cast<std::size_t>(output)] + filter.count[static_cast<std::size_t>(output)];
-    }
-
     void resample(const PlaneSource& plane, int y, int count) {
-        if (cpu_.path() == RowPath::shared_chroma) return resample_chroma(plane, y, count);
         for (int i = 0; i < count; ++i) {
             Rows& rows = rows_[static_cast<std::size_t>(i)];
             kernels_.vertical(vertical_row(plane, y + i), v_of(plane, rows));
-            if (plane.parts > 1) split(plane, rows);
+            if (plane.parts > 1 && cpu_.path() == RowPath::generic) split(plane, rows);
         }
+        if (cpu_.path() == RowPath::shared_chroma) return;  // its kernel continues from V
         for (std::size_t i = 0; i < static_cast<std::size_t>(plane.parts); ++i) {
             if (plane.component_of[i] < 0) continue;
             resample_horizontally(*plane.horizontal, static_cast<std::size_t>(plane.component_of[i]), count);
         }
-    }
-
-    /// For the kernel shared_chroma, which continues from there.
-    void resample_chroma(const PlaneSource& plane, int y, int count) {
-        const VerticalRow row = vertical_row(plane, y);
-        std::int16_t* const v = v_of(plane, rows_[0]);
-        if (!cpu_.quarters()) return kernels_.vertical(row, v);
-        if (count == 1) return kernels_.quarters(row, v);
-        kernels_.quarters_between(row, v, v_of(plane, rows_[1]));
     }
 
     [[nodiscard]] static std::int16_t* v_of(const PlaneSource& plane, const Rows& rows) {
@@ -193,8 +153,7 @@ private:
                 plane.columns * plane.parts,
                 plan_.bytes_per_sample,
                 plan_.depth,
-                plan_.shift,
-                &ahead_};
+                plan_.shift};
     }
 
     void resample_horizontally(const RowFilter& filter, std::size_t component, int count) {
@@ -205,7 +164,7 @@ private:
                 v[i] = rows_[i].v[component];
                 p[i] = rows_[i].scratch[component];
             }
-            return filter.run_dots(v, blocks_, p, ahead_);  // rows after `count` are made of what is there
+            return filter.run_dots(v, blocks_, p);  // rows after `count` are made of what is there
         }
         for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
             if (filter.identity()) {
@@ -264,9 +223,6 @@ private:
     std::array<Rows, kMostRowsAtOnce> rows_{};
     std::int16_t* blocks_ = nullptr;  // V as the dot products take it
     std::int16_t* spare_ = nullptr;   // for components of a plane that are not needed
-    LinesAhead ahead_;
-    int steps_a_row_ = 0;    // of the kernels that fetch lines, for each row of the grid
-    int steps_of_dots_ = 0;  // and for the rows that are made at once
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/cuda/context.h"
@@ -40,6 +41,19 @@ bool have_same_steps(const Target& a, const Target& b) {
 }
 
 }  // namespace
+
+KernelPlan::KernelPlan(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    const SourcePlanes planes = source_planes(*plan_);
+    convert_ = ConvertPlan::make(*plan_, tables_);
+    tile_.emplace(*plan_, planes, tables_);
+}
+
+Launch KernelPlan::launch(const std::byte* tables, std::span<const Item> items) const {
+    TRICODEC_INVARIANT(!items.empty() && items.size() <= kMaxFrames);
+    const Batch batch{*plan_, tables, items};
+    auto launch = convert_ ? convert_->launch(batch) : std::nullopt;
+    return launch ? std::move(*launch) : tile_->launch(batch);
+}
 
 std::shared_ptr<cuda::Memory> CudaPlan::tables_in(const std::shared_ptr<cuda::Context>& context) {
     const std::lock_guard lock(mutex_);

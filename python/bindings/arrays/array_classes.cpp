@@ -233,7 +233,8 @@ uint16 for more than 8 bits. ``np.asarray(plane)``, ``memoryview(plane)``, ``np.
 
 Thread safety: safe; the samples never change.)");
     publish(cls);
-    cls.def("__repr__", [](const PlaneArray& self) { return "<tricodec.Plane " + describe(self.tensor_view()) + ">"; });
+    cls.def("__repr__",
+            [](const PlaneArray& self) { return "<tricodec.video.Plane " + describe(self.tensor_view()) + ">"; });
 }
 
 int give_buffer(PyObject* self, Py_buffer* buffer, int flags) noexcept {
@@ -294,7 +295,7 @@ py::object to_device_array(ArrayView array) {
 }
 
 void bind_arrays(py::module_& module) {
-    module.def("bfloat16_to_dlpack", bfloat16_to_dlpack, py::arg("bits"), "Made by `tricodec.Bfloat16Array`.");
+    module.def("bfloat16_to_dlpack", bfloat16_to_dlpack, py::arg("bits"), "Made by `tricodec.arrays.Bfloat16Array`.");
     module.def("pinned_bytes", pinned_bytes, py::arg("num_bytes"), py::arg("device_index"),
                "Memory of pinned_empty().");
     module.def("lock_pages", lock_array_pages, py::arg("array"), py::arg("device_index"),

@@ -61,6 +61,19 @@ ArrayView::ArrayView(Tensor tensor) : ArrayView(tensor.view, std::move(tensor.ow
     if (kept->second != nullptr) buffer = {memory, kept->second.get()};
 }
 
+void PendingResults::finish() {
+    const std::lock_guard lock(mutex_);
+    if (const auto complete = std::exchange(complete_, nullptr)) {
+        try {
+            complete();
+        } catch (...) {
+            error_ = std::current_exception();
+        }
+    }
+    if (error_) std::rethrow_exception(error_);
+    finished_.store(true, std::memory_order_release);
+}
+
 void ArrayView::touch() const {
     if (pending == nullptr || pending->is_finished()) return;
     const auto held = pending;  // the thread that finishes first may drop it
@@ -100,7 +113,7 @@ std::optional<DType> ArrayView::dtype() const noexcept {
 TensorView ArrayView::tensor_view() const {
     const auto type = dtype();
     if (!type) throw py::type_error("an array of dtype " + dtype_text(*this) + " is not accepted here");
-    return {data, *type, device, shape.vector(), strides.vector()};
+    return {data, *type, device, shape, strides};
 }
 
 Tensor ArrayView::tensor() const {
@@ -174,7 +187,7 @@ std::string dtype_text(const ArrayView& array) {
 }
 
 py::array view_as_numpy(const ArrayView& array, const py::object& base) {
-    py::array result(dtype_of_bits(array), array.shape.vector(), array.strides.vector(), array.data, base);
+    py::array result(dtype_of_bits(array), array.shape, array.strides, array.data, base);
     if (array.read_only) result.attr("flags").attr("writeable") = false;
     return result;
 }

@@ -6,12 +6,16 @@
 #include <pybind11/pybind11.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <exception>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tricodec/tensor/tensor.h"
@@ -20,58 +24,26 @@ namespace tricodec::python {
 
 namespace py = pybind11;
 
-/// The shape or the strides of an array. Up to four axes need no memory of their own: a call of a codec returns a
-/// thousand arrays, most with one axis, and an allocation costs as much as the rest of an array.
-class Extents {
-public:
-    Extents() = default;
-    Extents(std::initializer_list<std::int64_t> values) : Extents(values.begin(), values.end()) {}
-    template <class Iterator>
-    Extents(Iterator first, Iterator last) {
-        for (; first != last; ++first) push_back(static_cast<std::int64_t>(*first));
-    }
-
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] const std::int64_t* data() const noexcept { return size_ <= kFew ? few_.data() : many_.data(); }
-    [[nodiscard]] std::int64_t& operator[](std::size_t axis) noexcept {
-        return size_ <= kFew ? few_[axis] : many_[axis];
-    }
-    [[nodiscard]] std::int64_t operator[](std::size_t axis) const noexcept { return data()[axis]; }
-    [[nodiscard]] const std::int64_t* begin() const noexcept { return data(); }
-    [[nodiscard]] const std::int64_t* end() const noexcept { return data() + size_; }
-    [[nodiscard]] std::vector<std::int64_t> vector() const { return {begin(), end()}; }
-
-    void push_back(std::int64_t value) {
-        if (size_ == kFew) many_.assign(few_.begin(), few_.end());
-        if (size_ < kFew) {
-            few_[size_] = value;
-        } else {
-            many_.push_back(value);
-        }
-        ++size_;
-    }
-
-private:
-    static constexpr std::size_t kFew = 4;
-    std::size_t size_ = 0;
-    std::array<std::int64_t, kFew> few_{};
-    std::vector<std::int64_t> many_;  // all of them where there are more
-};
+/// The shape or the strides of an array.
+using Extents = std::vector<std::int64_t>;
 
 [[nodiscard]] py::tuple to_tuple(const Extents& values);
 
-/// Work on a GPU with results that no caller has used yet.
+/// Work on a GPU with results that no caller has used yet. Thread safety: safe.
 class PendingResults {
 public:
-    PendingResults() = default;
-    PendingResults(const PendingResults&) = delete;
-    PendingResults& operator=(const PendingResults&) = delete;
-    virtual ~PendingResults() = default;
-    /// Waits for the work and fills in its arrays, once. Throws the work's error in each call. The interpreter's lock
-    /// is not held.
-    virtual void finish() = 0;
+    /// `complete` waits for the work and fills in its arrays.
+    explicit PendingResults(std::function<void()> complete) : complete_(std::move(complete)) {}
+    /// Calls `complete` once, without the interpreter's lock. Throws its error in each call.
+    void finish();
     /// True once finish() has nothing left to do or to throw.
-    [[nodiscard]] virtual bool is_finished() const noexcept = 0;
+    [[nodiscard]] bool is_finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+
+private:
+    std::mutex mutex_;
+    std::atomic<bool> finished_{false};
+    std::function<void()> complete_;
+    std::exception_ptr error_;
 };
 
 /// A strided view of memory that it keeps valid. Unlike the core's TensorView it can have any element type of numpy.

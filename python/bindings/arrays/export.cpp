@@ -55,25 +55,13 @@ std::string buffer_format(const ArrayView& array) {
     }
 }
 
-/// The elements of the first axis follow one another, then those of the second, and so on.
-bool is_column_major(const ArrayView& array) {
-    if (array.size() == 0) return true;
-    std::int64_t step = array.itemsize;
-    for (std::size_t axis = 0; axis < array.shape.size(); ++axis) {
-        if (array.shape[axis] > 1 && array.strides[axis] != step) return false;
-        step *= array.shape[axis];
-    }
-    return true;
-}
-
-/// Whether the array has the order in memory that a consumer's flags ask for.
+/// Whether a consumer's flags accept the array's order in memory. Only an array of one axis is in Fortran's order.
 bool has_order(const ArrayView& array, int flags) {
     const auto wants = [&](int order) { return (flags & order) == order; };
-    const bool contiguous = array.is_contiguous();
-    if (wants(PyBUF_C_CONTIGUOUS)) return contiguous;
-    if (wants(PyBUF_F_CONTIGUOUS)) return is_column_major(array);
-    if (wants(PyBUF_ANY_CONTIGUOUS)) return contiguous || is_column_major(array);
-    return contiguous || wants(PyBUF_STRIDES);
+    if (wants(PyBUF_F_CONTIGUOUS) && array.shape.size() > 1) return false;
+    const bool any = wants(PyBUF_STRIDES) && !wants(PyBUF_C_CONTIGUOUS) && !wants(PyBUF_F_CONTIGUOUS) &&
+                     !wants(PyBUF_ANY_CONTIGUOUS);
+    return any || array.is_contiguous();
 }
 
 void fill(Py_buffer* buffer, int flags, const ArrayView& array) {
@@ -246,8 +234,7 @@ py::capsule to_dlpack(const ArrayView& array, const py::object& stream, const py
     const bool copies = to_cpu || (!copy.is_none() && copy.cast<bool>());
     const ArrayView exported = copies ? copied_for_export(array, to_cpu) : array;
     if (consumer && exported.on_gpu()) make_complete_for(exported, *consumer);
-    const TensorView bytes{exported.data, DType::uint8, exported.device, exported.shape.vector(),
-                           exported.strides.vector()};
+    const TensorView bytes{exported.data, DType::uint8, exported.device, exported.shape, exported.strides};
     const std::shared_ptr<const void> owner = std::make_shared<ArrayView>(exported);
     if (!versioned) return make_capsule(dlpack::export_tensor(bytes, owner), exported, type, "dltensor");
     const auto flags = (copies ? dlpack::kFlagIsCopied : 0) | (exported.read_only ? dlpack::kFlagReadOnly : 0);
@@ -278,7 +265,7 @@ py::array to_numpy(ArrayView array) {
     const ArrayView& view = *owner;
     const py::capsule base(owner.get(), [](void* held) { delete static_cast<ArrayView*>(held); });
     owner.release();  // NOLINT(bugprone-unused-return-value): the capsule deletes it
-    return {numpy_dtype(view), view.shape.vector(), view.strides.vector(), view.data, base};
+    return {numpy_dtype(view), view.shape, view.strides, view.data, base};
 }
 
 py::array to_numpy(Tensor tensor) {

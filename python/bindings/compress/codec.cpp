@@ -10,7 +10,6 @@
 
 #include "arrays/cuda_streams.h"
 #include "bindings.h"
-#include "compress_memory.h"
 #include "compress_results.h"
 #include "convert.h"
 #include "gil.h"

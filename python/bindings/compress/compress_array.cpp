@@ -6,7 +6,6 @@
 #include "arrays/export.h"
 #include "arrays/import.h"
 #include "bindings.h"
-#include "compress_memory.h"
 #include "convert.h"
 #include "gil.h"
 #include "tricodec/base/error.h"

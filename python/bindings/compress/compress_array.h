@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The arrays of nvCOMP's Python interface: bytes on the CPU or a GPU with a shape and an element type.
+/// The arrays of nvCOMP's Python interface: bytes on the CPU or a GPU with a shape and an element type, in memory of
+/// the core or of the allocators that the caller has set.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,19 @@ using ArrayPtr = std::shared_ptr<CompressArray>;
 [[nodiscard]] ArrayPtr to_array(const py::object& source, std::uintptr_t stream = 0);
 /// Of each object, in order.
 [[nodiscard]] std::vector<ArrayPtr> to_arrays(const py::sequence& sources);
+
+/// Memory of the caller's allocator for `device`; `data` is null if none is set. Acquires the interpreter's lock if it
+/// is not held. Raises TypeError if what the allocator returns has no integer `ptr`, ValueError if that is no address
+/// of memory; throws Error(out_of_memory) if it is 0.
+struct ForeignMemory {
+    void* data = nullptr;
+    std::shared_ptr<void> owner;
+};
+[[nodiscard]] bool has_device_allocator() noexcept;
+[[nodiscard]] bool has_host_allocator() noexcept;
+[[nodiscard]] ForeignMemory allocate_by_caller(std::size_t size_bytes, Device device, StreamView stream);
+/// The same from the allocator for page-locked memory, for a copy between the host and GPU `device_index`.
+[[nodiscard]] ForeignMemory allocate_pinned_by_caller(std::size_t size_bytes, int device_index, StreamView stream);
 
 /// New bytes, from the allocator that was set for the device. The interpreter's lock may be held or not.
 [[nodiscard]] ArrayPtr new_array(std::size_t size_bytes, Device device = {}, StreamView stream = {});

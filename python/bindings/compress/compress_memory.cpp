@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compress_memory.h"
-
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "compress_array.h"
 #include "convert.h"
 #include "errors.h"
 #include "gil.h"

@@ -4,15 +4,11 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <utility>
 
-#include "compress_memory.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
 
@@ -34,70 +30,6 @@ ArrayPtr new_result(const ResultTarget& target) {
     array->owned = true;
     return array;
 }
-
-/// The work of one call. The first of its arrays that is used finishes it.
-class PendingBatch : public PendingResults {
-public:
-    void finish() final {
-        const std::lock_guard lock(mutex_);
-        if (!done_) {
-            done_ = true;
-            try {
-                complete();
-            } catch (...) {
-                error_ = std::current_exception();
-            }
-        }
-        if (error_) std::rethrow_exception(error_);
-        finished_.store(true, std::memory_order_release);
-    }
-    [[nodiscard]] bool is_finished() const noexcept final { return finished_.load(std::memory_order_acquire); }
-
-protected:
-    virtual void complete() = 0;
-
-private:
-    std::mutex mutex_;
-    std::atomic<bool> finished_{false};
-    bool done_ = false;
-    std::exception_ptr error_;
-};
-
-class CompressionBatch final : public PendingBatch {
-public:
-    CompressionBatch(ResultTarget target, std::unique_ptr<compress::PendingCompression> work)
-        : target_(std::move(target)), work_(std::move(work)) {}
-
-    /// The arrays to fill in. Some may not exist any more then.
-    void expect(const Arrays& outputs) { outputs_.assign(outputs.begin(), outputs.end()); }
-
-private:
-    void complete() override {
-        Arrays outputs;
-        outputs.reserve(outputs_.size());
-        for (const auto& output : outputs_) outputs.push_back(output.lock());
-        ResultPlaces places(target_, outputs);
-        const auto work = std::move(work_);
-        work->finish(std::ref(places));
-        mark_written(target_, outputs);
-    }
-
-    ResultTarget target_;
-    std::unique_ptr<compress::PendingCompression> work_;
-    std::vector<std::weak_ptr<CompressArray>> outputs_;
-};
-
-class DecompressionBatch final : public PendingBatch {
-public:
-    explicit DecompressionBatch(std::unique_ptr<compress::PendingDecompression> work) : work_(std::move(work)) {}
-
-private:
-    void complete() override {
-        const auto work = std::move(work_);
-        work->finish();
-    }
-    std::unique_ptr<compress::PendingDecompression> work_;
-};
 
 }  // namespace
 
@@ -229,19 +161,27 @@ void mark_written(const ResultTarget& target, const Arrays& outputs) {
 
 Arrays pending_results(const ResultTarget& target, std::size_t count,
                        std::unique_ptr<compress::PendingCompression> work) {
-    const auto batch = std::make_shared<CompressionBatch>(target, std::move(work));
     Arrays outputs(count);
-    for (ArrayPtr& output : outputs) {
-        output = new_result(target);
-        output->pending = batch;
-    }
-    batch->expect(outputs);
+    for (ArrayPtr& output : outputs) output = new_result(target);
+    // Some of the arrays may not exist any more when the first one is used.
+    const auto complete = [target, work = std::shared_ptr<compress::PendingCompression>(std::move(work)),
+                           weak = std::vector<std::weak_ptr<CompressArray>>(outputs.begin(), outputs.end())] {
+        Arrays left;
+        left.reserve(weak.size());
+        for (const auto& output : weak) left.push_back(output.lock());
+        ResultPlaces places(target, left);
+        work->finish(std::ref(places));
+        mark_written(target, left);
+    };
+    const auto pending = std::make_shared<PendingResults>(complete);
+    for (const ArrayPtr& output : outputs) output->pending = pending;
     return outputs;
 }
 
 void set_pending(const Arrays& outputs, std::unique_ptr<compress::PendingDecompression> work) {
-    const auto batch = std::make_shared<DecompressionBatch>(std::move(work));
-    for (const ArrayPtr& output : outputs) output->pending = batch;
+    const auto pending = std::make_shared<PendingResults>(
+        [work = std::shared_ptr<compress::PendingDecompression>(std::move(work))] { work->finish(); });
+    for (const ArrayPtr& output : outputs) output->pending = pending;
 }
 
 }  // namespace tricodec::python

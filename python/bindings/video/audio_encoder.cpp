@@ -73,7 +73,7 @@ void bind_audio_encoder(py::module_& module) {
         "Samples of sound to packets for a Muxer, resampled and mixed as the codec needs it.\n"
         "How the samples are cut makes no difference.\n\n"
         "Thread safety: calls from several threads take turns.");
-    publish(cls);
+    publish(cls, "tricodec.encode");
     cls.def(py::init(&PyAudioEncoder::create), py::arg("sample_rate"), py::arg("num_channels"), py::kw_only(),
             py::arg("dtype") = "float32", py::arg("codec") = py::none(), py::arg("container") = "mp4",
             py::arg("encoded_rate") = py::none(), py::arg("encoded_channels") = py::none(), py::arg("bit_rate") = 0,
@@ -108,7 +108,7 @@ Raises:
         .def_property_readonly("stream", &PyAudioEncoder::stream, "For Muxer.add_stream(), a StreamInfo.")
         .def_property_readonly("engine", &PyAudioEncoder::engine, "\"libavcodec aac\", ...")
         .def("__repr__", [](const PyAudioEncoder& self) {
-            return "<tricodec.AudioEncoder " + self.stream()->codec_name + " at " +
+            return "<tricodec.encode.AudioEncoder " + self.stream()->codec_name + " at " +
                    std::to_string(self.stream()->sample_rate) + " Hz by " + self.engine() + ">";
         });
 }

@@ -212,7 +212,7 @@ private:
 
 void bind_samples(py::module_& module) {
     py::class_<PySamples> cls(module, "AudioSamples", "Consecutive samples of sound, with their times. Read-only.");
-    publish(cls);
+    publish(cls, "tricodec.audio");
     cls.def_readonly("data", &PySamples::data, "The samples, a numpy array [channels, samples], float32 or int16.")
         .def_readonly("start", &PySamples::start, "Number of the first sample.")
         .def_readonly("sample_rate", &PySamples::sample_rate, "Samples per second.")
@@ -224,11 +224,11 @@ void bind_samples(py::module_& module) {
             "Number of samples over sample_rate.")
         .def("__len__", &PySamples::size, "Number of samples.")
         .def("__repr__", [](const PySamples& self) {
-            return py::str("<tricodec.AudioSamples {} {} at {} Hz, from {:.6f} s>")
+            return py::str("<tricodec.audio.AudioSamples {} {} at {} Hz, from {:.6f} s>")
                 .format(self.data.attr("dtype"), py::list(self.data.attr("shape")), self.sample_rate, self.pts_seconds);
         });
     py::class_<PyAudioChunks> chunks(module, "AudioChunks", "The iterator of `AudioReader.chunks`.");
-    publish(chunks);
+    publish(chunks, "tricodec.audio");
     chunks.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyAudioChunks::next);
 }
 

@@ -78,7 +78,7 @@ void bind_issue(py::module_& module) {
     py::class_<DecodeIssue> cls(module, "DecodeIssue",
                                 "A packet that could not be decoded, or was decoded with damage; of a FrameReader "
                                 "also the packets\nthat are missing because the source was cut short. Read-only.");
-    publish(cls);
+    publish(cls, "tricodec.video");
     cls.def_readonly("packet_number", &DecodeIssue::packet_number, "Counted from 0; -1 unknown.")
         .def_property_readonly(
             "pts", [](const DecodeIssue& self) { return to_timestamp(self.pts); },
@@ -88,7 +88,8 @@ void bind_issue(py::module_& module) {
             "message", [](const DecodeIssue& self) { return to_text(self.message); },
             "The message of the codec, or what shows that the source was cut short.")
         .def("__repr__", [](const DecodeIssue& self) {
-            return "<tricodec.DecodeIssue packet " + std::to_string(self.packet_number) + ": " + self.message + ">";
+            return "<tricodec.video.DecodeIssue packet " + std::to_string(self.packet_number) + ": " + self.message +
+                   ">";
         });
 }
 

@@ -259,7 +259,7 @@ Raises:
         .def(
             "_repr_png_",
             [](const py::object& self) {
-                return py::module_::import("tricodec._display.pictures").attr("png_of_frame")(self);
+                return py::module_::import("tricodec.show.pictures").attr("png_of_frame")(self);
             },
             "The frame as it is displayed, made smaller if it has more than a million pixels, as a PNG file.")
         .def("__repr__", describe_frame);

@@ -45,8 +45,7 @@ void place_plane(Frame& frame, int plane, const ArrayView& array) {
     const auto name = plane_name(plane);
     std::vector<std::int64_t> shape{rows, columns};
     if (components > 1) shape.push_back(components);
-    if (array.shape.vector() != shape &&
-        array.shape.vector() != std::vector<std::int64_t>{rows, columns * components}) {
+    if (array.shape != shape && array.shape != std::vector<std::int64_t>{rows, columns * components}) {
         throw py::value_error(name + " has shape " + shape_text(array.shape) + "; " + std::string(format.name) +
                               " of this size needs " + shape_text(shape));
     }

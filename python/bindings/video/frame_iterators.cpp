@@ -136,14 +136,14 @@ void bind_frame_iterators(py::module_& module) {
         module, "FrameIterator",
         "Frames of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
         "Thread safety: calls from several threads take turns with the reader's.");
-    publish(cls);
+    publish(cls, "tricodec.video");
     cls.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyFrameIterator::next);
 
     py::class_<PyBatchIterator> batches(
         module, "BatchIterator",
         "Batches of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
         "Thread safety: calls from several threads take turns with the reader's.");
-    publish(batches);
+    publish(batches, "tricodec.video");
     batches.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyBatchIterator::next);
 }
 

@@ -14,6 +14,7 @@
 #include "media_io.h"
 #include "tricodec/base/gpu.h"
 #include "tricodec/base/text.h"
+#include "video/options.h"
 #include "video/video.h"
 
 namespace tricodec::python {
@@ -54,23 +55,6 @@ FrameReader::Place place_at(TensorView out, bool fewer) {
         view.shape[0] = shape[0];
         return view;
     };
-}
-
-std::shared_ptr<Transform> to_transform(const char* call, const py::object& transform, const py::dict& options) {
-    if (!options.empty()) {
-        const auto keywords = py::module_::import("tricodec._keywords");
-        keywords.attr("expect_options")(call, options, keywords.attr("TRANSFORM_WORDS"));
-    }
-    if (transform.is_none()) return make_transform(py::kwargs(options));
-    if (!py::isinstance<Transform>(transform)) {
-        throw py::type_error("transform must be a tricodec.Transform, not " +
-                             std::string(Py_TYPE(transform.ptr())->tp_name));
-    }
-    if (!options.empty()) {
-        throw py::type_error("pass either a transform or its options, not both; the options were " +
-                             py::str(py::list(options.attr("keys")())).cast<std::string>());
-    }
-    return transform.cast<std::shared_ptr<Transform>>();
 }
 
 std::shared_ptr<const FrameIndex> read_index(std::span<const std::byte> bytes) {
@@ -144,16 +128,17 @@ std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, con
                                      .block_statistics = block_statistics};
     const auto on = to_stream(stream);
     using namespace py::literals;
-    const py::dict words("device"_a = device.text, "stream_index"_a = stream_index, "num_workers"_a = num_workers,
-                         "ignore_edit_list"_a = ignore_edit_list, "index"_a = kept, "context"_a = context,
-                         "stream"_a = stream, "block_statistics"_a = block_statistics);
+    const py::dict options_of_reader("device"_a = device.text, "stream_index"_a = stream_index,
+                                     "num_workers"_a = num_workers, "ignore_edit_list"_a = ignore_edit_list,
+                                     "index"_a = kept, "context"_a = context, "stream"_a = stream,
+                                     "block_statistics"_a = block_statistics);
     std::unique_ptr<FrameReader> reader;
     {
         Unlocked unlocked;
         reader = FrameReader::open(opened, options);
     }
     auto made = std::make_unique<PyFrameReader>(std::move(reader), on);
-    made->opened_with_ = py::make_tuple(source, words);
+    made->opened_with_ = py::make_tuple(source, options_of_reader);
     return made;
 }
 
@@ -189,44 +174,33 @@ py::tuple PyFrameReader::time_span(const py::object& indices) {
     return py::make_tuple(span.begin_seconds, span.end_seconds);
 }
 
-std::vector<Frame> PyFrameReader::at_times(const py::object& times, const py::object& tolerance_s,
-                                           const py::object& policy) {
-    py::dict words;
-    words["times"] = times;
-    words["tolerance_s"] = tolerance_s;
-    words["policy"] = policy;
-    return frames_of(take_selection(words));
-}
-
-std::vector<std::int64_t> PyFrameReader::select(const py::object& start, const py::object& stride,
-                                                const py::object& count, const py::kwargs& words) {
-    py::dict left = words;
-    const auto selection = take_selection(left, start, stride, count);
-    expect_no_words(left, "select");
+std::vector<std::int64_t> PyFrameReader::select(const py::kwargs& keywords) {
+    py::dict left = keywords;
+    const auto selection = take_selection(left);
+    expect_none_left("select", left);
     return call([&](FrameReader& reader) { return reader.select(selection); });
 }
 
-py::tuple PyFrameReader::selected(const py::kwargs& words) {
-    py::dict left = words;
+py::tuple PyFrameReader::selected(const py::kwargs& keywords) {
+    py::dict left = keywords;
     const auto selection = take_selection(left);
-    expect_no_words(left, "select");
+    expect_none_left("select", left);
     return to_selected_arrays(call([&](FrameReader& reader) { return reader.selected(selection); }));
 }
 
-std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(const py::object& start, const py::object& stride,
-                                                        const py::object& count, const py::kwargs& words) {
-    py::dict left = words;
-    const auto selection = take_selection(left, start, stride, count);
-    expect_no_words(left, "iterate");
+std::unique_ptr<PyFrameIterator> PyFrameReader::iterate(const py::kwargs& keywords) {
+    py::dict left = keywords;
+    const auto selection = take_selection(left);
+    expect_none_left("iterate", left);
     return std::make_unique<PyFrameIterator>(state_, selection, stream_of_results_);
 }
 
 py::object PyFrameReader::batch(const py::object& indices, const py::object& transform, const py::object& out,
-                                const py::object& stream, bool pinned, const py::kwargs& options) {
-    py::dict left = options;
+                                const py::object& stream, bool pinned, const py::kwargs& keywords) {
+    py::dict left = keywords;
     const auto selection = take_selection(left);
     if (!indices.is_none() && selection != FrameSelection{}) {
-        throw py::type_error("batch() got indices and other words that select frames; leave one of them out");
+        throw py::type_error("batch() got indices and other options that select frames; leave one of them out");
     }
     const FrameRequest request = indices.is_none() ? FrameRequest(selection) : to_frame_numbers(indices);
     if (py::isinstance<SwscaleRgb>(transform)) {
@@ -239,8 +213,8 @@ py::object PyFrameReader::batch(const py::object& indices, const py::object& tra
 }
 
 py::tuple PyFrameReader::read(const py::object& transform, const py::object& out, bool fewer, bool pinned,
-                              std::int64_t first, std::int64_t count, const py::kwargs& options) {
-    py::dict left = options;
+                              std::int64_t first, std::int64_t count, const py::kwargs& keywords) {
+    py::dict left = keywords;
     const FrameRequest request(take_selection(left), first, count);
     auto found = read_array(request, *to_transform("batch", transform, left), out, py::none(), pinned, fewer);
     return py::make_tuple(std::move(found.array)) + to_selected_arrays(found.frames);
@@ -288,8 +262,8 @@ py::tuple PyFrameReader::read_parts(const py::list& selections, const py::object
     const auto wanted = to_transform("batch", transform, {});
     std::vector<FrameSelection> asked;
     for (const auto& each : selections) {
-        py::dict words(py::reinterpret_borrow<py::dict>(each));
-        asked.push_back(take_selection(words));
+        py::dict chosen(py::reinterpret_borrow<py::dict>(each));
+        asked.push_back(take_selection(chosen));
     }
     py::list arrays = outs;
     py::list numbers;
@@ -335,12 +309,10 @@ py::tuple PyFrameReader::read_parts(const py::list& selections, const py::object
 }
 
 std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size, const py::object& transform,
-                                                        const py::object& start, const py::object& stride,
-                                                        const py::object& count, bool drop_last, const py::object& out,
-                                                        const py::object& stream, bool pinned,
-                                                        const py::kwargs& options) {
-    py::dict left = options;
-    const auto selection = take_selection(left, start, stride, count);
+                                                        bool drop_last, const py::object& out, const py::object& stream,
+                                                        bool pinned, const py::kwargs& keywords) {
+    py::dict left = keywords;
+    const auto selection = take_selection(left);
     const auto wanted = to_transform("batches", transform, left);
     const DType dtype = wanted->options().dtype;
     BatchRequest request{batch_size, drop_last ? batch_size : 1, *wanted, stream_for(stream), pinned};
@@ -356,16 +328,16 @@ std::unique_ptr<PyBatchIterator> PyFrameReader::batches(std::int64_t batch_size,
 }
 
 py::tuple PyFrameReader::memory_required(std::optional<std::int64_t> batch_size, const py::object& transform,
-                                         const py::kwargs& options) {
-    py::dict left = options;
+                                         const py::kwargs& keywords) {
+    py::dict left = keywords;
     const auto selection = take_selection(left);
     const auto wanted = to_transform("memory_required", transform, left);
     const auto need = call([&](FrameReader& reader) { return reader.memory_required(selection, *wanted, batch_size); });
     return py::make_tuple(need.host_bytes, need.device_bytes, need.decoder_bytes, need.codec_bytes);
 }
 
-py::tuple PyFrameReader::output_shape(const py::object& transform, const py::kwargs& options) {
-    return py::tuple(py::cast(frame_shape(*to_transform("output_shape", transform, options))));
+py::tuple PyFrameReader::output_shape(const py::object& transform, const py::kwargs& keywords) {
+    return py::tuple(py::cast(frame_shape(*to_transform("output_shape", transform, keywords))));
 }
 
 py::array PyFrameReader::pts_seconds() {

@@ -167,29 +167,25 @@ public:
     std::int64_t index_at(double seconds) { return call(&FrameReader::index_at, seconds); }
     py::tuple time_span(const py::object& indices);
     Frame at(double seconds);
-    std::vector<Frame> at_times(const py::object& times, const py::object& tolerance_s, const py::object& policy);
-    std::vector<std::int64_t> select(const py::object& start, const py::object& stride, const py::object& count,
-                                     const py::kwargs& words);
+    std::vector<std::int64_t> select(const py::kwargs& keywords);
     /// (numbers, times) of a selection.
-    py::tuple selected(const py::kwargs& words);
-    std::unique_ptr<PyFrameIterator> iterate(const py::object& start, const py::object& stride, const py::object& count,
-                                             const py::kwargs& words);
+    py::tuple selected(const py::kwargs& keywords);
+    std::unique_ptr<PyFrameIterator> iterate(const py::kwargs& keywords);
     py::object batch(const py::object& indices, const py::object& transform, const py::object& out,
-                     const py::object& stream, bool pinned, const py::kwargs& options);
+                     const py::object& stream, bool pinned, const py::kwargs& keywords);
     /// The frames of a selection from place `first` on, at most `count`: (array, numbers, times). `fewer`: a damaged
     /// video may fill the first places of `out` only.
     py::tuple read(const py::object& transform, const py::object& out, bool fewer, bool pinned, std::int64_t first,
-                   std::int64_t count, const py::kwargs& options);
+                   std::int64_t count, const py::kwargs& keywords);
     /// Several selections at once: ([array], [numbers]). Without `outs` one array has the frames of all of them.
     py::tuple read_parts(const py::list& selections, const py::object& transform, const py::list& outs);
-    std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform,
-                                             const py::object& start, const py::object& stride, const py::object& count,
-                                             bool drop_last, const py::object& out, const py::object& stream,
-                                             bool pinned, const py::kwargs& options);
+    std::unique_ptr<PyBatchIterator> batches(std::int64_t batch_size, const py::object& transform, bool drop_last,
+                                             const py::object& out, const py::object& stream, bool pinned,
+                                             const py::kwargs& keywords);
     /// (host, device, decoders, codecs) in bytes; `batch_size` None is for batch().
     py::tuple memory_required(std::optional<std::int64_t> batch_size, const py::object& transform,
-                              const py::kwargs& options);
-    py::tuple output_shape(const py::object& transform, const py::kwargs& options);
+                              const py::kwargs& keywords);
+    py::tuple output_shape(const py::object& transform, const py::kwargs& keywords);
 
     /// (pts, durations) in units of the time base, int64, one a frame.
     py::tuple frame_times();

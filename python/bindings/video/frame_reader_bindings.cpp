@@ -2,12 +2,112 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <string>
+
 #include "bindings.h"
 #include "tricodec/read/frame_reader.h"
 #include "video/frame_reader.h"
+#include "video/options.h"
 
 namespace tricodec::python {
 namespace {
+
+std::string select_doc() {
+    return "The frame numbers that a selection means, as a list of int. All calls that read frames take its "
+           "options.\n\n" +
+           arguments_text(selection_options()) +
+           R"(
+Raises:
+    IndexError: if there are not so many frames, or a time has no frame.
+    ValueError: for options that are not accepted or contradict each other.)";
+}
+
+/// The docstring of a method with the signature that Python reads from it.
+std::string signed_doc(const std::string& signature, const std::string& doc) {
+    return signature + "\n--\n\n" + doc;
+}
+
+void bind_requests(py::class_<PyFrameReader>& cls) {
+    py::options shown;
+    shown.disable_function_signatures();  // the docstrings have their own
+    cls.def("iterate", &PyFrameReader::iterate,
+            signed_doc("iterate(self, **options)",
+                       R"(Frames one after another, decoded ahead.
+
+Args:
+    **options: as ``select`` takes them.
+Returns:
+    An iterator of Frame.
+Raises:
+    IndexError: if start is past the end.
+    ValueError: for options that are not accepted or contradict each other.)")
+                .c_str())
+        .def(
+            "frames", &PyFrameReader::frames, py::arg("indices"),
+            signed_doc(
+                "frames(self, indices)",
+                R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
+
+Args:
+    indices: a slice, or integers in a list, tuple, range or array.
+Returns:
+    list of Frame.)")
+                .c_str())
+        .def("select", &PyFrameReader::select, signed_doc("select(self, **options)", select_doc()).c_str())
+        .def("batch", &PyFrameReader::batch, py::arg("indices") = py::none(), py::arg("transform") = py::none(),
+             py::arg("out") = py::none(), py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
+             signed_doc("batch(self, indices=None, transform=None, out=None, *, stream=None, pinned=False, **options)",
+                        R"(Frames through a Transform into one array.
+
+Args:
+    indices: as ``FrameReader.frames`` takes them. None takes the frames that options of ``select`` mean.
+    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...). A SwscaleRgb
+        gives FFmpeg's own RGB, always as a new numpy array.
+    out: an array for the result, as ``Transform`` takes it. Each frame is written directly to its place. None
+        allocates one.
+    stream: as ``Transform`` takes it. None is the reader's stream.
+    pinned: as ``Transform`` takes it.
+    **options: options of ``select`` and of ``Transform``.
+Returns:
+    ``out`` if it was given, else a numpy array, or a DeviceArray if a GPU decodes: [N, H, W, C], or N and as the
+    layout says.
+Raises:
+    IndexError: past the end.
+    ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or on another GPU.
+    TypeError: for an ``out`` of another dtype, or an object that is not an array.
+    CorruptDataError: if a requested frame cannot be decoded.
+    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
+                 .c_str())
+        .def(
+            "batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(), py::kw_only(),
+            py::arg("drop_last") = false, py::arg("out") = py::none(), py::arg("stream") = py::none(),
+            py::arg("pinned") = false,
+            signed_doc(
+                "batches(self, batch_size, transform=None, *, drop_last=False, out=None, stream=None, pinned=False, "
+                "**options)",
+                R"(Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the
+previous batch.
+
+Args:
+    batch_size: frames of a batch, at least 1; the last batch may have fewer.
+    transform: as ``FrameReader.batch`` takes it.
+    drop_last: leave out a last batch that is not full.
+    out: an array [batch_size, ...] for the batches, as ``Transform`` takes it, or a list or tuple of arrays to use in
+        turn. A batch is the array, or its first places if the last batch is shorter. It is valid until the array is
+        used again. None allocates an array for each batch.
+    stream: as ``FrameReader.batch`` takes it.
+    pinned: as ``Transform`` takes it.
+    **options: options of ``select`` and of ``Transform``.
+Returns:
+    An iterator of arrays as batch() returns them.
+Raises:
+    IndexError: if start is past the end.
+    ValueError: for options that are not accepted.
+    UnsupportedError: while iterating, naming the first frame of another size than the others.
+    CorruptDataError: while iterating, if a frame cannot be decoded.
+    ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
+                .c_str());
+}
 
 void bind_reading(py::class_<PyFrameReader>& cls) {
     cls.def("__len__", &PyFrameReader::size)
@@ -19,47 +119,8 @@ Negative numbers count from the end; repeats and any order are allowed.
 Raises:
     IndexError: past the end.
     TypeError: for bool and anything that is no integer.)")
-        .def("__iter__", [](PyFrameReader& self) { return self.iterate(py::none(), py::none(), py::none(), {}); })
-        .def("iterate", &PyFrameReader::iterate, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
-             R"(Frames one after another, decoded ahead.
-
-Args:
-    start, stride: as ``decode_video`` takes them.
-    count: the greatest number of frames; -1 is all to the end.
-    **words: the other words of ``decode_video`` that select frames: times, fps, start_s, ...
-Returns:
-    An iterator of Frame.
-Raises:
-    IndexError: if start is past the end.
-    ValueError: for words that are not accepted or contradict each other.)")
-        .def("frames", &PyFrameReader::frames, py::arg("indices"),
-             R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
-
-Args:
-    indices: a slice, or integers in a list, tuple, range or array.
-Returns:
-    list of Frame.)")
-        .def("select", &PyFrameReader::select, py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1,
-             R"(The frame numbers that a selection means, as a list of int.
-
-Args:
-    start, stride, count: as ``decode_video`` takes them.
-    **words: as ``FrameReader.iterate`` takes them.
-Raises:
-    IndexError: if there are not so many frames, or a time has no frame.
-    ValueError: for words that are not accepted or contradict each other.)")
+        .def("__iter__", [](PyFrameReader& self) { return self.iterate({}); })
         .def("_selected", &PyFrameReader::selected)
-        .def("at_times", &PyFrameReader::at_times, py::arg("times"), py::kw_only(), py::arg("tolerance_s") = py::none(),
-             py::arg("policy") = "nearest",
-             R"(The frames of times, in any order, repeats allowed.
-
-Args:
-    times, tolerance_s, policy: as ``decode_video`` takes them.
-Returns:
-    list of Frame, one for each time.
-Raises:
-    IndexError: naming the first time without a frame, and its nearest frame.
-    ValueError: for a time that is no number.)")
         .def("time_span", &PyFrameReader::time_span, py::arg("indices"),
              R"(When frames are shown: (begin, end) in seconds, from the first of them to the end of the last.
 
@@ -77,52 +138,6 @@ Raises:
              "The frame on screen at a time.\n\n"
              "Raises:\n"
              "    IndexError: before the first frame or after the end of the last.")
-        .def("batch", &PyFrameReader::batch, py::arg("indices") = py::none(), py::arg("transform") = py::none(),
-             py::arg("out") = py::none(), py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
-             R"(Frames through a Transform into one array.
-
-Args:
-    indices: as ``FrameReader.frames`` takes them. None takes the frames that the words of ``decode_video`` select,
-        given as keywords (times, fps, start_s, ...).
-    transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...). A SwscaleRgb
-        gives FFmpeg's own RGB, always as a new numpy array.
-    out: an array for the result, as ``Transform`` takes it. Each frame is written directly to its place. None
-        allocates one.
-    stream: as ``Transform`` takes it. None is the reader's stream.
-    pinned: as ``Transform`` takes it.
-Returns:
-    ``out`` if it was given, else a numpy array, or a DeviceArray if a GPU decodes: [N, H, W, C], or N and as the
-    layout says.
-Raises:
-    IndexError: past the end.
-    ValueError: for options that are not accepted, or an ``out`` of another shape, read-only or on another GPU.
-    TypeError: for an ``out`` of another dtype, or an object that is not an array.
-    CorruptDataError: if a requested frame cannot be decoded.
-    ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
-        .def("batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
-             py::arg("start") = 0, py::arg("stride") = 1, py::arg("count") = -1, py::arg("drop_last") = false,
-             py::kw_only(), py::arg("out") = py::none(), py::arg("stream") = py::none(), py::arg("pinned") = false,
-             R"(Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the
-previous batch.
-
-Args:
-    batch_size: frames of a batch, at least 1; the last batch may have fewer.
-    transform: as ``FrameReader.batch`` takes it.
-    start, stride, count: as ``FrameReader.iterate`` takes them. The keywords may have its other words too.
-    drop_last: leave out a last batch that is not full.
-    out: an array [batch_size, ...] for the batches, as ``Transform`` takes it, or a list or tuple of arrays to use in
-        turn. A batch is the array, or its first places if the last batch is shorter. It is valid until the array is
-        used again. None allocates an array for each batch.
-    stream: as ``FrameReader.batch`` takes it.
-    pinned: as ``Transform`` takes it.
-Returns:
-    An iterator of arrays as batch() returns them.
-Raises:
-    IndexError: if start is past the end.
-    ValueError: for options that are not accepted.
-    UnsupportedError: while iterating, naming the first frame of another size than the others.
-    CorruptDataError: while iterating, if a frame cannot be decoded.
-    ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
         .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"),
              py::arg("transform") = py::none())
         .def("_read", &PyFrameReader::read, py::arg("transform"), py::kw_only(), py::arg("out") = py::none(),
@@ -153,7 +168,7 @@ Raises:
 void bind_frame_reader(py::module_& module) {
     bind_frame_iterators(module);
     py::class_<ReadStats> stats(module, "ReadStats", "What the reads of a FrameReader have cost so far.");
-    publish(stats);
+    publish(stats, "tricodec.video");
     stats.def_readonly("bytes_read", &ReadStats::bytes_read, "Bytes of the source, headers included.")
         .def_readonly("num_packets_decoded", &ReadStats::num_packets_decoded, "Packets sent to decoders, each time.")
         .def_readonly("num_packets_left_out", &ReadStats::num_packets_left_out,
@@ -204,6 +219,7 @@ Raises:
     UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
     DeviceError: if the named device cannot be used.)");
     bind_reading(cls);
+    bind_requests(cls);
     cls.def(
         "save_index", &PyFrameReader::save_index, py::arg("path"),
         R"(Write the index for a later ``FrameReader(source, index=path)``. The call builds the index if there is none yet.
@@ -256,7 +272,7 @@ Returns:
         .def(
             "show",
             [](const py::object& self, const py::object& indices, const py::object& size, const py::object& columns) {
-                return py::module_::import("tricodec._display.pictures").attr("show")(self, indices, size, columns);
+                return py::module_::import("tricodec.show.pictures").attr("show")(self, indices, size, columns);
             },
             py::arg("indices") = py::none(), py::kw_only(), py::arg("size") = py::none(),
             py::arg("columns") = py::none(),
@@ -273,12 +289,12 @@ Raises:
         .def(
             "_repr_html_",
             [](const py::object& self) {
-                return py::module_::import("tricodec._display.media").attr("html_of_reader")(self);
+                return py::module_::import("tricodec.show.media").attr("html_of_reader")(self);
             },
             "The stream and how it is read.")
         .def("__reduce__",
              [](const py::object& self) {
-                 return py::module_::import("tricodec._pickling").attr("reduce_reader")(self);
+                 return py::module_::import("tricodec.video._pickling").attr("reduce_reader")(self);
              })
         .def("__repr__", [](PyFrameReader& self) { return to_text(self.describe()); });
 }

@@ -96,7 +96,7 @@ py::object stream_or_none(const MediaInfo& info, int index) {
 
 std::string describe(const StreamInfo& stream) {
     std::ostringstream text;
-    text << "<tricodec.StreamInfo " << stream.index << ": " << to_string(stream.kind) << " " << stream.codec_name;
+    text << "<tricodec.video.StreamInfo " << stream.index << ": " << to_string(stream.kind) << " " << stream.codec_name;
     if (stream.kind == StreamKind::video) {
         text << " " << stream.pixel_format_name << " " << stream.width << "x" << stream.height;
         if (stream.average_frame_rate.num > 0) text << ", " << stream.average_frame_rate.to_double() << " fps";
@@ -112,15 +112,15 @@ std::string describe(const StreamInfo& stream) {
 
 std::string describe(const MediaInfo& info) {
     std::ostringstream text;
-    text << "<tricodec.MediaInfo '" << info.name << "': " << info.format_name << ", " << info.duration_seconds << " s, "
-         << info.streams.size() << (info.streams.size() == 1 ? " stream>" : " streams>");
+    text << "<tricodec.video.MediaInfo '" << info.name << "': " << info.format_name << ", " << info.duration_seconds
+         << " s, " << info.streams.size() << (info.streams.size() == 1 ? " stream>" : " streams>");
     return text.str();
 }
 
 void bind_stream_info(py::module_& module) {
     py::class_<StreamInfo, std::shared_ptr<StreamInfo>> cls(
         module, "StreamInfo", "What the container and the codec's headers say about one stream. Read-only.");
-    publish(cls);
+    publish(cls, "tricodec.video");
     def_picture_facts(cls);
     cls.def_readonly("index", &StreamInfo::index, "Number of the stream in the container.")
         .def_property_readonly(
@@ -176,7 +176,7 @@ void bind_color(py::module_& module) {
     py::class_<ColorDescription> cls(module, "ColorDescription",
                                      "The colors that the samples mean, by FFmpeg's names of ITU-T H.273; "
                                      "\"unspecified\" if the stream states none.");
-    publish(cls);
+    publish(cls, "tricodec.video");
     cls.def_property_readonly("matrix", name_in<&ColorDescription::matrix>,
                               "YCbCr matrix: \"bt709\", \"smpte170m\" (BT.601), \"bt2020nc\", \"rgb\", ...")
         .def_property_readonly("primaries", name_in<&ColorDescription::primaries>, "Chromaticities of the primaries.")
@@ -208,7 +208,7 @@ void bind_color(py::module_& module) {
 void bind_media(py::module_& module) {
     bind_stream_info(module);
     py::class_<MediaInfo, std::shared_ptr<MediaInfo>> cls(module, "MediaInfo", "What a file holds. Read-only.");
-    publish(cls);
+    publish(cls, "tricodec.video");
     cls.def_property_readonly(
            "name", [](const MediaInfo& self) { return path_text(self.name); }, "Name of the source.")
         .def_readonly("format_name", &MediaInfo::format_name, "FFmpeg's name of the container.")
@@ -236,7 +236,7 @@ void bind_media(py::module_& module) {
         .def(
             "_repr_html_",
             [](const py::object& self) {
-                return py::module_::import("tricodec._display.media").attr("html_of_info")(self);
+                return py::module_::import("tricodec.show.media").attr("html_of_info")(self);
             },
             "A table with a row for each stream.")
         .def("__repr__", [](const MediaInfo& self) { return to_text(describe(self)); });

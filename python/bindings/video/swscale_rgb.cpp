@@ -96,7 +96,7 @@ give too.
 Call it with a Frame, or pass it to ``FrameReader.batch`` in place of a Transform, which has another arithmetic.
 
 Thread safety: safe.)");
-    publish(cls);
+    publish(cls, "tricodec.video");
     cls.def(py::init(&make_converter), py::kw_only(), py::arg("dtype") = "uint8", py::arg("size") = py::none(),
             py::arg("steps") = py::tuple(), py::arg("bilinear") = false,
             R"(Args:

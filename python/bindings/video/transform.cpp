@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
-#include <array>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "arrays/cuda_streams.h"
@@ -12,98 +10,11 @@
 #include "errors.h"
 #include "gil.h"
 #include "tricodec/base/error.h"
+#include "video/options.h"
 #include "video/video.h"
 
 namespace tricodec::python {
 namespace {
-
-constexpr std::size_t kMostFloats = 64;
-
-std::vector<float> to_floats(const py::object& value, const char* what) {
-    if (value.is_none()) return {};
-    try {
-        if (PyFloat_Check(value.ptr()) || PyNumber_Check(value.ptr())) {
-            // A number. numpy arrays of one element count as numbers; longer ones raise here and are sequences below.
-            if (!has_attribute(value, "__len__")) return {value.cast<float>()};
-        }
-        std::vector<float> result;
-        for (const py::handle item : value) {
-            if (result.size() == kMostFloats)  // an iterator may have no end
-                throw py::value_error(std::string(what) + " has more than " + std::to_string(kMostFloats) +
-                                      " values; pass one number, or one for each channel");
-            result.push_back(item.cast<float>());
-        }
-        if (result.empty()) throw py::value_error(std::string(what) + " is empty; pass None for no " + what);
-        return result;
-    } catch (const py::cast_error&) {
-        throw py::type_error(std::string(what) + " must be a number or a sequence of numbers, not " + shown(value));
-    } catch (const py::error_already_set& error) {
-        if (!error.matches(PyExc_TypeError)) throw;
-        throw py::type_error(std::string(what) + " must be a number or a sequence of numbers, not " + shown(value));
-    }
-}
-
-bool to_flag(const py::object& value, const char* what) {
-    if (!py::isinstance<py::bool_>(value))
-        throw py::type_error(std::string(what) + " must be a bool, not " + shown(value));
-    return value.cast<bool>();
-}
-
-std::shared_ptr<Transform> create(const py::object& crop, const py::object& size, const py::object& resize,
-                                  const py::object& antialias, const py::object& chroma, const py::object& color,
-                                  const py::object& matrix, const py::object& range, const py::object& unspecified,
-                                  const py::object& rotate, const py::object& dtype, const py::object& layout,
-                                  const py::object& scale, const py::object& mean, const py::object& std) {
-    TransformOptions options;
-    set_geometry(options, crop, size);
-    options.resize = parse_resize(to_word(resize, "resize"));
-    options.antialias = to_flag(antialias, "antialias");
-    options.chroma = parse_chroma_upsampling(to_word(chroma, "chroma"));
-    options.color = parse_output_color(to_word(color, "color"));
-    if (!matrix.is_none()) options.matrix = parse_color_matrix(to_word(matrix, "matrix"));
-    if (!range.is_none()) options.range = parse_color_range(to_word(range, "range"));
-    options.unspecified = parse_unspecified_matrix(to_word(unspecified, "unspecified"));
-    options.rotate = to_flag(rotate, "rotate");
-    options.dtype = parse_dtype(to_dtype_name(dtype));
-    options.layout = parse_layout(to_word(layout, "layout"));
-    if (!scale.is_none()) options.scale = to_floats(scale, "scale").at(0);
-    options.mean = to_floats(mean, "mean");
-    options.std = to_floats(std, "std");
-    return std::make_shared<Transform>(std::move(options));
-}
-
-template <class Enum, std::size_t N>
-const char* name_of(Enum value, const std::array<const char*, N>& names) {
-    return names.at(static_cast<std::size_t>(value));
-}
-
-py::object to_tuple_or_none(const std::vector<float>& values) {
-    if (values.empty()) return py::none();
-    return py::tuple(py::cast(values));
-}
-
-py::dict options_of(const Transform& transform) {
-    const TransformOptions& options = transform.options();
-    py::dict result;
-    result["crop"] = options.crop ? py::object(py::make_tuple(options.crop->top, options.crop->left,
-                                                              options.crop->height, options.crop->width))
-                                  : py::none();
-    result["size"] = options.size ? py::object(py::make_tuple(options.size->height, options.size->width)) : py::none();
-    result["resize"] = name_of(options.resize, std::array{"nearest", "bilinear", "bicubic"});
-    result["antialias"] = options.antialias;
-    result["chroma"] = name_of(options.chroma, std::array{"interpolated", "nearest"});
-    result["color"] = name_of(options.color, std::array{"rgb", "bgr", "gray", "yuv", "rgba"});
-    result["matrix"] = options.matrix ? py::object(py::str(std::string(to_string(*options.matrix)))) : py::none();
-    result["range"] = options.range ? py::object(py::str(std::string(to_string(*options.range)))) : py::none();
-    result["unspecified"] = name_of(options.unspecified, std::array{"bt601", "bt709", "by_height"});
-    result["rotate"] = options.rotate;
-    result["dtype"] = std::string(to_string(options.dtype));
-    result["layout"] = std::string(to_string(options.layout));
-    result["scale"] = options.scale ? py::object(py::float_(*options.scale)) : py::none();
-    result["mean"] = to_tuple_or_none(options.mean);
-    result["std"] = to_tuple_or_none(options.std);
-    return result;
-}
 
 py::object apply(const Transform& self, const py::object& frames, const py::object& out, const py::object& stream,
                  bool pinned, const py::object& input_consumed) {
@@ -132,22 +43,6 @@ py::tuple output_shape(const Transform& self, int width, int height, int rotatio
     return py::tuple(py::cast(self.output_shape(width, height, Orientation{rotation, false})));
 }
 
-}  // namespace
-
-std::string to_word(const py::object& value, const char* what) {
-    if (!py::isinstance<py::str>(value) && has_attribute(py::type::of(value), "__members__"))
-        return value.attr("name").cast<std::string>();  // an enumeration's: torchvision's, Pillow's
-    if (!py::isinstance<py::str>(value))
-        throw py::type_error(std::string(what) + " must be a str, not " + shown(value));
-    return value.cast<std::string>();
-}
-
-std::shared_ptr<Transform> make_transform(const py::kwargs& options) {
-    return py::type::of<Transform>()(**options).cast<std::shared_ptr<Transform>>();
-}
-
-namespace {
-
 template <auto Field>
 py::tuple lines_of(const FusionReport& report) {
     return py::tuple(py::cast(report.*Field));
@@ -159,7 +54,7 @@ void bind_fusion_report(py::module_& module) {
         "How the steps of a Transform run for frames of one geometry; ``str()`` gives a text for "
         "people to read.\n\n"
         "Thread safety: safe; it never changes.");
-    publish(cls);
+    publish(cls, "tricodec.video");
     cls.def_readonly("name", &FusionReport::name, "The remaining steps: \"yuv420p_to_rgb + resize + normalize + chw\".")
         .def_readonly("engine", &FusionReport::engine, "What transforms such a frame: \"highway AVX3\", ...")
         .def_readonly(
@@ -173,7 +68,7 @@ void bind_fusion_report(py::module_& module) {
                                "Steps with work of their own, and why, a tuple of str.")
         .def("__str__", &FusionReport::to_string)
         .def("__repr__", [](const FusionReport& self) {
-            return "<tricodec.FusionReport " + self.name + ": " + self.path + ", " + self.engine + ">";
+            return "<tricodec.video.FusionReport " + self.name + ": " + self.path + ", " + self.engine + ">";
         });
 }
 
@@ -181,47 +76,23 @@ void bind_fusion_report(py::module_& module) {
 
 void bind_transform(py::module_& module) {
     bind_fusion_report(module);
-    py::class_<Transform, std::shared_ptr<Transform>> cls(
-        module, "Transform",
-        "Crop, resize, color conversion, normalization, dtype and layout in one pass from a decoded frame to an "
-        "array.\n\n"
-        "docs/reference/transform.md defines the arithmetic. Every engine and every front end gives the same bytes.\n\n"
-        "Thread safety: safe from any number of threads.");
-    publish(cls);
-    cls.def(py::init(&create), py::kw_only(), py::arg("crop") = py::none(), py::arg("size") = py::none(),
-            py::arg("resize") = "bilinear", py::arg("antialias") = true, py::arg("chroma") = "interpolated",
-            py::arg("color") = "rgb", py::arg("matrix") = py::none(), py::arg("range") = py::none(),
-            py::arg("unspecified") = "bt601", py::arg("rotate") = true, py::arg("dtype") = "uint8",
-            py::arg("layout") = "HWC", py::arg("scale") = py::none(), py::arg("mean") = py::none(),
-            py::arg("std") = py::none(),
-            R"(Declare the steps.
+    const auto about =
+        R"(Crop, resize, color conversion, normalization, dtype and layout in one pass from a decoded frame to an array.
 
-Args:
-    crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.
-    size: (height, width) of the result; None is the size of the crop.
-    resize: filter of the resize: "nearest", "bilinear" or "bicubic".
-    antialias: widen the filter when the picture shrinks; "nearest" ignores it.
-    chroma: how subsampled chroma comes to full resolution: "interpolated" from the samples around a pixel, or
-        "nearest", the sample that covers it: for a model trained on frames of torchcodec, decord or OpenCV.
-    color: channels of the result: "rgb", "bgr", "gray", "yuv" (the stream's own samples at full resolution) or "rgba"
-        (RGB and the opacity, which is full for streams without transparency).
-    matrix: color matrix to use instead of the stream's: "bt601", "bt709", "bt2020", ...
-    range: range of the samples to use instead of the stream's: "limited" or "full".
-    unspecified: matrix of a stream that states none: "bt601", "bt709" or "by_height" (BT.709 from 720 lines on).
-    rotate: turn the picture upright according to its metadata.
-    dtype: "uint8", "float16", "bfloat16" or "float32" (numpy's dtypes too). A numpy array of bfloat16 needs the
-        package ml_dtypes; ``out`` can also be a torch.bfloat16 tensor, which does not.
-    layout: "HWC", "CHW", or TensorRT's "CHW2" (channels in pairs, [ceil(C / 2), H, W, 2]) and "HWC8" ([H, W, 8 *
-        ceil(C / 8)]); elements without a channel are zero.
-    scale: float results are (value * scale - mean) / std with value in 0..255; None is 1/255.
-    mean: one number, or one for each channel; None is 0.
-    std: one number, or one for each channel; None is 1.
+docs/reference/transform.md defines the arithmetic. Every engine and every front end gives the same bytes.
+
+)" + arguments_text(transform_options()) +
+        R"(
 Raises:
     ValueError: naming the option that is not accepted.
-    TypeError: if an option is of the wrong type or not known.)")
-        .def("__call__", apply, py::arg("frame"), py::arg("out") = py::none(), py::kw_only(),
-             py::arg("stream") = py::none(), py::arg("pinned") = false, py::arg("input_consumed") = py::none(),
-             R"(Transform one frame, or several. On a GPU several frames share a launch.
+    TypeError: if an option is of the wrong type or not known.
+
+Thread safety: safe from any number of threads.)";
+    py::class_<Transform, std::shared_ptr<Transform>> cls(module, "Transform", about.c_str());
+    publish(cls);
+    cls.def("__call__", apply, py::arg("frame"), py::arg("out") = py::none(), py::kw_only(),
+            py::arg("stream") = py::none(), py::arg("pinned") = false, py::arg("input_consumed") = py::none(),
+            R"(Transform one frame, or several. On a GPU several frames share a launch.
 
 Args:
     frame: a Frame, or a list or tuple of them, all on one device and of one size.
@@ -274,13 +145,17 @@ Returns:
     (H, W, C), or as the layout says.
 Raises:
     ValueError: if the crop does not lie inside the picture.)")
-        .def_property_readonly("options", options_of,
-                               "The declaration as a dict: ``Transform(**t.options)`` equals ``t``.")
+        .def_property_readonly(
+            "options", [](const Transform& self) { return option_values(transform_options(), self.options()); },
+            "The declaration as a dict: ``Transform(**t.options)`` equals ``t``.")
         .def("__reduce__",
              [](const py::object& self) {
-                 return py::module_::import("tricodec._pickling").attr("reduce_transform")(self);
+                 return py::module_::import("tricodec.video._pickling").attr("reduce_transform")(self);
              })
         .def("__repr__", [](const Transform& self) { return "<tricodec.Transform " + self.describe() + ">"; });
+    py::options shown;
+    shown.disable_function_signatures();  // the docstring has its own
+    cls.def(py::init(&make_transform), init_signature(transform_options()).c_str());
 }
 
 }  // namespace tricodec::python

@@ -29,9 +29,6 @@ namespace py = pybind11;
 /// A Packet, or a bytes-like object copied into one (decoders read past the end, which needs padding).
 [[nodiscard]] Packet to_packet(const py::object& data);
 
-/// tricodec.Transform(**options). Raises TypeError for unknown keywords.
-[[nodiscard]] std::shared_ptr<Transform> make_transform(const py::kwargs& options);
-
 /// The options `crop` and `size`, tuples or None.
 template <class Options>
 void set_geometry(Options& options, const py::object& crop, const py::object& size) {
@@ -111,16 +108,6 @@ void read_encoder_options(const py::dict& keywords, EncoderOptions& options);
 /// Those of a list, tuple or array, as they are.
 [[nodiscard]] std::vector<std::int64_t> to_number_list(const py::object& value);
 
-/// A str. Raises TypeError naming `what`.
-[[nodiscard]] std::string to_word(const py::object& value, const char* what);
-
-/// The selection that keywords ask for, which are removed from `options`; None is a word left out. Raises TypeError and
-/// ValueError.
-[[nodiscard]] FrameSelection take_selection(py::dict& options);
-[[nodiscard]] FrameSelection take_selection(py::dict& options, const py::object& start, const py::object& stride,
-                                            const py::object& count);
-/// Raises TypeError for keywords that are left. `call` is the name of the function that got them.
-void expect_no_words(const py::dict& left, const char* call);
 /// (numbers, times), arrays of int64 and float64.
 [[nodiscard]] py::tuple to_selected_arrays(const SelectedFrames& selected);
 

@@ -3,6 +3,28 @@
 
 from __future__ import annotations
 
-from tricodec.cli.command import main
+from collections.abc import Sequence
+
+from tricodec.cli.signals import exit_of, raised, reader_may_end
 
 __all__ = ["main"]
+
+
+@reader_may_end()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the `tricodec` command.
+
+    Args:
+        argv: arguments without the program's name; None takes sys.argv's.
+
+    Returns:
+        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C, 143 after SIGTERM, 129
+        after SIGHUP; of `bench` 2 for figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
+    """
+    with raised():
+        try:
+            from tricodec.cli.command import run  # takes a moment, in which a signal may come
+
+            return run(argv)
+        except KeyboardInterrupt as ended:
+            return exit_of(ended)

@@ -9,8 +9,7 @@ import itertools
 from typing import Any
 
 import tricodec
-from tricodec._display.progress import Progress
-from tricodec._output_files import refuse_existing
+from tricodec.cli.output_files import refuse_existing
 from tricodec.cli.shared import (
     STDIO,
     add_force,
@@ -22,6 +21,7 @@ from tricodec.cli.shared import (
     warn_of_damage,
 )
 from tricodec.encode import write_audio
+from tricodec.show.progress import Progress
 
 _CHUNK_SECONDS = 1
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec._display.progress import Progress
-from tricodec._output_files import refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
 from tricodec.cli.bench_report import print_report, print_settings
+from tricodec.cli.output_files import refuse_existing
 from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size, print_facts, say
 from tricodec.measure import bench
+from tricodec.show.progress import Progress
 
 EXIT_UNSTABLE = 2
 EXIT_USAGE = 3
@@ -163,7 +163,7 @@ def open_serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> benc
     path = _clip(options, stack)
     url = options.url
     if url is None:
-        from tricodec.serve import Server
+        from tricodec.triton.serve import Server
 
         url = stack.enter_context(Server(models=[options.model])).grpc_url
     memory: Any = {"auto": "auto", "none": False, "system": True}[options.shared_memory]

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tricodec._display.tables import format_table
 from tricodec.measure import bench
+from tricodec.show.tables import format_table
 
 _WIDTH = 118
 

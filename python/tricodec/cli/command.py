@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import tricodec
-from tricodec import _signals
-from tricodec._output_files import permissions_of
 from tricodec.cli import (
     audio,
     bench,
@@ -29,6 +26,7 @@ from tricodec.cli import (
     transcode,
 )
 from tricodec.cli.inputs import one_line
+from tricodec.cli.output_files import permissions_of
 from tricodec.cli.shared import Parser, in_options, option_names
 
 EXIT_FAILURE = 1
@@ -67,42 +65,12 @@ def _take_any_name() -> None:
         sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
 
 
-@contextlib.contextmanager
-def _reader_may_end() -> Iterator[None]:
-    """`tricodec COMMAND | head`: when the reader of its output ends, a command ends too, with status 1 and no word."""
-    try:
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(EXIT_FAILURE) from None
-
-
-@_reader_may_end()
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the `tricodec` command.
-
-    Args:
-        argv: arguments without the program's name; None takes sys.argv's.
-
-    Returns:
-        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C, 143 after SIGTERM, 129
-        after SIGHUP; of `bench` 2 for figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
-    """
-    with _signals.raised():
-        try:
-            return _run(argv)
-        except KeyboardInterrupt as ended:
-            return _signals.exit_of(ended)
-
-
-def _run(argv: Sequence[str] | None) -> int:
+def run(argv: Sequence[str] | None) -> int:
+    """What `tricodec.cli.main` does, except what concerns signals and pipes."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _take_any_name()
     if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
-        from tricodec.serve import main as serve
+        from tricodec.triton.serve import main as serve
 
         return serve(arguments[1:], Parser)
     try:
@@ -121,7 +89,7 @@ def _run(argv: Sequence[str] | None) -> int:
             status: int = options.run(options)
         return status
     except BrokenPipeError:
-        raise  # for _reader_may_end()
+        raise  # for reader_may_end()
     except Exception as error:
         if getattr(options, "debug", False):
             raise

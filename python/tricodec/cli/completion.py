@@ -7,7 +7,7 @@ import argparse
 import os
 from typing import Any
 
-from tricodec._display import needed
+from tricodec.show import needed
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
@@ -34,7 +34,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
     """Answers a shell that asks for completions, and ends the process; returns if none asks."""
     if "_ARGCOMPLETE" not in os.environ:
         return
-    from tricodec.serve.command import build_parser
+    from tricodec.triton.serve.command import build_parser
 
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

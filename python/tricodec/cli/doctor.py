@@ -8,9 +8,9 @@ import json
 import sys
 from typing import Any
 
-from tricodec._display.tables import format_table
 from tricodec.data import examine
 from tricodec.data._cached import index_of
+from tricodec.show.tables import format_table
 
 _MOST_VALUES = 8
 

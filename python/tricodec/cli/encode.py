@@ -11,9 +11,7 @@ from typing import Any
 
 import tricodec
 from tricodec import encode
-from tricodec._display.progress import Progress
-from tricodec._display.tables import format_table
-from tricodec._output_files import refuse_existing
+from tricodec.cli.output_files import refuse_existing
 from tricodec.cli.shared import (
     SIZE,
     STDIO,
@@ -29,6 +27,8 @@ from tricodec.cli.shared import (
     warn_of_damage,
 )
 from tricodec.encode.settings import PARAMETERS
+from tricodec.show.progress import Progress
+from tricodec.show.tables import format_table
 
 #: Names of raw pictures, and their layout unless --format names it. ffmpeg too writes .yuv as planes.
 _RAW = {".yuv": "yuv420p", ".raw": "yuv420p", ".nv12": "nv12", ".rgb": "rgb24"}
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         near = nearest(unknown[0], PARAMETERS) or "; `tricodec encode --explain` lists the known ones"
         message = f"unknown parameters: {', '.join(unknown)}{near}"
         raise ValueError(message)
-    plan = encode.build(settings, tricodec.encoder_for(settings.codec, options.device))
+    plan = encode.build(settings, tricodec.encode.encoder_for(settings.codec, options.device))
     for names, reason in plan.notes.items():
         print(f"tricodec: {names}: {reason}", file=sys.stderr)
     count = 0
@@ -137,7 +137,7 @@ def _open(
         return ((frame, "") for frame in reader), stream.width, stream.height, rate
     height, width = options.size
     layout = options.format or _RAW.get(PurePath(options.input).suffix.lower(), "yuv420p")
-    return _raw(options.input, tricodec.picture_bytes(layout, width, height), layout), width, height, None
+    return _raw(options.input, tricodec.video.picture_bytes(layout, width, height), layout), width, height, None
 
 
 def _raw(name: str, size: int, layout: str) -> Iterator[tuple[Any, str]]:

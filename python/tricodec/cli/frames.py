@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -12,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec._display.pictures import compose, encode_png, evenly_spaced, thumbnail_size, write_png
-from tricodec._display.progress import Progress
-from tricodec._output_files import is_there, refuse_existing
 from tricodec._tricodec import OutputFile
 from tricodec.cli.inputs import Input, Kept, check_target, inputs_of, output_of, run_each
+from tricodec.cli.output_files import is_there, refuse_existing
 from tricodec.cli.shared import (
     SIZE,
     SIZE_HELP,
@@ -25,15 +24,38 @@ from tricodec.cli.shared import (
     counted,
     full_size,
     parse_size,
-    positive,
     refuse_own_source,
     say,
     shown_target,
     to_source,
     warn_of_damage,
 )
+from tricodec.options import SELECTION_OPTIONS, Option
+from tricodec.show.pictures import compose, encode_png, evenly_spaced, thumbnail_size, write_png
+from tricodec.show.progress import Progress
+
+
+def _list_of(kind: type[Any]) -> Any:
+    def convert(text: str) -> list[Any]:
+        try:
+            return [kind(part) for part in text.split(",") if part.strip()]
+        except ValueError:
+            message = f"{text!r} is not a list of numbers with commas between"
+            raise argparse.ArgumentTypeError(message) from None
+
+    return convert
+
 
 _SHEET_FRAMES = 16
+_FLAGS = {"start_s": "--start", "end_s": "--end", "start": "--first", "tolerance_s": "--tolerance"}
+#: By the type of an option: how its text is read, and how the help shows it.
+_KINDS: dict[str, tuple[Any, str]] = {
+    "whole": (int, "N"),
+    "number": (float, "X"),
+    "text": (lambda text: text.lower().replace("-", "_"), "NAME"),
+    "wholes": (_list_of(int), "N,..."),
+    "numbers": (_list_of(float), "X,..."),
+}
 
 _DESCRIPTION = """
 Extract frames. Without an output option they become PNG files in a folder named after FILE, upright and in RGB.
@@ -51,30 +73,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "files", metavar="FILE", nargs="+",
         help="a video, a folder of videos, - for standard input, or a URL (s3, gs, az, https, hf)",
     )  # fmt: skip
-    parser.add_argument("--start", dest="start_s", type=float, metavar="SECONDS", help="time to start at")
-    parser.add_argument("--end", dest="end_s", type=float, metavar="SECONDS", help="leave out frames from here on")
-    parser.add_argument(
-        "--first", dest="start", type=int, default=0, metavar="N",
-        help="number of the first frame; a negative one counts from the end (default 0)",
-    )  # fmt: skip
-    parser.add_argument("--stride", type=positive, default=1, metavar="N", help="every N-th frame (default 1)")
-    parser.add_argument("--count", type=positive, metavar="N", help="number of frames (default: to the end)")
-    parser.add_argument("--indices", type=_list_of(int), metavar="N,...", help="the numbers of the frames")
-    parser.add_argument("--times", type=_list_of(float), metavar="S,...", help="the times of the frames, in seconds")
-    parser.add_argument(
-        "--tolerance", type=float, metavar="S", help="how far a frame may be from the time that asks for it, in seconds"
-    )
-    parser.add_argument(
-        "--policy",
-        type=lambda word: word.lower().replace("-", "_"),
-        choices=("nearest", "on_screen", "exact"),
-        help="which frame a time asks for (default: nearest for --times, on_screen for --fps)",
-    )
-    parser.add_argument("--fps", type=float, metavar="R", help="frames per second to take")
-    parser.add_argument("--num-frames", type=positive, metavar="N", help="number of frames to take, evenly spaced")
-    parser.add_argument(
-        "--sampling", metavar="RULE", help="a rule: uniform, uniform_floor, stride, centers, key_frames or around"
-    )
+    for name, option in SELECTION_OPTIONS.items():
+        _add_option(parser, name, option)
     parser.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
     parser.add_argument("--stream", type=int, default=-1, metavar="N", help="stream number (default: the best video)")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
@@ -97,6 +97,28 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     output.add_argument("--framemd5", action="store_true", help="one line for each frame with its MD5")
     parser.set_defaults(run=run, parser=parser)
+
+
+def _flag(name: str) -> str:
+    """The option of the command line for one of the library."""
+    return _FLAGS.get(name) or "--" + name.replace("_", "-")
+
+
+def _add_option(parser: argparse.ArgumentParser, name: str, option: Option) -> None:
+    kind, metavar = _KINDS[option.type]
+    help = re.sub(r"``(\w+)``", lambda found: _flag(found[1]), option.meaning.rstrip("."))
+    if option.accepted:
+        help += f": {', '.join(option.accepted)}"
+    if option.default is not None:
+        help += f" (default {option.default})"
+    parser.add_argument(
+        _flag(name),
+        dest=name,
+        type=kind,
+        metavar=metavar,
+        choices=option.accepted or None,
+        help=help.replace("%", "%%"),
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -145,34 +167,21 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
     return {"file": each.name, **facts, "num_damaged_packets": number}
 
 
-def _list_of(kind: type[Any]) -> Any:
-    def convert(text: str) -> list[Any]:
-        try:
-            return [kind(part) for part in text.split(",") if part.strip()]
-        except ValueError:
-            message = f"{text!r} is not a list of numbers with commas between"
-            raise argparse.ArgumentTypeError(message) from None
-
-    return convert
+def _selection(options: argparse.Namespace) -> dict[str, Any]:
+    """The options of `decode_video` that are given."""
+    return {name: value for name in SELECTION_OPTIONS if (value := getattr(options, name)) is not None}
 
 
-_WORDS = ("start", "stride", "indices", "times", "policy", "fps", "num_frames", "start_s", "end_s", "sampling")
-
-
-def _words(options: argparse.Namespace) -> dict[str, Any]:
-    """The words of decode_video that the options mean."""
-    count = -1 if options.count is None else options.count
-    return {"count": count, "tolerance_s": options.tolerance, **{word: getattr(options, word) for word in _WORDS}}
-
-
-def _chosen(reader: tricodec.FrameReader, each: Input, words: dict[str, Any], label: str) -> Iterator[tricodec.Frame]:
+def _chosen(
+    reader: tricodec.FrameReader, each: Input, selection: dict[str, Any], label: str
+) -> Iterator[tricodec.Frame]:
     """The requested frames, counted on a progress bar."""
-    indices = reader.select(**words)
+    indices = reader.select(**selection)
     if len(indices) == 0:
         message = f"'{each.shown}' has no frame to extract; `tricodec probe` lists its streams"
         raise ValueError(message)
     with Progress(f"{each.label}: {label}", len(indices)) as progress:
-        for frame in reader.iterate(**words):
+        for frame in reader.iterate(**selection):
             yield frame
             progress.advance()
 
@@ -192,7 +201,7 @@ def _is_alone(options: argparse.Namespace) -> bool:
 def _md5(reader: tricodec.FrameReader, each: Input, output: str | None, options: argparse.Namespace) -> dict[str, Any]:
     total = hashlib.md5(usedforsecurity=False)
     count = 0
-    for frame in _chosen(reader, each, _words(options), "MD5"):
+    for frame in _chosen(reader, each, _selection(options), "MD5"):
         total.update(frame.pack())
         count += 1
     _write_lines([total.hexdigest() + ("" if _is_alone(options) else f"  {each.name}")], output, options)
@@ -207,7 +216,7 @@ def _framemd5(
 ) -> dict[str, Any]:
     rows = [
         (frame.index, frame.pts, frame.width, frame.height, frame.format, frame.size_bytes, frame.md5())
-        for frame in _chosen(reader, each, _words(options), "MD5")
+        for frame in _chosen(reader, each, _selection(options), "MD5")
     ]
     lines = ["\t".join("" if value is None else str(value) for value in row) for row in rows]
     name = [] if _is_alone(options) or output is not None else [f"# {each.name}"]
@@ -220,7 +229,7 @@ def _raw(reader: tricodec.FrameReader, each: Input, output: str | None, options:
     count = 0
     assert output is not None
     with nullcontext(sys.stdout.buffer) if output == STDIO else OutputFile(output) as file:
-        for frame in _chosen(reader, each, _words(options), "frames"):
+        for frame in _chosen(reader, each, _selection(options), "frames"):
             file.write(transform(frame).data if transform else frame.pack())
             count += 1
     return {"output": output, "num_frames": count}
@@ -236,19 +245,19 @@ def _pictures(
     if output == STDIO:
         raise ValueError("pictures go to a folder; standard output takes those of --raw and --contact-sheet")
     folder = Path(str(output))
-    words = _words(options)
-    chosen = reader.select(**words)
+    selection = _selection(options)
+    chosen = reader.select(**selection)
     there = [index for index in chosen if is_there(_picture(folder, index))]
     if there and options.resume:
-        words = {"indices": sorted(set(chosen) - set(there))}
-        if not words["indices"]:
+        selection = {"indices": sorted(set(chosen) - set(there))}
+        if not selection["indices"]:
             raise Kept(folder)
     elif there:
         refuse_existing(_picture(folder, there[0]), options.force)
     folder.mkdir(parents=True, exist_ok=True)
     transform = tricodec.Transform(size=options.size)
     count = 0
-    for frame in _chosen(reader, each, words, "PNG files"):
+    for frame in _chosen(reader, each, selection, "PNG files"):
         write_png(_picture(folder, frame.index), transform(frame))
         count += 1
     say(options, f"wrote {counted(count, 'PNG file')} to {folder}")
@@ -257,9 +266,8 @@ def _pictures(
 
 def _sheet(reader: tricodec.FrameReader, name: str, options: argparse.Namespace) -> tuple[Any, int]:
     """The contact sheet, uint8 [H, W, 3], and its number of frames."""
-    words = {name: value for name, value in _words(options).items() if value is not None}
-    whole = words == {"start": 0, "stride": 1, "count": -1}
-    indices = evenly_spaced(len(reader), _SHEET_FRAMES) if whole else reader.select(**words)
+    selection = _selection(options)
+    indices = reader.select(**selection) if selection else evenly_spaced(len(reader), _SHEET_FRAMES)
     if not indices:
         message = f"{name} has no frames to put on a contact sheet"
         raise ValueError(message)

@@ -7,10 +7,10 @@ import argparse
 import sys
 from typing import Any
 
-from tricodec._display.progress import Progress
 from tricodec.cli.shared import counted, report
 from tricodec.data import DatasetIndex
 from tricodec.data._locate import place_of
+from tricodec.show.progress import Progress
 
 _LOST = ("failed", "unreadable")
 _SHOWN = 10

@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _found() -> Iterator[tuple[str, str]]:
     try:
-        gpu = tricodec.resolve_device("cuda")
-        aside = tricodec.resolve_device("auto") == "cpu"
+        gpu = tricodec.video.resolve_device("cuda")
+        aside = tricodec.video.resolve_device("auto") == "cpu"
         yield "gpu", f"{gpu}, but 'auto' is the CPU: see cuda_kernels, and TRICODEC_DEVICE" if aside else gpu
     except tricodec.DeviceError as error:
         yield "gpu", f"none ({error})"
@@ -55,7 +55,7 @@ def _found() -> Iterator[tuple[str, str]]:
 
 def _encoder(codec: str) -> str:
     try:
-        return f"{codec} by {tricodec.encoder_for(codec)}"
+        return f"{codec} by {tricodec.encode.encoder_for(codec)}"
     except tricodec.UnsupportedError:
         return f"{codec} by none"
 
@@ -70,7 +70,7 @@ def _version(*packages: str) -> str:
 
 
 def _server() -> str:
-    from tricodec.serve import find_tritonserver
+    from tricodec.triton.serve import find_tritonserver
 
     try:
         return str(find_tritonserver().binary)

@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
-from tricodec._output_files import is_there, permissions_of, refuse_existing
+from tricodec.cli.output_files import is_there, permissions_of, refuse_existing
 from tricodec.cli.shared import STDIO, in_options, print_facts, say, shown_name
 
 
@@ -59,7 +59,7 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
             if len(names) > 1:
                 raise ValueError("- is standard input, which is read alone; name it without other files")
             found.append(Input(name, PurePath("stdin")))
-        elif not tricodec.is_remote_url(name) and os.path.isdir(name):  # noqa: PTH112  # Path raises without permission
+        elif not tricodec.remote.is_remote_url(name) and os.path.isdir(name):  # noqa: PTH112  # Path raises without permission
             inside = list(_files(Path(name), accepts or _is_video))
             if not inside:
                 kind = "file" if accepts else "video"

@@ -7,9 +7,9 @@ import argparse
 from typing import Any
 
 import tricodec
-from tricodec._display.media import describe
 from tricodec.cli.inputs import Input, inputs_of, run_each
 from tricodec.cli.shared import to_source
+from tricodec.show.media import describe
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:

@@ -92,14 +92,6 @@ def full_size(size: tuple[int, int] | None, width: int, height: int) -> tuple[in
     return (found, side) if size[0] < 0 else (side, found)
 
 
-def positive(text: str) -> int:
-    """A whole number of at least 1; an argparse type."""
-    if not text.isdecimal() or int(text) < 1:
-        message = f"{text!r} is not a whole number of at least 1"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
-
-
 def pairs_of(option: str, entries: Sequence[str]) -> dict[str, str]:
     """The entries NAME=VALUE of an option that may be repeated."""
     pairs = {}
@@ -117,24 +109,24 @@ def to_source(text: str) -> Any:
         if sys.stdin is None:
             raise ValueError("standard input is closed; name a file in place of -")
         return sys.stdin.buffer
-    return tricodec.remote(text) if tricodec.is_remote_url(text) else text
+    return tricodec.open_remote(text) if tricodec.remote.is_remote_url(text) else text
 
 
-#: Words of the library, by the option that has another name.
-_OTHER_WORDS = {
-    "container": "format", "workers": "num_workers", "threads": "num_threads", "tolerance": "tolerance_s",
-    "stream": "stream_index", "rate": "sample_rate", "channels": "num_channels", "option": "options",
+#: Names of the library, by the option that has another name.
+_OTHER_NAMES = {
+    "container": "format", "workers": "num_workers", "threads": "num_threads", "stream": "stream_index",
+    "rate": "sample_rate", "channels": "num_channels", "option": "options",
 }  # fmt: skip
 
 
 def option_names(parser: argparse.ArgumentParser) -> dict[str, str]:
-    """The options of a command by the words that the library has for them."""
+    """The options of a command by the names that the library has for them."""
     named = [(action.dest, action.option_strings[-1]) for action in parser._actions if action.option_strings]
-    return {word: option for dest, option in named for word in (dest, _OTHER_WORDS.get(dest, dest))}
+    return {name: option for dest, option in named for name in (dest, _OTHER_NAMES.get(dest, dest))}
 
 
 def in_options(text: str, names: Mapping[str, str]) -> str:
-    """An error of the library with the options of the command line in place of the library's words."""
+    """An error of the library with the options of the command line in place of the library's names."""
     if not names:
         return text
     if "--container" not in names.values():

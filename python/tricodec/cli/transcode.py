@@ -10,7 +10,6 @@ from pathlib import PurePath
 from typing import Any
 
 import tricodec
-from tricodec._display.progress import Progress
 from tricodec.cli.inputs import Input, check_target, inputs_of, output_of, run_each
 from tricodec.cli.shared import (
     SIZE,
@@ -27,6 +26,7 @@ from tricodec.cli.shared import (
     to_source,
     warn_of_damage,
 )
+from tricodec.show.progress import Progress
 
 _STREAMABLE = {"mkv": "matroska", "ts": "mpegts", "mp4": "mp4", "webm": "webm", "mov": "mov"}
 

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-from tricodec._public import public_names
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import (
     CudaStream,
@@ -69,4 +68,3 @@ __all__ = [
     "to_npy",
     "use_installed_library",
 ]
-__dir__ = public_names(globals())

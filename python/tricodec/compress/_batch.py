@@ -7,9 +7,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any, SupportsIndex, overload
 
-from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
-from tricodec._tricodec import as_array
+from tricodec._tricodec import as_array, dlpack_as_array
 from tricodec.compress._enums import ArrayBufferKind
 
 __all__ = ["BatchArray", "as_arrays", "from_dlpack", "only"]
@@ -146,4 +145,4 @@ def from_dlpack(source: Any, cuda_stream: int = 0) -> Array:
         TypeError: if it is neither.
         ValueError: if the capsule was used before.
     """
-    return _tricodec.dlpack_as_array(source, cuda_stream)
+    return dlpack_as_array(source, cuda_stream)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from tricodec import _tricodec
+from tricodec._tricodec import Codec as NativeCodec
 from tricodec._tricodec import CompressArray as Array
-from tricodec._tricodec import as_array
+from tricodec._tricodec import as_array, compression_unavailable_reason
 from tricodec.compress._batch import BatchArray, only
 from tricodec.compress._device import choose_gpu, make_native, on_host
 from tricodec.compress._library import use_installed_library
@@ -105,8 +105,8 @@ class Codec:
             num_deltas: Cascaded: number of difference layers; by default 1.
             use_bitpack: Cascaded: pack the bits of the last layer; by default True.
             level: LZ4: 0 (fast) or 3 to 12 (smaller). Zstd: -7 to 22. tricodec's own keyword.
-            trusted: False for data from strangers: the CPU decodes them, in a child process where a decoder might
-                fault. By default True, or False if TRICODEC_TRUSTED is 0. tricodec's own keyword.
+            trusted: False for data from strangers: the CPU decodes them, and refuses Bitcomp, on which NVIDIA's
+                decoder might fault. By default True, or False if TRICODEC_TRUSTED is 0. tricodec's own keyword.
             num_threads: threads on the CPU; by default 0, one for each core. tricodec's own keyword.
             decompress_backend: a `DecompressBackend`: NVCOMP_DECOMPRESS_BACKEND_DEFAULT, or _CUDA for libnvcomp's
                 kernels; _HARDWARE is refused.
@@ -133,7 +133,7 @@ class Codec:
             raise TypeError(f"Codec() takes keywords alone, not {positional[0]!r}; write Codec(algorithm={asked!r})")
         self._options = parse(kwargs)
         self._gpu = choose_gpu(self._options)
-        self._native: _tricodec.Codec | None = make_native(self._options, self._gpu)
+        self._native: NativeCodec | None = make_native(self._options, self._gpu)
 
     @property
     def engine(self) -> str:
@@ -413,7 +413,7 @@ class Codec:
         name = self._options.algorithm or "any"
         return f"<tricodec.Codec {name}, {self._options.bitstream_kind.name}, on {self.engine}>"
 
-    def _open(self) -> _tricodec.Codec:
+    def _open(self) -> NativeCodec:
         if self._native is None:
             raise ValueError("this Codec was closed by its with block; make a new one")
         return self._native
@@ -436,4 +436,4 @@ def _is_batch(value: Any) -> bool:
 def compression_algorithms() -> dict[str, str]:
     """The algorithms' names, each with the reason why it cannot be done on the CPU here, or "" if it can."""
     use_installed_library()
-    return {name: _tricodec.compression_unavailable_reason(name) for name in _ALGORITHMS}
+    return {name: compression_unavailable_reason(name) for name in _ALGORITHMS}

@@ -7,8 +7,9 @@ import logging
 import os
 from dataclasses import dataclass
 
-from tricodec import _tricodec
+from tricodec._tricodec import Codec as NativeCodec
 from tricodec._tricodec import CompressArray as Array
+from tricodec._tricodec import gpu_compression_unavailable_reason
 from tricodec.compress._enums import ChecksumPolicy
 from tricodec.compress._library import use_installed_library
 from tricodec.compress._options import Options
@@ -89,7 +90,7 @@ def choose_gpu(options: Options) -> int | None:
     elif options.level is not None:
         reason = "level is an option of the CPU's compressors"
     else:
-        reason = _tricodec.gpu_compression_unavailable_reason(request.index, options.algorithm)
+        reason = gpu_compression_unavailable_reason(request.index, options.algorithm)
     if not reason:
         return request.index
     if request.kind == "cuda":
@@ -98,7 +99,7 @@ def choose_gpu(options: Options) -> int | None:
     return None
 
 
-def make_native(options: Options, gpu: int | None) -> _tricodec.Codec:
+def make_native(options: Options, gpu: int | None) -> NativeCodec:
     """The native codec for options."""
     values = {
         "algorithm": options.algorithm,
@@ -116,7 +117,7 @@ def make_native(options: Options, gpu: int | None) -> _tricodec.Codec:
         "decompress_backend": int(options.decompress_backend),
         "num_threads": options.num_threads,
     }
-    return _tricodec.Codec(options=values, device_index=gpu, stream=options.cuda_stream)
+    return NativeCodec(options=values, device_index=gpu, stream=options.cuda_stream)
 
 
 def on_host(array: Array) -> Array:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from tricodec._limits import get_limits
 from tricodec._tricodec import OutputFile
 from tricodec.compress._codec import Codec, compression_algorithms
 from tricodec.compress._enums import ChecksumPolicy
 from tricodec.errors import CorruptDataError, MediaIOError
+from tricodec.limits import get_limits
 
 FILE_SUFFIX = ".tcz"
 """Of the names of compressed files."""
@@ -112,7 +112,7 @@ def decompress_file(
         CorruptDataError: the data are damaged.
         MediaIOError: reading or writing failed, or another program shortened the source.
     """
-    codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, trusted=False, device="cpu")
+    codec = Codec(checksum_policy=ChecksumPolicy.COMPUTE_AND_VERIFY, device="cpu")
     read = written = 0
     with _opened(source) as reading, _target(target, reading) as writing:
         for piece in _pieces(codec, reading):

@@ -7,7 +7,7 @@ import functools
 import importlib.util
 from pathlib import Path
 
-from tricodec import _tricodec
+from tricodec._tricodec import set_nvcomp_library
 
 
 @functools.cache
@@ -25,6 +25,6 @@ def use_installed_library() -> str:
         for name in ("libnvcomp.so.5", "libnvcomp.so.6"):
             path = Path(folder) / "lib64" / name
             if path.is_file():
-                _tricodec.set_nvcomp_library(str(path))
+                set_nvcomp_library(str(path))
                 return str(path)
     return ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tricodec import _tricodec
 from tricodec._tricodec import CompressArray as Array
+from tricodec._tricodec import DeviceArray, make_npy_header, read_npy_header
 
 if TYPE_CHECKING:  # numpy is imported when it is first needed: `import tricodec` stays quick
     import numpy as np
@@ -28,7 +28,7 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
     """
     import numpy as np
 
-    if isinstance(array, _tricodec.DeviceArray):
+    if isinstance(array, DeviceArray):
         array = array.numpy()
     host = np.asarray(array.cpu() if hasattr(array, "cpu") else array, order="C")
     if host.dtype.hasobject:
@@ -36,7 +36,7 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
     if host.dtype.kind not in "biufc":
         raise ValueError(f"an array of {host.dtype} cannot be compressed with a header; its elements must be numbers")
     host = host.astype(host.dtype.newbyteorder("<"), copy=False)
-    header = _tricodec.make_npy_header(host.dtype.str, host.shape)
+    header = make_npy_header(host.dtype.str, host.shape)
     file = np.empty(len(header) + host.nbytes, np.uint8)
     file[: len(header)] = np.frombuffer(header, np.uint8)
     file[len(header) :] = host.reshape(-1).view(np.uint8)
@@ -51,7 +51,7 @@ def from_npy(file: Array | npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """
     import numpy as np
 
-    typestr, shape, start = _tricodec.read_npy_header(file)
+    typestr, shape, start = read_npy_header(file)
     # The elements stay aligned: headers are multiples of 64 bytes.
     elements: npt.NDArray[Any] = np.asarray(file)[start:].view(typestr)
     return elements.reshape(shape)

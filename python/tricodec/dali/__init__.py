@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tricodec._public import public_names
 from tricodec.dali import _load
 from tricodec.dali._build import PluginError
 from tricodec.dali._index import index_arguments
 from tricodec.dali._plan import plan_arguments
 
 __all__ = ["PluginError", "build", "index_arguments", "plan_arguments", "plugin_path"]
-__dir__ = public_names(globals())
 
 
 def plugin_path() -> Path:

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import tricodec
+from tricodec import installation
+from tricodec._tricodec import __version__
 from tricodec.dali._dali_install import DaliInstall
 
 LIBRARY_NAME = "libtricodec_dali.so"
@@ -108,18 +109,18 @@ def _compile(compiler: str, install: DaliInstall, library: Path) -> None:
     if not install.cuda_include_dir:
         lacking = "CUDA's headers (cuda_runtime_api.h), which DALI's own include, are not found"
         raise PluginError(_no_tools(lacking, install))
-    core = Path(tricodec.library_path())
+    core = Path(installation.library_path())
     run_path = f"-Wl,-rpath,{core.parent},-rpath,$ORIGIN"
     operators = [compiler, *_FLAGS, *install.defines]
     for directory in (*install.include_dirs, install.cuda_include_dir):
         operators += ["-isystem", directory]
-    operators += [f"-I{tricodec.include_dir()}", f"-I{SOURCE_DIR}", "-x", "c++", "-", "-x", "none"]
+    operators += [f"-I{installation.include_dir()}", f"-I{SOURCE_DIR}", "-x", "c++", "-", "-x", "none"]
     operators += [f"-L{install.library_dir}", "-ldali", "-ldali_core", str(core), run_path, "-Wl,-z,defs,-z,now"]
     preload = [compiler, *_FLAGS, f'-DTRICODEC_CORE="{core.name}"', f'-DTRICODEC_DALI_OPERATORS="{LIBRARY_NAME}"']
     preload += ["-x", "c++", "-", "-x", "none", run_path, "-ldl"]
     facts = {
         "dali_version": install.version,
-        "tricodec_version": tricodec.__version__,
+        "tricodec_version": __version__,
         "compiler": compiler_version(compiler),
         "machine": platform.machine(),
         "command": shlex.join(operators),
@@ -162,11 +163,11 @@ def _no_tools(lacking: str, install: DaliInstall) -> str:
 
 def _key(install: DaliInstall) -> str:
     """The part of the cache's path that all compilers share."""
-    core = Path(tricodec.library_path())
+    core = Path(installation.library_path())
     parts = [install.version, *install.defines, install.library_dir, platform.machine()]
-    parts += [tricodec.__version__, str(core)]
+    parts += [__version__, str(core)]
     # The headers say how libtricodec.so is called; together with the sources they are the plugin.
-    for source in sorted([*SOURCE_DIR.rglob("*.[ch]*"), *Path(tricodec.include_dir()).rglob("*.h")]):
+    for source in sorted([*SOURCE_DIR.rglob("*.[ch]*"), *Path(installation.include_dir()).rglob("*.h")]):
         parts += [source.name, source.read_text()]
     return f"{install.version}-{_digest(*parts)[:16]}"
 

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tricodec import RemoteSource
 from tricodec.data import DatasetIndex
+from tricodec.remote import RemoteSource
 
 _SOURCES = ("filenames", "file_root", "file_list", "paths")
 _HELP = """

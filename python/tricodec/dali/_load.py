@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import tricodec
+from tricodec._tricodec import __version__
 from tricodec.compress import use_installed_library
 from tricodec.dali import _build
 from tricodec.dali._build import PluginError
@@ -23,7 +23,7 @@ from tricodec.dali._whole_numbers import refuse_fractions
 PREBUILT_DIR = Path(__file__).parent / "lib"
 _SCHEMAS = (
     "tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo", "tricodec__Compress",
-    "tricodec__Decompress", "tricodec__ReadVideo", "tricodec__readers__Video",
+    "tricodec__Decompress", "tricodec__ReadVideo",
 )  # fmt: skip
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 
@@ -118,7 +118,7 @@ def _compiled(install: DaliInstall) -> Path:
 
 def _prebuilt(install: DaliInstall) -> Path | None:
     facts = _prebuilt_facts()
-    if facts.get("dali_version") == install.version and facts.get("tricodec_version") == tricodec.__version__:
+    if facts.get("dali_version") == install.version and facts.get("tricodec_version") == __version__:
         return PREBUILT_DIR / _build.LIBRARY_NAME
     return None
 
@@ -139,7 +139,7 @@ def _announce_to_dynamic_mode(backend: Any) -> None:
     if dynamic is None or hasattr(dynamic, "tricodec"):
         return
     try:
-        from nvidia.dali.experimental.dynamic import _op_builder, _ops
+        from nvidia.dali.experimental.dynamic import _op_builder, _ops  # noqa: PLC2701
 
         for schema in _SCHEMAS:
             operator = _op_builder.build_operator_class(backend.GetSchema(schema))

@@ -8,8 +8,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from tricodec import Plan
-from tricodec.selection import SELECTION_WORDS, begins_selection
+from tricodec.options import SELECTION_OPTIONS, starts_selection
+from tricodec.serving import Plan
 
 _FRAMES = {
     "decode_video": {"start": "start", "stride": "stride", "count": "count"},
@@ -27,7 +27,6 @@ _REPLACES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("resize_x", "resize_y", "resize_shorter", "resize_longer"), ("size",)),
 }
 """By word of DALI: the arguments of a plan that it replaces."""
-_UNSET = {"start": 0, "stride": 1, "count": -1}
 _HELP = """
 plan : str, os.PathLike or tricodec.Plan, optional
     A plan, or the path of its file: its request gives the arguments that are not given. `tricodec.dali.plan_arguments`
@@ -60,19 +59,15 @@ def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_
     if operator not in _FRAMES:
         raise ValueError(f"operator is {operator!r}; accepted: {', '.join(_FRAMES)}")
     request = (plan if isinstance(plan, Plan) else Plan.load(plan)).request
-    if request.codec is not None:
-        raise ValueError("the plan has a codec; make one without it, and pass the frames to fn.tricodec.compress")
     if request.ignore_edit_list:
         raise ValueError("the plan has ignore_edit_list, which DALI's operators do not have; make one without it")
     arguments: dict[str, Any] = {}
-    for name, unset in _UNSET.items():
-        value = getattr(request, name)
-        if value == unset:
+    for name, value in request.selection.items():
+        if value == SELECTION_OPTIONS[name].default:
             continue
-        if name not in _FRAMES[operator]:
+        if not starts_selection(name) and name not in _FRAMES[operator]:
             raise ValueError(f"the plan has {name} {value}, which {operator} does not have; make one without it")
-        arguments[_FRAMES[operator][name]] = value
-    arguments.update(request.selection)
+        arguments[_FRAMES[operator].get(name, name)] = value
     if request.stream_index != -1:
         arguments["stream_index"] = request.stream_index
     arguments.update(request.transform)
@@ -101,8 +96,8 @@ def _with_plan(function: Callable[..., Any], operator: str) -> Callable[..., Any
     def call(*inputs: Any, plan: str | os.PathLike[str] | Plan | None = None, **arguments: Any) -> Any:
         if plan is not None:
             planned = plan_arguments(plan, operator)
-            if any(begins_selection(word) for word in arguments):
-                planned = {name: value for name, value in planned.items() if name not in SELECTION_WORDS}
+            if any(starts_selection(name) for name in arguments):
+                planned = {name: value for name, value in planned.items() if name not in SELECTION_OPTIONS}
             for word in arguments.keys() & _REPLACES.keys():
                 for replaced in _REPLACES[word]:
                     planned.pop(replaced, None)

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from tricodec._public import public_names
 from tricodec.data._batches import ClipBatches
 from tricodec.data._build import IndexSummary
 from tricodec.data._clip_reader import DamagedClip
@@ -24,4 +23,3 @@ from tricodec.data._sampler import ClipSampler
 __all__ = [
     "ClipBatches", "ClipSampler", "DamagedClip", "Dataset", "DatasetIndex", "IndexSummary", "LeRobotClips", "examine",
 ]  # fmt: skip
-__dir__ = public_names(globals())

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tricodec._cores import num_cores
 from tricodec.data._clip_reader import DamagedClip
 from tricodec.data._clips import Dataset
 from tricodec.data._read_ahead import ReadAhead
 from tricodec.data._sampler import ClipSampler
+from tricodec.video._cores import num_cores
 
 READ_AHEAD_BYTES = 256 << 20
 _MOST_SKIPPED = 10_000

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from tricodec._cores import num_cores
-from tricodec._remote import is_remote_url
 from tricodec._tricodec import __version__, resolve_device
 from tricodec.data._describe import READINGS, Reading, describe
 from tricodec.data._locate import Located, locate
 from tricodec.data._table import arrow, open_index, schema
+from tricodec.remote import is_remote_url
+from tricodec.video._cores import num_cores
 
 #: Requests wait for a server most of their time.
 _REMOTE_THREADS = 16

@@ -9,10 +9,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tricodec._remote import is_remote_url
 from tricodec.data._index import DatasetIndex
 from tricodec.data._locate import absolute, is_tar, is_video
 from tricodec.data._table import NotAnIndexError
+from tricodec.remote import is_remote_url
 
 IndexSource = DatasetIndex | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 

@@ -10,12 +10,12 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from tricodec._keywords import transform_of
 from tricodec.data._cached import IndexSource, index_of
 from tricodec.data._clip_list import ClipList, check_clips, list_clips, read_parts
 from tricodec.data._clip_reader import ON_DAMAGE, ClipReader, DamagedClip, OnDamage
 from tricodec.data._index import DatasetIndex
 from tricodec.errors import CorruptDataError
+from tricodec.options import transform_of
 
 _OPTIONS = ("clip_length", "stride", "step", "on_damage", "device", "num_workers")
 

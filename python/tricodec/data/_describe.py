@@ -31,7 +31,7 @@ def describe(
         video: what the row is of.
         reading: what is read of it.
         gpu: the GPU that ``gpu_refusal`` is of; None is any.
-        remote_options: for `tricodec.remote`.
+        remote_options: for `tricodec.open_remote`.
         stop: ends the reading of frames.
     """
     row = {**video.columns(), "read": reading, "tricodec_version": __version__}

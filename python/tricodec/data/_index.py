@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-from tricodec._remote import is_remote_url
 from tricodec._tricodec import FrameReader, __version__, log
 from tricodec.data._build import IndexSummary, build_table
 from tricodec.data._describe import READINGS, Reading
@@ -20,6 +19,7 @@ from tricodec.data._locate import absolute, common_root, located_row, place_of
 from tricodec.data._table import READABLE, open_index, write_index
 from tricodec.data._tar import TarPart
 from tricodec.errors import CorruptDataError, SourceChangedError
+from tricodec.remote import is_remote_url
 
 _KEPT_GROUPS = 8
 
@@ -50,7 +50,7 @@ class DatasetIndex:
         Args:
             path: the Parquet file.
             root: the folder that the videos are in, if they are not where they were indexed.
-            remote_options: options of `tricodec.remote` for videos with URLs.
+            remote_options: options of `tricodec.open_remote` for videos with URLs.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -95,7 +95,7 @@ class DatasetIndex:
                 where it lists none. "packets": the headers of all packets, which show files that are cut. "frames": all
                 frames are decoded, which shows all damage.
             workers: videos at once; 0 is the number of cores, and at least 16 with remote ones.
-            remote_options: options of `tricodec.remote`.
+            remote_options: options of `tricodec.open_remote`.
             on_progress: is called with the number of videos that are done, and of all.
 
         Returns:

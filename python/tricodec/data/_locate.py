@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tricodec._remote import is_remote_url, remote
-from tricodec._remote._listing import list_objects
 from tricodec.data._folders import SUFFIXES, files_below
 from tricodec.data._tar import Member, TarPart, list_tar
 from tricodec.errors import CorruptDataError, Error, MediaNotFoundError
+from tricodec.remote import is_remote_url, open_remote
+from tricodec.remote._stores import list_objects
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,14 +57,14 @@ class Located:
         if self.member is not None:
             name = f"{self.place}/{self.member.name}"
             return TarPart(self.place, self.member.offset, self.member.size_bytes, name, remote_options)
-        return remote(self.place, **remote_options) if self.is_remote else self.place
+        return open_remote(self.place, **remote_options) if self.is_remote else self.place
 
     def with_version(self, remote_options: Mapping[str, Any]) -> Located:
         """The same with the version of an object that was not listed, which takes a request."""
         if not self.is_remote or self.etag is not None or self.error:
             return self
         try:
-            source = remote(self.place, **remote_options)
+            source = open_remote(self.place, **remote_options)
             return dataclasses.replace(self, size_bytes=source.size_bytes, etag=source.etag)
         except (Error, OSError) as error:
             return dataclasses.replace(self, error=one_line(error))
@@ -85,7 +85,7 @@ def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any])
     Args:
         sources: files, archives, folders, URLs of objects, and URLs that end with "/", which mean the objects below.
         root: the folder that relative paths of the index start in.
-        remote_options: for `tricodec.remote`.
+        remote_options: for `tricodec.open_remote`.
 
     Raises:
         MediaNotFoundError: there is no such file or folder.
@@ -139,10 +139,9 @@ def _files_of(source: str, root: str, remote_options: Mapping[str, Any]) -> Iter
     if is_remote_url(source) and not source.endswith("/"):
         yield Located(source, source)
     elif is_remote_url(source):
-        for each in list_objects(source, **remote_options):
-            if _is_wanted(each.url):
-                version = each.version
-                yield Located(each.url, each.url, version.size_bytes, None, version.tag or version.modified)
+        for url, version in list_objects(source, **remote_options):
+            if _is_wanted(url):
+                yield Located(url, url, version.size_bytes, None, version.tag or version.modified)
     elif Path(source).is_dir():
         for path, error in files_below(absolute(source), _is_wanted):
             found = _local(path, root)

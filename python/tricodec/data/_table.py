@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tricodec._output_files import OutputStream
 from tricodec._tricodec import OutputFile
 from tricodec.errors import Error
 
@@ -79,7 +79,7 @@ def write_index(path: Path, table: Any, root: str) -> None:
 
     table = table.replace_schema_metadata({_METADATA_KEY: json.dumps({"format": _FORMAT, "root": root})})
     with OutputFile(path) as file:
-        sink = pa.PythonFile(OutputStream(file), mode="w")
+        sink = pa.PythonFile(_OutputStream(file), mode="w")
         with pq.ParquetWriter(sink, table.schema, compression="zstd", use_dictionary=True) as writer:
             for start, end in _groups(table):
                 writer.write_table(table.slice(start, end - start), row_group_size=_MOST_ROWS)
@@ -126,3 +126,20 @@ def _groups(table: Any) -> Iterator[tuple[int, int]]:
         held += size
     if start < len(sizes):
         yield start, len(sizes)
+
+
+class _OutputStream(io.RawIOBase):
+    """Appends to an OutputFile, which stays open."""
+
+    def __init__(self, file: OutputFile) -> None:
+        """Args: file is where the bytes go."""
+        super().__init__()
+        self._file = file
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Appends."""
+        return self._file.write(data)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tricodec._remote import is_remote_url, remote
-from tricodec._remote._source import PlacedFile
 from tricodec.errors import CorruptDataError
+from tricodec.remote import is_remote_url, open_remote
+from tricodec.remote._source import PlacedFile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TarPart:
         self.name = name
         self.size_bytes = size_bytes
         self._place, self._offset = place, offset
-        self._remote = remote(place, **remote_options) if is_remote_url(place) else None
+        self._remote = open_remote(place, **remote_options) if is_remote_url(place) else None
 
     @property
     def etag(self) -> str | None:
@@ -111,7 +111,7 @@ def list_tar(place: str, is_video: Callable[[str], bool], remote_options: Mappin
     Raises:
         CorruptDataError: the file is not a tar archive, is compressed, or ends early.
     """
-    with remote(place, **remote_options).open() if is_remote_url(place) else Path(place).open("rb") as file:
+    with open_remote(place, **remote_options).open() if is_remote_url(place) else Path(place).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         sample: list[tuple[str, str, int, int]] = []

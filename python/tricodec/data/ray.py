@@ -23,21 +23,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tricodec._host_arrays import asnumpy
-from tricodec._keywords import transform_of
-from tricodec._public import public_names
 from tricodec._tricodec import FrameReader, Transform
+from tricodec.arrays import asnumpy
 from tricodec.data._index import DatasetIndex
 from tricodec.data._table import READABLE
 from tricodec.encode.transcoding import transcode as transcode_file
+from tricodec.options import transform_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from tricodec._tricodec import TransformOptions
+    from tricodec._option_types import TransformOptions
 
 __all__ = ["read_video", "transcode"]
-__dir__ = public_names(globals())
 
 Sources = str | os.PathLike[str] | DatasetIndex | Iterable[str | os.PathLike[str]]
 _MOST_BLOCKS = 4096
@@ -61,7 +59,7 @@ def read_video(
 
     Args:
         sources: an index of `tricodec index` (``.parquet``, or a DatasetIndex), or files, folders and URLs, which are
-            indexed here first. URLs that need options of `tricodec.remote` have them in a DatasetIndex.
+            indexed here first. URLs that need options of `tricodec.open_remote` have them in a DatasetIndex.
         frames_per_block: frames of a task, at least; a group of pictures is never divided.
         device: as `FrameReader` takes it. With `num_gpus` "cuda" is the GPU that Ray gives to the task.
         num_cpus, num_gpus: what a task needs, as Ray counts it.
@@ -80,7 +78,7 @@ def read_video(
     import ray
 
     others = ("frames_per_block", "device", "num_cpus", "num_gpus")
-    transform_of("read_video", dict(transform_options), others)  # refuses wrong options here
+    transform_of("read_video", transform_options, others)  # refuses wrong options here
     if frames_per_block < 1:
         raise ValueError(f"frames_per_block is {frames_per_block}; expected 1 or more")
     items: list[dict[str, Any]] = []
@@ -210,7 +208,7 @@ def _decode(item: dict[str, Any], reading: dict[str, Any]) -> Iterator[dict[str,
     with FrameReader(source, device=reading["device"], num_workers=1, index=index or None) as reader:
         # A damaged video may have fewer frames than its packets say.
         count = min(count, max(0, len(reader) - first))
-        for frames in reader.batches(_BATCH_FRAMES, transform, first, 1, count):
+        for frames in reader.batches(_BATCH_FRAMES, transform, start=first, count=count):
             numbers = np.arange(first, first + len(frames))
             first += len(frames)
             yield {

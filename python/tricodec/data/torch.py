@@ -23,17 +23,15 @@ try:
 except ImportError as _error:
     raise ImportError(f"tricodec.data.torch needs PyTorch ({_error}): pip install 'tricodec[torch]'") from _error
 
-from tricodec._keywords import transform_of
-from tricodec._public import public_names
 from tricodec._tricodec import FrameReader
 from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches
 from tricodec.data._clips import Dataset
+from tricodec.options import transform_of
 
 if TYPE_CHECKING:
-    from tricodec._words import Layout
+    from tricodec._option_types import Layout
 
 __all__ = ["Clip", "ClipDataset", "ClipLoader"]
-__dir__ = public_names(globals())
 
 Clip: TypeAlias = "tuple[torch.Tensor, torch.Tensor, int]"
 _POSITIONS = ("random", "middle", "start")

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from tricodec._public import public_names
+from tricodec._tricodec import AudioEncoder, encoder_for, encoder_names
 from tricodec.encode.audio import encode_audio, write_audio
 from tricodec.encode.plan import Plan, build, differences, explain
 from tricodec.encode.settings import CPU_ENCODERS, NVENC_ENCODERS, Settings
@@ -17,7 +17,7 @@ from tricodec.encode.transcoding import TranscodeResult, transcode
 from tricodec.encode.video import encode_video
 
 __all__ = [
-    "CPU_ENCODERS", "NVENC_ENCODERS", "TABLE", "Plan", "Refused", "Row", "Settings", "TranscodeResult", "build",
-    "differences", "encode_audio", "encode_video", "explain", "transcode", "write_audio",
+    "CPU_ENCODERS", "NVENC_ENCODERS", "TABLE", "AudioEncoder", "Plan", "Refused", "Row", "Settings", "TranscodeResult",
+    "build", "differences", "encode_audio", "encode_video", "encoder_for", "encoder_names", "explain", "transcode",
+    "write_audio",
 ]  # fmt: skip
-__dir__ = public_names(globals())

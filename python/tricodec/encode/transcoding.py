@@ -11,12 +11,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tricodec import _tricodec
+from tricodec._tricodec import transcode as transcode_file
 from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
+    from tricodec._option_types import Device, EncoderName
     from tricodec._tricodec import Source, Target
-    from tricodec._words import Device, EncoderName
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def transcode(
         message = "audio_rate, audio_channels and audio_bit_rate need audio_codec: without it the sound is copied"
         raise ValueError(message)
     return TranscodeResult(
-        **_tricodec.transcode(
+        **transcode_file(
             source,
             target,
             encoder,

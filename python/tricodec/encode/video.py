@@ -7,13 +7,13 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tricodec import _tricodec
+from tricodec._tricodec import encode_video as write_video
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from tricodec._option_types import Color, Device, EncoderName, Layout, Matrix, Range
     from tricodec._tricodec import Event, FrameRate
-    from tricodec._words import Color, Device, EncoderName, Layout, Matrix, Range
 
 
 def encode_video(
@@ -61,7 +61,7 @@ def encode_video(
         container: "mp4", "mov", "mkv", "webm", "ts", "ivf", ..., or "raw" for the bare stream.
         device: "auto", "cpu", "cuda" or "cuda:N", the device that encodes.
         color: meaning of the channels: "rgb", "bgr", "gray" or "yuv".
-        layout: "HWC", "CHW", "CHW2" or "HWC8", as `Transform` defines them.
+        layout: "HWC" or "CHW".
         format: layout of raw planes, if the frames are raw planes one after another: "yuv420p", "nv12", "p010le", ...;
             [F, H * 3 / 2, W] for 4:2:0, uint16 for more than 8 bits. None: the frames are pictures of channels.
         pixel_format: layout of the encoded pictures; None is "yuv420p", for raw planes and for lossless codecs the
@@ -114,7 +114,7 @@ def encode_video(
             "pathlib.Path(...).write_bytes()"
         )
     times = None if pts_seconds is None else [float(time) for time in pts_seconds]
-    return _tricodec.encode_video(
+    return write_video(
         frames, times, color, layout, format, encoder, container, fast_start, fragmented, audio, audio_rate,
         {"codec": audio_codec or "", "bit_rate": audio_bit_rate}, input_consumed,
     )  # fmt: skip

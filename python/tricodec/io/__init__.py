@@ -14,7 +14,6 @@ the differences.
 
 from __future__ import annotations
 
-from tricodec._public import public_names
 from tricodec.io import ffmpeg_utils
 from tricodec.io._chunk import ArrayChunk
 from tricodec.io._reader import StreamReader
@@ -33,4 +32,3 @@ __all__ = [
     "ArrayChunk", "CodecConfig", "OutputAudioStream", "OutputStream", "OutputVideoStream", "SourceAudioStream",
     "SourceStream", "SourceVideoStream", "StreamArgumentError", "StreamReader", "StreamWriter", "ffmpeg_utils",
 ]  # fmt: skip
-__dir__ = public_names(globals())

@@ -3,7 +3,18 @@
 
 from __future__ import annotations
 
-from tricodec import _tricodec
+from tricodec._tricodec import clear_cuda_context_cache as clear_cuda_contexts
+from tricodec._tricodec import (
+    ffmpeg_build_config,
+    ffmpeg_codecs,
+    ffmpeg_devices,
+    ffmpeg_formats,
+    ffmpeg_log_level,
+    ffmpeg_protocols,
+    ffmpeg_versions,
+    set_ffmpeg_log_level,
+)
+from tricodec._tricodec import probe_encoder as find_encoder
 
 __all__ = [
     "clear_cuda_context_cache", "get_audio_decoders", "get_audio_encoders", "get_build_config", "get_demuxers",
@@ -15,12 +26,12 @@ __all__ = [
 
 def get_versions() -> dict[str, tuple[int, int, int]]:
     """Versions of libavutil, libavcodec, libavformat and, if installed, libavfilter and libavdevice."""
-    return _tricodec.ffmpeg_versions()
+    return ffmpeg_versions()
 
 
 def get_build_config() -> str:
     """The options of FFmpeg's build."""
-    return _tricodec.ffmpeg_build_config()
+    return ffmpeg_build_config()
 
 
 def get_log_level() -> int:
@@ -29,7 +40,7 @@ def get_log_level() -> int:
     Returns:
         -8 quiet (the default), 0 panic, 8 fatal, 16 error, 24 warning, 32 info, 40 verbose, 48 debug or 56 trace.
     """
-    return _tricodec.ffmpeg_log_level()
+    return ffmpeg_log_level()
 
 
 def set_log_level(level: int) -> None:
@@ -38,57 +49,57 @@ def set_log_level(level: int) -> None:
     Args:
         level: one of the numbers that `get_log_level` lists.
     """
-    _tricodec.set_ffmpeg_log_level(level)
+    set_ffmpeg_log_level(level)
 
 
 def get_demuxers() -> dict[str, str]:
     """Demuxers without devices: short to long name."""
-    return _tricodec.ffmpeg_formats(False)
+    return ffmpeg_formats(False)
 
 
 def get_muxers() -> dict[str, str]:
     """Muxers without devices: short to long name."""
-    return _tricodec.ffmpeg_formats(True)
+    return ffmpeg_formats(True)
 
 
 def get_audio_decoders() -> dict[str, str]:
     """Audio decoders: short to long name."""
-    return _tricodec.ffmpeg_codecs(False, "audio")
+    return ffmpeg_codecs(False, "audio")
 
 
 def get_audio_encoders() -> dict[str, str]:
     """Audio encoders: short to long name."""
-    return _tricodec.ffmpeg_codecs(True, "audio")
+    return ffmpeg_codecs(True, "audio")
 
 
 def get_video_decoders() -> dict[str, str]:
     """Video decoders: short to long name."""
-    return _tricodec.ffmpeg_codecs(False, "video")
+    return ffmpeg_codecs(False, "video")
 
 
 def get_video_encoders() -> dict[str, str]:
     """Video encoders: short to long name. The hardware of a listed encoder may be missing."""
-    return _tricodec.ffmpeg_codecs(True, "video")
+    return ffmpeg_codecs(True, "video")
 
 
 def get_input_devices() -> dict[str, str]:
     """Input devices, also ``lavfi``: short to long name."""
-    return _tricodec.ffmpeg_devices(False)
+    return ffmpeg_devices(False)
 
 
 def get_output_devices() -> dict[str, str]:
     """Output devices: short to long name."""
-    return _tricodec.ffmpeg_devices(True)
+    return ffmpeg_devices(True)
 
 
 def get_input_protocols() -> list[str]:
     """Protocols that FFmpeg can read. A `StreamReader` uses only those that its caller allows."""
-    return _tricodec.ffmpeg_protocols(False)
+    return ffmpeg_protocols(False)
 
 
 def get_output_protocols() -> list[str]:
     """Protocols that FFmpeg can write."""
-    return _tricodec.ffmpeg_protocols(True)
+    return ffmpeg_protocols(True)
 
 
 def probe_encoder(name: str, device: str = "cpu") -> tuple[bool, str]:
@@ -104,9 +115,9 @@ def probe_encoder(name: str, device: str = "cpu") -> tuple[bool, str]:
     Raises:
         ValueError: there is no encoder of this name.
     """
-    return _tricodec.probe_encoder(name, device)
+    return find_encoder(name, device)
 
 
 def clear_cuda_context_cache() -> None:
     """Release the GPU contexts that streams share. Open streams keep theirs."""
-    _tricodec.clear_cuda_context_cache()
+    clear_cuda_contexts()

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from tricodec._public import public_names
 from tricodec.measure._memory import AllocatorUse, MemoryEvent, MemoryTracker, TrackedAllocator, memory_stats
 from tricodec.measure._memory_required import MemoryRequired, memory_required
-from tricodec.measure._profiler import Profiler, StageEvent, StageTime
+from tricodec.measure._profiler import Profiler, StageTime
+from tricodec.measure._trace import StageEvent
 
 __all__ = [
     "AllocatorUse", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Profiler", "StageEvent", "StageTime",
     "TrackedAllocator", "memory_required", "memory_stats",
 ]  # fmt: skip
-__dir__ = public_names(globals())

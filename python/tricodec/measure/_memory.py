@@ -6,7 +6,8 @@ from __future__ import annotations
 import operator
 from typing import NamedTuple, SupportsIndex
 
-from tricodec import _tricodec
+from tricodec._tricodec import MemoryTracker as NativeTracker
+from tricodec._tricodec import memory_use
 from tricodec.measure._block import Measurement
 
 _MEBIBYTE = 1 << 20
@@ -62,10 +63,10 @@ def memory_stats() -> dict[str, AllocatorUse]:
 
     Thread safety: safe.
     """
-    return {name: AllocatorUse(in_use, idle) for name, in_use, idle in _tricodec.memory_use()}
+    return {name: AllocatorUse(in_use, idle) for name, in_use, idle in memory_use()}
 
 
-class MemoryTracker(Measurement[_tricodec.MemoryTracker]):
+class MemoryTracker(Measurement[NativeTracker]):
     """Records the use of tricodec's memory in the whole process, by all front ends and threads.
 
     Allocators are those of `memory_stats`. ``peak_bytes`` is the greatest need at a time. If sizes repeat and
@@ -73,7 +74,7 @@ class MemoryTracker(Measurement[_tricodec.MemoryTracker]):
 
     ::
 
-        with tricodec.MemoryTracker() as tracker:
+        with tricodec.measure.MemoryTracker() as tracker:
             for batch in reader.batches(32, size=(224, 224)):
                 train(batch)
         print(tracker)
@@ -94,8 +95,8 @@ class MemoryTracker(Measurement[_tricodec.MemoryTracker]):
             msg = f"max_events is {self._max_events}; it must be 0 or more, the number of the latest events to keep"
             raise ValueError(msg)
 
-    def _begin(self) -> _tricodec.MemoryTracker:
-        return _tricodec.MemoryTracker(self._max_events)
+    def _begin(self) -> NativeTracker:
+        return NativeTracker(self._max_events)
 
     @property
     def allocators(self) -> dict[str, TrackedAllocator]:

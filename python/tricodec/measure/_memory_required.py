@@ -44,14 +44,14 @@ def memory_required(
 
     ::
 
-        need = tricodec.memory_required("video.mp4", batch_size=32, size=(224, 224), device="cpu")
+        need = tricodec.measure.memory_required("video.mp4", batch_size=32, size=(224, 224), device="cpu")
         print(need.host_bytes / 2**20, "MiB")
 
     Args:
         source: as `probe` takes it; or an open FrameReader, with its options.
         batch_size: as `FrameReader.batches` takes it. None means one array with all frames.
         transform: as `FrameReader.batch` takes it.
-        **options: the words of `decode_video` that select frames (start, count, times, fps, ...), options of
+        **options: the options of `decode_video` that select frames (start, count, times, fps, ...), options of
             `FrameReader` (device, num_workers, ...) for a source, and options of `Transform`.
 
     Raises:

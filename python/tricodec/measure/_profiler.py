@@ -12,9 +12,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
 
-from tricodec import _tricodec
+from tricodec._tricodec import OutputFile, __version__
+from tricodec._tricodec import Profiler as NativeProfiler
 from tricodec.measure._block import Measurement
-from tricodec.measure._trace import trace_events
+from tricodec.measure._trace import StageEvent, trace_events
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,23 +37,6 @@ class StageTime(NamedTuple):
     other stages pictures, or frames of audio."""
 
 
-class StageEvent(NamedTuple):
-    """One call of a stage, or one piece of its work on a GPU."""
-
-    begin_seconds: float
-    """Its begin in seconds since the start of the block."""
-    seconds: float
-    """Its duration in seconds, with the stages that ran inside this one."""
-    stage: str
-    """Name of the stage."""
-    frames: int
-    """Number of frames, counted as in `StageTime`."""
-    device: str
-    """``cpu`` for a call, ``cuda:0`` for work on that GPU."""
-    thread: int
-    """Number that the operating system gives the calling thread; 0 for work on a GPU."""
-
-
 class ReportsStages(Protocol):
     """An object that a `Profiler` reports to."""
 
@@ -66,7 +50,7 @@ Callback = Callable[[str, float, int, str], object]
 class _Reporter:
     """The thread that calls the callback, so that no thread of a decoder waits for the interpreter."""
 
-    def __init__(self, native: _tricodec.Profiler, callback: Callback) -> None:
+    def __init__(self, native: NativeProfiler, callback: Callback) -> None:
         self._native = native
         self._callback: Callback | None = callback
         self._ended = threading.Event()
@@ -105,7 +89,7 @@ def _function_of(callback: Callback | ReportsStages | None) -> Callback | None:
     return cast("Callback | None", method)
 
 
-class Profiler(Measurement[_tricodec.Profiler]):
+class Profiler(Measurement[NativeProfiler]):
     """Measures the time of tricodec's work in the whole process, by stages.
 
     Stages are ``read`` (packets from a container), ``index`` (packets are read once to number the frames), ``decode``
@@ -156,8 +140,8 @@ class Profiler(Measurement[_tricodec.Profiler]):
             raise ValueError(msg + (", which the callback receives" if least else ""))
         self._reporter: _Reporter | None = None
 
-    def _begin(self) -> _tricodec.Profiler:
-        return _tricodec.Profiler(self._max_events)
+    def _begin(self) -> NativeProfiler:
+        return NativeProfiler(self._max_events)
 
     def __enter__(self) -> Self:
         """Begin a new measurement."""
@@ -221,11 +205,11 @@ class Profiler(Measurement[_tricodec.Profiler]):
         trace = {
             "displayTimeUnit": "ms",
             "otherData": {
-                "version": _tricodec.__version__, "seconds": self.seconds, "dropped_events": self.dropped_events
+                "version": __version__, "seconds": self.seconds, "dropped_events": self.dropped_events
             },
             "traceEvents": trace_events(self.events, os.getpid()),
         }  # fmt: skip
-        with _tricodec.OutputFile(path) as file:
+        with OutputFile(path) as file:
             file.write(json.dumps(trace).encode())
 
     def __str__(self) -> str:

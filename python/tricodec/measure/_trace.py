@@ -5,13 +5,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tricodec.measure._profiler import StageEvent
+from typing import Any, NamedTuple
 
 _FIRST_GPU_TRACK = 1 << 22
 """Linux gives threads numbers below this one."""
+
+
+class StageEvent(NamedTuple):
+    """One call of a stage, or one piece of its work on a GPU."""
+
+    begin_seconds: float
+    """Its begin in seconds since the start of the block."""
+    seconds: float
+    """Its duration in seconds, with the stages that ran inside this one."""
+    stage: str
+    """Name of the stage."""
+    frames: int
+    """Number of frames, counted as in `StageTime`."""
+    device: str
+    """``cpu`` for a call, ``cuda:0`` for work on that GPU."""
+    thread: int
+    """Number that the operating system gives the calling thread; 0 for work on a GPU."""
 
 
 def _lanes(events: Iterable[StageEvent]) -> Iterator[tuple[int, StageEvent]]:

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -18,48 +17,11 @@
 namespace tricodec {
 namespace {
 
-bool is_part(const AudioSamples& part, const AudioSamples& whole) {
-    const auto& a = part.data.view;
-    const auto& b = whole.data.view;
-    for (std::int64_t channel = 0; channel < a.shape[0]; ++channel) {
-        const auto* from = static_cast<const float*>(a.data) + channel * a.shape[1];
-        const auto* to = static_cast<const float*>(b.data) + channel * b.shape[1] + part.start;
-        if (std::memcmp(from, to, static_cast<std::size_t>(a.shape[1]) * sizeof(float)) != 0) return false;
-    }
-    return true;
-}
-
 struct Case {
     std::string file;
     std::string codec;
     int sample_rate;
 };
-class Cuts : public ::testing::TestWithParam<Case> {};
-
-TEST_P(Cuts, MakeNoDifference) {
-    const auto path = testing::sound_clip(GetParam().file, GetParam().codec, 40);
-    const AudioReaderOptions options{.sample_rate = GetParam().sample_rate};
-    const auto whole = AudioReader::open(MediaSource::from_path(path), options)->read(0, -1);
-    const auto reader = AudioReader::open(MediaSource::from_path(path), options);
-    const auto length = whole.data.view.shape[1];
-    std::mt19937 random(5);
-
-    for (int i = 0; i < 25; ++i) {
-        const auto start = static_cast<std::int64_t>(random()) % length;
-        const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(random()) % 20000, length - start);
-        const auto part = reader->read(start, count);
-        ASSERT_EQ(part.data.view.shape[1], count);
-        ASSERT_TRUE(is_part(part, whole)) << start << " " << count;
-    }
-    EXPECT_EQ(reader->num_samples(), length);
-}
-
-INSTANTIATE_TEST_SUITE_P(AudioReader, Cuts,
-                         ::testing::Values(Case{"sound_s16.wav", "pcm_s16le", 0},
-                                           Case{"sound_s16_16k.wav", "pcm_s16le", 16000},
-                                           Case{"sound_aac_48k.m4a", "aac", 48000}),
-                         testing::name_of_file);
-
 TEST(AudioReader, DamagedFilesGiveErrorsOrSamples) {
     std::mt19937 random(7);
     for (const auto& [name, codec] : {std::pair("damaged.m4a", "aac"), std::pair("damaged.flac", "flac"),

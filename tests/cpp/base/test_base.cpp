@@ -14,15 +14,6 @@
 namespace tricodec {
 namespace {
 
-TEST(Buffer, keeps_the_owner_of_borrowed_bytes_alive) {
-    auto owner = std::make_shared<int>(7);
-    const std::weak_ptr<int> watched = owner;
-    auto buffer = Buffer::borrow(owner.get(), sizeof(int), std::move(owner));
-    EXPECT_FALSE(watched.expired());
-    buffer.reset();
-    EXPECT_TRUE(watched.expired());
-}
-
 class CountingAllocator final : public Allocator {
 public:
     void* allocate(std::size_t size_bytes) override {
@@ -46,25 +37,6 @@ TEST(Buffer, returns_to_the_allocator_that_made_it) {
     EXPECT_EQ(counting->num_live, 1);
     buffer.reset();
     EXPECT_EQ(counting->num_live, 0);
-}
-
-TEST(RunParallel, runs_every_task_once) {
-    std::vector<std::atomic<int>> counts(100);
-    std::vector<std::function<void()>> tasks;
-    for (auto& count : counts) tasks.emplace_back([&] { ++count; });
-    run_parallel(tasks, 4);
-    for (const auto& count : counts) EXPECT_EQ(count.load(), 1);
-}
-
-TEST(RunParallel, uses_several_threads_at_the_same_time) {
-    std::atomic<int> inside{0};
-    std::vector<std::function<void()>> tasks(2, [&] {
-        ++inside;
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-        while (inside < 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    });
-    run_parallel(tasks, 2);
-    EXPECT_EQ(inside.load(), 2);
 }
 
 TEST(RunParallel, rethrows_the_first_exception_after_all_tasks_ended) {

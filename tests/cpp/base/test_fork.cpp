@@ -53,22 +53,6 @@ TEST(Fork, a_child_is_told_from_its_parent) {
     EXPECT_NO_THROW(mark.expect_not_in_child("this thing"));
 }
 
-TEST(Fork, what_cannot_be_used_in_a_child_says_what_to_do) {
-    const ForkMark mark;
-    const int status = status_of_child([&] {
-        try {
-            mark.expect_not_in_child("this thing");
-        } catch (const Error& error) {
-            const std::string text = error.what();
-            return error.code() == ErrorCode::unsupported && text.starts_with("this thing was made before") &&
-                   text.ends_with("make it in this process");
-        }
-        return false;
-    });
-
-    EXPECT_EQ(status, 0);
-}
-
 TEST(Fork, a_mutex_that_threads_lock_all_the_time_is_free_and_its_data_whole_in_every_child) {
     ForkSafeMutex mutex;
     ForkSafeMutex inner;
@@ -102,22 +86,6 @@ TEST(Fork, a_mutex_that_threads_lock_all_the_time_is_free_and_its_data_whole_in_
     for (auto& thread : threads) thread.join();
 }
 
-TEST(Fork, a_fork_waits_for_the_end_of_a_guard_of_another_thread) {
-    std::atomic<bool> inside{false};
-    std::atomic<bool> left{false};
-    std::thread holder([&] {
-        const ForkGuard guard;
-        const ForkGuard nested;
-        inside = true;
-        std::this_thread::sleep_for(200ms);
-        left = true;
-    });
-    while (!inside) std::this_thread::yield();
-
-    EXPECT_EQ(status_of_child([&] { return left.load(); }), 0);
-    holder.join();
-}
-
 TEST(Fork, a_fork_does_not_wait_where_a_guard_allows_it_nor_for_the_forking_thread_itself) {
     std::atomic<bool> inside{false};
     std::atomic<bool> forked{false};
@@ -144,21 +112,6 @@ TEST(Fork, a_fork_does_not_wait_where_a_guard_allows_it_nor_for_the_forking_thre
     forked = true;
     holder.join();
     EXPECT_EQ(status, 0);
-}
-
-TEST(Fork, several_threads_fork_at_once) {
-    std::atomic<int> failures{0};
-    std::vector<std::thread> threads;
-    for (int number = 0; number < 4; ++number) {
-        threads.emplace_back([&] {
-            for (int round = 0; round < 10; ++round) {
-                const ForkGuard guard;
-                if (status_of_child([] { return true; }) != 0) ++failures;
-            }
-        });
-    }
-    for (auto& thread : threads) thread.join();
-    EXPECT_EQ(failures, 0);
 }
 
 TEST(Fork, the_thread_pool_works_in_a_child_while_its_threads_are_busy_in_the_parent) {

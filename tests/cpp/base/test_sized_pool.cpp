@@ -47,22 +47,6 @@ TEST(SizedPool, gives_blocks_of_whole_pages_of_their_own) {
     }
 }
 
-TEST(SizedPool, gives_the_block_of_that_size_that_came_back_last) {
-    HostPool pool;
-    void* const first = pool.bytes(700 * kPage);
-    void* const second = pool.bytes(700 * kPage);
-    void* const other = pool.bytes(800 * kPage);
-    for (void* const block : {second, first, other}) pool.give(block);
-
-    EXPECT_EQ(pool.use().idle_bytes(), 2200 * kPage);
-    EXPECT_EQ(pool.take(700 * kPage).data, first);
-    EXPECT_EQ(pool.take(700 * kPage).data, second);
-    EXPECT_EQ(pool.take(800 * kPage - 1).data, other);
-    EXPECT_EQ(pool.use().idle_bytes(), 0u);
-    EXPECT_EQ(pool.use().in_use_bytes(), 2200 * kPage);
-    for (void* const block : {second, first, other}) pool.give(block);
-}
-
 TEST(SizedPool, keeps_what_is_in_use_when_it_is_trimmed) {
     HostPool pool;
     std::vector<std::byte*> blocks(30);
@@ -97,18 +81,6 @@ TEST(SizedPool, returns_first_what_went_unused_for_longest_and_no_more_than_it_m
     EXPECT_EQ(pool.take(size(2)).data, blocks[2]);
     EXPECT_EQ(pool.use().idle_bytes(), 0U);
     for (const std::size_t i : {4U, 2U}) pool.give(blocks[i]);
-}
-
-TEST(SizedPool, returns_a_block_larger_than_its_bound_and_no_other_one) {
-    HostPool pool(8000 * kPage);
-    std::byte* const small = pool.bytes(700 * kPage);
-    std::byte* const large = pool.bytes(9000 * kPage);
-    pool.give(small);
-    pool.give(large);
-
-    EXPECT_EQ(pool.use().idle_bytes(), 700 * kPage);
-    EXPECT_EQ(pool.take(700 * kPage).data, small);
-    pool.give(small);
 }
 
 TEST(HostMemory, gives_up_the_tail_of_a_block_that_is_used_to_three_quarters_with_its_huge_pages) {

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <vector>
 
-#include "compress/checksums.h"
 #include "guarded_memory.h"
 #include "tricodec/base/error.h"
 #include "tricodec/compress/compress.h"
@@ -37,15 +36,6 @@ Bytes compressed(const Codec& codec, ByteView input) {
         result.resize(size);
         return std::span<std::byte>(result);
     });
-    return result;
-}
-
-/// Decompresses to memory of exactly the size, so that a sanitizer sees every byte outside.
-Bytes decompressed(const Codec& codec, ByteView stream) {
-    const auto sizes = codec.decompressed_sizes({&stream, 1});
-    Bytes result(sizes[0]);
-    const std::span<std::byte> output(result);
-    codec.decompress({&stream, 1}, {&output, 1});
     return result;
 }
 
@@ -94,18 +84,6 @@ TEST_P(EveryAlgorithm, asks_for_no_memory_before_a_stream_is_checked) {
     EXPECT_EQ(output, Bytes(input.begin() + 100, input.begin() + 2000));
 }
 
-TEST_P(EveryAlgorithm, gives_the_bytes_back) {
-    for (const BitstreamKind kind : kKinds) {
-        const Codec codec(options(kind));
-        for (const std::size_t size : {0, 4, 2044, 2048, 2052, 100000}) {
-            const Bytes input = sample(size);
-            const Bytes stream = compressed(codec, input);
-            EXPECT_LE(stream.size(), codec.max_compressed_bytes(size));
-            EXPECT_EQ(decompressed(codec, stream), input) << size;
-        }
-    }
-}
-
 /// The page after the stream and the one after the output may not be touched, by a library that no sanitizer sees
 /// either.
 TEST_P(EveryAlgorithm, damaged_streams_raise_or_give_bytes_inside_of_their_memory) {
@@ -142,81 +120,6 @@ INSTANTIATE_TEST_SUITE_P(Compress, EveryAlgorithm,
                          testing::Values(Compression::lz4, Compression::snappy, Compression::zstd, Compression::deflate,
                                          Compression::gzip, Compression::gdeflate, Compression::cascaded),
                          [](const auto& each) { return std::string(to_string(each.param)); });
-
-TEST(Compress, each_input_of_a_batch_has_its_own_codec) {
-    std::vector<std::unique_ptr<Codec>> codecs;
-    for (const auto& [chunk_bytes, level, checksums] : {std::tuple{1000, 1, ChecksumPolicy::no_compute_no_verify},
-                                                        std::tuple{65536, 15, ChecksumPolicy::compute_verify},
-                                                        std::tuple{300000, 3, ChecksumPolicy::no_compute_no_verify}}) {
-        CodecOptions options;
-        options.algorithm = Compression::zstd;
-        options.chunk_bytes = static_cast<std::size_t>(chunk_bytes);
-        options.level = level;
-        options.checksums = checksums;
-        options.num_threads = 3;
-        codecs.push_back(std::make_unique<Codec>(options));
-    }
-    const Bytes input = sample(200000);
-    std::vector<Codec::Job> jobs;
-    for (std::size_t i = 0; i < 9; ++i) jobs.push_back({codecs[i % 3].get(), ByteView(input).subspan(i * 8)});
-
-    std::vector<Bytes> streams;
-    Codec::compress_each(jobs, [&](std::span<const std::size_t> sizes) {
-        std::vector<std::span<std::byte>> places;
-        for (const std::size_t size : sizes) streams.emplace_back(size);
-        for (Bytes& stream : streams) places.emplace_back(stream);
-        return places;
-    });
-
-    ASSERT_EQ(streams.size(), jobs.size());
-    for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(streams[i], compressed(*jobs[i].codec, jobs[i].input)) << i;
-    EXPECT_NE(streams[0].size(), streams[1].size());
-}
-
-TEST(Compress, crc32c_is_the_published_one) {
-    const char text[] = "123456789";  // RFC 3720, B.4 and the catalogues of CRCs
-    const ByteView bytes(reinterpret_cast<const std::byte*>(text), 9);
-
-    EXPECT_EQ(compress::crc32c(bytes), 0xe3069283u);
-    EXPECT_EQ(compress::crc32c(bytes.subspan(4), compress::crc32c(bytes.first(4))), 0xe3069283u);
-    EXPECT_EQ(compress::crc32c({}), 0u);
-}
-
-TEST(Codec, gives_the_same_bytes_to_memory_for_the_worst_case) {
-    std::mt19937 random(9);
-    Bytes input(700'001);
-    for (auto& byte : input) byte = static_cast<std::byte>(random() % 7);
-    for (const auto bitstream : {BitstreamKind::native, BitstreamKind::raw, BitstreamKind::with_uncompressed_size}) {
-        for (const auto checksums : {ChecksumPolicy::no_compute_no_verify, ChecksumPolicy::compute_no_verify}) {
-            if (bitstream != BitstreamKind::native && checksums != ChecksumPolicy::no_compute_no_verify) continue;
-            for (const int threads : {1, 5}) {
-                CodecOptions options;
-                options.algorithm = Compression::cascaded;
-                options.element_type = ElementType::uint8;
-                options.bitstream = bitstream;
-                options.checksums = checksums;
-                options.num_threads = threads;
-                const Codec codec(options);
-                const std::vector<ByteView> inputs = {input, ByteView(input).first(5), ByteView(input).first(65536)};
-                std::vector<Bytes> exact(inputs.size());
-                codec.compress(inputs, [&](std::size_t i, std::size_t size) {
-                    exact[i].resize(size);
-                    return std::span<std::byte>(exact[i]);
-                });
-                std::vector<Bytes> rooms;
-                for (const ByteView view : inputs) rooms.emplace_back(codec.max_compressed_bytes(view.size()));
-                const std::vector<std::span<std::byte>> outputs(rooms.begin(), rooms.end());
-
-                const std::vector<std::size_t> sizes = codec.compress_to(inputs, outputs);
-
-                for (std::size_t i = 0; i < inputs.size(); ++i) {
-                    rooms[i].resize(sizes[i]);
-                    EXPECT_EQ(rooms[i], exact[i]);
-                }
-            }
-        }
-    }
-}
 
 TEST(Codec, does_not_mix_the_sizes_that_streams_must_expand_to) {
     CodecOptions options;

@@ -48,15 +48,6 @@ void expect_every_cut_is_told(const char* format, const std::string& whole, std:
     }
 }
 
-TEST(ContainerEnd, of_an_mp4_is_its_last_box) {
-    const auto whole = box("ftyp", fill(8)) + box("moov", fill(90)) + box("mdat", fill(700));
-    const auto header = whole.size() - 700;
-    expect_every_cut_is_told(kMp4, whole, header);
-    EXPECT_EQ(of(kMp4, whole.substr(0, 500)),
-              "its 'mdat', which holds the packets, ends at byte " + std::to_string(whole.size()) +
-                  ", and there are 500 bytes; it was cut off or is still being written");
-}
-
 TEST(ContainerEnd, of_an_mp4_may_have_64_bits_or_be_left_open) {
     const auto front = box("ftyp", fill(8)) + box("moov", fill(90));
     const auto whole = front + big(1, 4) + "mdat" + big(16 + 700, 8) + fill(700);
@@ -69,13 +60,6 @@ TEST(ContainerEnd, of_an_mp4_is_not_what_a_camera_appended) {
     EXPECT_EQ(of(kMp4, whole + big(1u << 30, 4) + "thmb" + fill(9)), "");
     EXPECT_EQ(of(kMp4, whole + std::string(20, '\0')), "");
     EXPECT_EQ(of(kMp4, whole + fill(3)), "");
-}
-
-TEST(ContainerEnd, of_matroska_is_the_segments) {
-    const auto whole = element("\x1a\x45\xdf\xa3", fill(20)) +
-                       element(kSegment, element(kCluster, element(kBlock, fill(300)) + element(kBlock, fill(300))));
-    expect_every_cut_is_told(kMatroska, whole, 46);
-    EXPECT_EQ(of(kMatroska, whole + "\n"), "");
 }
 
 TEST(ContainerEnd, of_live_matroska_is_its_last_cluster_or_block) {

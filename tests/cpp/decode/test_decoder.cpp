@@ -25,19 +25,6 @@ std::vector<Frame> decode_all(Demuxer& demuxer, Decoder& decoder) {
     return frames;
 }
 
-TEST(Decoder, size_may_change_in_mid_stream) {
-    const std::string raw = "-pix_fmt yuv420p -c:v libx264 -g 5 -f h264";
-    auto stream = testing::read_file(clip("small.h264", raw, 5, "96x64"));
-    const auto large = testing::read_file(clip("large.h264", raw, 5, "160x96"));
-    stream.insert(stream.end(), large.begin(), large.end());
-    const auto demuxer = Demuxer::open(MediaSource::from_path(testing::write_file("sizes.h264", stream)));
-    const auto frames = decode_all(*demuxer, *Decoder::create(demuxer->stream()));
-    ASSERT_EQ(frames.size(), 10u);
-    EXPECT_EQ(frames[4].width, 96);
-    EXPECT_EQ(frames[5].width, 160);
-    EXPECT_EQ(frames[9].height, 96);
-}
-
 /// The limits of the process, as they were before, when this goes out of scope.
 class KeepLimits {
 public:
@@ -122,24 +109,6 @@ TEST(Decoder, takes_no_memory_for_a_picture_far_past_the_limits) {
             EXPECT_NE(std::string(error.what()).find("1280x720, past limits"), std::string::npos) << error.what();
         }
     }
-}
-
-TEST(Decoder, tags_come_back_with_their_frames) {
-    const auto demuxer = Demuxer::open(MediaSource::from_path(standard_clip()));
-    const auto decoder = Decoder::create(demuxer->stream());
-    std::vector<std::int64_t> pts_by_tag;
-    std::int64_t tag = 1000;
-    const auto check = [&] {
-        while (const auto frame = decoder->receive())
-            EXPECT_EQ(frame->pts, pts_by_tag[static_cast<std::size_t>(frame->index - 1000)]);
-    };
-    while (const auto packet = demuxer->read()) {
-        pts_by_tag.push_back(packet->pts);
-        decoder->send(*packet, tag++);
-        check();
-    }
-    decoder->send_end();
-    check();
 }
 
 }  // namespace

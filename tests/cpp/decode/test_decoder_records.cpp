@@ -32,26 +32,6 @@ TEST(StreamIssues, tell_packets_without_time_stamps_apart_and_count_each_once) {
     EXPECT_EQ(packet_numbers(issues.sorted()), (std::vector<std::int64_t>{3, 5, 7}));
 }
 
-TEST(StreamIssues, are_counted_past_those_that_are_kept) {
-    StreamIssues issues;
-
-    for (int time = 0; time < 2; ++time) {
-        for (std::int64_t packet = 0; packet < kMost + 500; ++packet) issues.add(issue_of(packet));
-    }
-
-    EXPECT_EQ(issues.num_packets(), kMost + 500);
-    EXPECT_EQ(issues.sorted().size(), kMostIssues);
-    EXPECT_EQ(issues.sorted().back().packet_number, kMost - 1);
-}
-
-TEST(StreamIssues, of_packets_that_are_not_known_count_each) {
-    StreamIssues issues;
-
-    for (int i = 0; i < 2; ++i) issues.add({.message = "its headers are damaged"});
-
-    EXPECT_EQ(issues.num_packets(), 2);
-}
-
 TEST(Decoder, keeps_its_latest_reports_and_counts_all_of_them) {
     const auto decoder = Decoder::create(CodecId::h264, {.device = "cpu", .num_threads = 1});
     const auto no_picture = Packet::copy(std::vector<std::byte>(8, std::byte{0x55}));

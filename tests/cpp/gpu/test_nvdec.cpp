@@ -98,29 +98,6 @@ TEST(Nvdec, sessions_are_reused_for_streams_of_the_same_and_of_smaller_size) {
     EXPECT_EQ(nvdec::num_idle_sessions(), 1);
 }
 
-TEST(Nvdec, damaged_packets_cost_their_frames_only) {
-    const auto path = clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242");
-    const auto stream = open(path)->stream();
-    auto packets = packets_of(path);
-    for (std::size_t i = 13; i < 20; ++i) {
-        std::vector<std::byte> bytes(packets[i].data.begin(), packets[i].data.end());
-        for (std::size_t at = 8; at < bytes.size(); at += 7) bytes[at] ^= std::byte{0x55};
-        auto damaged = Packet::copy(bytes);
-        damaged.pts = packets[i].pts;
-        damaged.dts = packets[i].dts;
-        damaged.time_base = packets[i].time_base;
-        packets[i] = std::move(damaged);
-    }
-    const auto decoder = make_nv_decoder(stream, kGpu);
-    const auto frames = decode(packets, *decoder);
-    EXPECT_GE(frames.size(), 12u);
-    EXPECT_FALSE(decoder->issues().empty());
-    const auto whole = decode(packets_of(path), *make_nv_decoder(stream, kGpu));
-    EXPECT_EQ(packed(frames[0]), packed(whole[0]));
-    // From the next key frame on everything is right again.
-    EXPECT_EQ(packed(frames.back()), packed(whole.back()));
-}
-
 TEST(Nvdec, auto_takes_the_gpu_where_frames_are_exact_and_the_cpu_elsewhere) {
     const auto h264 = open(clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242"));
     EXPECT_EQ(Decoder::create(h264->stream(), {"auto", 1})->device(), kGpu);

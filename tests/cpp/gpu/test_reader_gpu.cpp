@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// FrameReader on a GPU against FrameReader on the CPU.
+/// What a GPU is described as, and FrameReader on it against FrameReader on the CPU.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "media.h"
+#include "tricodec/base/gpu.h"
 #include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
@@ -49,6 +50,17 @@ TEST(ReadersOnGpu, give_the_same_frames_where_decoders_go_on_from_group_to_group
     }
     threads.clear();
     EXPECT_EQ(same, kReads * 150);
+}
+
+TEST(Gpu, is_there_and_described) {
+    EXPECT_EQ(gpu_unusable_reason(0), "");
+    const auto all = gpus();
+    ASSERT_FALSE(all.empty());
+    EXPECT_FALSE(all[0].name.empty());
+    EXPECT_GE(all[0].compute_major, 7);
+    EXPECT_GT(all[0].total_memory_bytes, std::size_t{1} << 30);
+    EXPECT_GE(cuda_driver_version(), 11000);
+    EXPECT_NE(gpu_unusable_reason(static_cast<int>(all.size())), "");
 }
 
 }  // namespace

@@ -89,21 +89,6 @@ TEST(ConvertLayout, keeps_every_sample_of_every_pair_of_formats_or_refuses) {
     }
 }
 
-TEST(ConvertLayout, keeps_properties_and_leaves_the_frame_alone_when_nothing_changes) {
-    Frame frame = packed_frame(PixelFormat::yuv420p, 2, 2, {1, 2, 3, 4, 5, 6});
-    frame.pts = 77;
-    frame.color.matrix = ColorMatrix::bt709;
-    frame.orientation = {90, true};
-
-    const Frame same = convert_layout(frame, PixelFormat::yuv420p);
-    const Frame other = convert_layout(frame, PixelFormat::nv12);
-
-    EXPECT_EQ(same.planes[0].data, frame.planes[0].data);
-    EXPECT_EQ(other.pts, 77);
-    EXPECT_EQ(other.color, frame.color);
-    EXPECT_EQ(other.orientation, frame.orientation);
-}
-
 TEST(ConvertLayout, writes_into_padded_planes_without_touching_the_padding) {
     const Frame planar =
         packed_frame(PixelFormat::yuv420p, 3, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 21, 22, 23, 24});

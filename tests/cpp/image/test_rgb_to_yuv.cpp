@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "image/cpu/rgb_kernels.h"
+#include "image/cpu/kernels.h"
 #include "image/forward_plan.h"
 #include "media.h"
 #include "tricodec/base/error.h"
@@ -47,7 +47,7 @@ constexpr ChromaLocation kSites[] = {ChromaLocation::left, ChromaLocation::cente
 
 TEST(RgbToYuv, kernels_give_the_bytes_of_the_definition) {
     std::mt19937 generator(11);
-    for (const auto& kernels : image::supported_rgb_kernels()) {
+    for (const auto& kernels : image::supported_kernels()) {
         for (int i = 0; i < 120; ++i) {
             const int width = 1 + static_cast<int>(generator() % 150);
             const int height = 1 + static_cast<int>(generator() % 7);
@@ -68,30 +68,12 @@ TEST(RgbToYuv, kernels_give_the_bytes_of_the_definition) {
             const Frame made = alloc_frame(format, width, height);
 
             image::rgb_to_yuv_ref(plan, picture, expected);
-            image::rgb_to_yuv_cpu(kernels, plan, picture, made);
+            kernels.rgb_to_yuv(plan, picture, made);
 
             ASSERT_EQ(testing::packed(made), testing::packed(expected))
                 << width << "x" << height << " step " << step << " " << to_string(format);
         }
     }
-}
-
-TEST(RgbToYuv, gray_levels_have_neutral_chroma_and_the_ends_are_exact) {
-    for (const auto& [level, luma] : {std::pair{0, 16}, std::pair{255, 235}}) {
-        const std::vector<std::byte> bytes(16 * 4 * 3, static_cast<std::byte>(level));
-        const Frame frame = rgb_to_yuv(picture_over(bytes, 16, 4, 3, false), PixelFormat::nv12, {});
-        const auto packed = testing::packed(frame);
-        for (std::size_t i = 0; i < packed.size(); ++i) {
-            EXPECT_EQ(std::to_integer<int>(packed[i]), i < 64 ? luma : 128);
-        }
-    }
-}
-
-TEST(RgbToYuv, refuses_matrices_that_are_not_linear) {
-    const std::vector<std::byte> bytes(16 * 4 * 3);
-    ColorDescription color;
-    color.matrix = ColorMatrix::ictcp;
-    EXPECT_THROW((void)rgb_to_yuv(picture_over(bytes, 16, 4, 3, false), PixelFormat::yuv420p, color), Error);
 }
 
 TEST(SubsampleChroma, deep_samples_take_the_filters_of_8_bits) {

@@ -1,100 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transform against numbers worked out by hand from docs/reference/transform.md. The numpy restatement covers the rest.
+// Parts, strided outputs and threads of one Transform. tests/python/image compares its bytes with the document.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "transform_testing.h"
-#include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
 
 namespace tricodec {
 namespace {
 
 using testing::Bytes;
-using testing::error_of;
-using testing::flat_frame;
 using testing::make_frame;
 using testing::run;
-using testing::run_float;
 using testing::values_of;
-
-TransformOptions gray_to(int width, Resize resize, bool antialias) {
-    TransformOptions options;
-    options.color = OutputColor::gray;
-    options.size = Size{1, width};
-    options.resize = resize;
-    options.antialias = antialias;
-    return options;
-}
-
-// ---- colour
-
-TEST(Transform, converts_limited_bt601_with_the_documented_integers) {
-    // R = (4160 * 9539 + 7168 * 13075 + 2^18) >> 19 = 133665984 >> 19; G and B are just below 1 and below 0.
-    const Frame frame = make_frame(PixelFormat::yuv444p, 1, 1, {{81}, {90}, {240}});
-
-    EXPECT_EQ(run({}, frame), (Bytes{254, 0, 0}));
-}
-
-// ---- resampling
-
-TEST(Transform, antialiases_by_widening_the_triangle_and_repeating_the_border) {
-    // Weights of output 0: 1, 3/4, 1/4 over 2: 62.5. Output 1 mirrored: 112.5. Half rounds up.
-    const Frame frame = make_frame(PixelFormat::gray, 4, 1, {{0, 100, 200, 50}});
-
-    EXPECT_EQ(run(gray_to(2, Resize::bilinear, true), frame), (Bytes{63, 113}));
-}
-
-TEST(Transform, overshoots_as_keys_cubic_with_a_minus_half) {
-    // Border weights 1.0703125 and -0.0703125: 95.5. Inner ones 0.796875 and 0.203125: 113.
-    const Frame frame = make_frame(PixelFormat::gray, 2, 1, {{100, 164}});
-
-    EXPECT_EQ(run(gray_to(4, Resize::bicubic, true), frame), (Bytes{96, 113, 151, 169}));
-    EXPECT_EQ(run(gray_to(4, Resize::bicubic, false), frame), (Bytes{96, 113, 151, 169}));
-}
-
-struct Siting {
-    ChromaLocation location;
-    Bytes row;
-    Bytes column;
-};
-
-TEST(Transform, places_chroma_where_the_stream_says) {
-    const Siting sitings[] = {
-        {ChromaLocation::unspecified, {100, 150, 200, 200}, {100, 125, 175, 200}},
-        {ChromaLocation::left, {100, 150, 200, 200}, {100, 125, 175, 200}},
-        {ChromaLocation::center, {100, 125, 175, 200}, {100, 125, 175, 200}},
-        {ChromaLocation::topleft, {100, 150, 200, 200}, {100, 150, 200, 200}},
-        {ChromaLocation::top, {100, 125, 175, 200}, {100, 150, 200, 200}},
-        {ChromaLocation::bottomleft, {100, 150, 200, 200}, {100, 100, 150, 200}},
-        {ChromaLocation::bottom, {100, 125, 175, 200}, {100, 100, 150, 200}},
-    };
-    TransformOptions options;
-    options.color = OutputColor::yuv;
-    options.layout = Layout::chw;
-    for (const Siting& siting : sitings) {
-        SCOPED_TRACE(to_string(siting.location));
-        Frame wide = make_frame(PixelFormat::yuv420p, 4, 1, {{1, 2, 3, 4}, {100, 200}, {7, 7}});
-        Frame high = make_frame(PixelFormat::yuv420p, 1, 4, {{1, 2, 3, 4}, {100, 200}, {7, 7}});
-        wide.color.chroma_location = high.color.chroma_location = siting.location;
-
-        const Bytes row = run(options, wide);
-        const Bytes column = run(options, high);
-
-        EXPECT_EQ(Bytes(row.begin() + 4, row.begin() + 8), siting.row);
-        EXPECT_EQ(Bytes(column.begin() + 4, column.begin() + 8), siting.column);
-    }
-}
-
-// ---- floats
-
-// ---- parts
 
 TEST(Transform, makes_the_same_of_parts_in_any_order_as_at_once) {
     std::vector<int> samples;
@@ -112,24 +34,6 @@ TEST(Transform, makes_the_same_of_parts_in_any_order_as_at_once) {
         }
     }
 }
-
-TEST(Transform, writes_nothing_outside_a_part) {
-    const Frame frame = flat_frame(PixelFormat::gray, 2, 4, {7});
-    TransformOptions options;
-    options.color = OutputColor::gray;
-    const Transform transform(options);
-    Bytes memory(8, 99);
-
-    transform.run_part(frame, {memory.data(), DType::uint8, Device{}, {4, 2, 1}, {2, 1, 1}}, 1, 2);
-
-    EXPECT_EQ(memory, (Bytes{99, 99, 99, 99, 7, 7, 7, 7}));
-}
-
-// ---- layouts
-
-// ---- orientation
-
-// ---- memory
 
 TEST(Transform, writes_only_the_elements_of_a_strided_output) {
     const Frame frame = make_frame(PixelFormat::rgb24, 2, 2, {{1, 2, 3, 4}, {11, 12, 13, 14}, {21, 22, 23, 24}});

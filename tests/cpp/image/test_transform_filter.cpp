@@ -96,49 +96,5 @@ TEST(TransformFilter, is_the_identity_where_nothing_moves) {
     EXPECT_TRUE(make_filter({0, 8, 4, 1, 0.5}, Resize::bilinear, true).identity);
 }
 
-/// What `filter` gives of samples, by docs/reference/transform.md section 4.3.
-std::vector<int> filtered(const Filter& filter, const std::vector<int>& samples) {
-    std::vector<int> results;
-    for (int i = 0; i < filter.num_outputs; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        int sum = 8192;
-        for (int k = 0; k < filter.count[at]; ++k) {
-            sum += samples.at(static_cast<std::size_t>(filter.first[at] + k)) * filter.taps(i)[k];
-        }
-        results.push_back(sum >> 14);
-    }
-    return results;
-}
-
-TEST(TransformFilter, of_repeated_samples_gives_what_the_filter_gives_of_a_plane_in_which_they_are_repeated) {
-    std::mt19937 random(11);
-    for (int i = 0; i < 600; ++i) {
-        AxisGeometry axis = random_axis(random, 60);
-        const int log2 = axis.log2_subsampling;
-        axis.log2_subsampling = 0;
-        axis.first_sample = 0.0;
-        const int length = axis.crop_start + axis.crop_size;
-        std::vector<int> samples(static_cast<std::size_t>(((length - 1) >> log2) + 1));
-        for (int& sample : samples) sample = static_cast<int>(random() % 16384);
-        std::vector<int> repeated;
-        for (int k = 0; k < length; ++k) repeated.push_back(samples[static_cast<std::size_t>(k >> log2)]);
-        for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::bicubic}) {
-            const Filter filter = make_filter(axis, resize, i % 3 != 0);
-
-            ASSERT_EQ(filtered(of_repeated_samples(filter, log2), samples), filtered(filter, repeated)) << text(axis);
-        }
-    }
-}
-
-TEST(TransformFilter, gives_the_residue_of_rounding_to_the_first_of_the_largest_taps) {
-    // Three samples to one: weights 2/9 + 1/9 at the borders, 3/9 inside; all 1/3, each rounds to 5461.
-    const Filter filter = make_filter({0, 3, 1, 0, 0.0}, Resize::bilinear, true);
-
-    ASSERT_EQ(filter.count[0], 3);
-    EXPECT_EQ(filter.taps(0)[0], 5462);
-    EXPECT_EQ(filter.taps(0)[1], 5461);
-    EXPECT_EQ(filter.taps(0)[2], 5461);
-}
-
 }  // namespace
 }  // namespace tricodec::image

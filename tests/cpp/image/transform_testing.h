@@ -2,14 +2,10 @@
 // Frames of given samples, and what a Transform makes of them.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
-#include "tricodec/base/error.h"
 #include "tricodec/image/transform.h"
 
 namespace tricodec::testing {
@@ -37,19 +33,6 @@ inline Frame make_frame(PixelFormat format, int width, int height, const std::ve
     return frame;
 }
 
-/// Every sample of every component the same.
-inline Frame flat_frame(PixelFormat format, int width, int height, const std::vector<int>& values) {
-    Frame frame = alloc_frame(format, width, height);
-    const PixelFormatInfo& layout = info(format);
-    for (std::size_t i = 0; i < layout.num_components; ++i) {
-        const int plane = layout.components[i].plane;
-        const auto count = static_cast<std::size_t>(layout.plane_width(plane, width)) *
-                           static_cast<std::size_t>(layout.plane_height(plane, height));
-        set_component(frame, i, std::vector<int>(count, values[i]));
-    }
-    return frame;
-}
-
 template <typename Value>
 std::vector<Value> values_of(const Tensor& tensor) {
     const auto* first = static_cast<const Value*>(tensor.view.data);
@@ -58,23 +41,6 @@ std::vector<Value> values_of(const Tensor& tensor) {
 
 inline Bytes run(const TransformOptions& options, const Frame& frame) {
     return values_of<std::uint8_t>(Transform(options)(frame));
-}
-
-inline std::vector<float> run_float(TransformOptions options, const Frame& frame) {
-    options.dtype = DType::float32;
-    return values_of<float>(Transform(options)(frame));
-}
-
-template <typename Call>
-std::string error_of(ErrorCode code, const Call& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        EXPECT_EQ(to_string(error.code()), to_string(code)) << error.what();
-        return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
 }
 
 }  // namespace tricodec::testing

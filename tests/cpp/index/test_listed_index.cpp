@@ -82,21 +82,6 @@ TEST_P(ListedIndexOf, is_the_index_of_the_packets) {
     }
 }
 
-TEST_P(ListedIndexOf, gives_the_frames_of_the_index_of_the_packets) {
-    const auto path = clip(GetParam().file, GetParam().arguments);
-    auto read = open(path, IndexOrigin::packets);
-    const auto total = read.num_frames();
-    for (const int num_workers : {1, 2}) {
-        for (const auto& numbers : {range(0, total), range(1, total, 8), range(total / 2, total / 2 + 3),
-                                    std::vector<std::int64_t>{total - 1, 3, 0, 3}}) {
-            auto listed = open(path, IndexOrigin::container, num_workers);
-            expect_same_frames(listed, read, numbers);
-            EXPECT_TRUE(listed.issues().empty());
-            EXPECT_TRUE(listed.video().index()->listed());
-        }
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Streams, ListedIndexOf,
     ::testing::Values(
@@ -132,26 +117,6 @@ TEST(ListedIndex, is_refused_where_the_table_leaves_doubt) {
     }
 }
 
-TEST(ListedIndex, a_sparse_read_takes_the_bytes_of_its_gops) {
-    const auto path =
-        clip("l.sparse.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -qp 1 -g 10 -bf 2 -movflags +faststart");
-    auto reader = open(path, IndexOrigin::container);
-    ASSERT_EQ(reader.num_frames(), 50);
-    const auto before = reader.stats().bytes_read;
-    EXPECT_LT(before, static_cast<std::int64_t>(std::filesystem::file_size(path)) / 4);
-
-    (void)reader.frames(std::vector<std::int64_t>{25, 27});
-
-    const auto& index = *reader.video().index();
-    std::int64_t gop_bytes = 0;
-    for (auto k = index.entry_for(25); k < index.next_entry(index.entry_for(25)); ++k) {
-        gop_bytes += index.packet(k).size_bytes;
-    }
-    constexpr std::int64_t kBuffer = 2 * 64 * 1024;  // libavformat reads a buffer at a time
-    EXPECT_LE(reader.stats().bytes_read - before, gop_bytes + kBuffer);
-    EXPECT_FALSE(index.packet(0).inspected);
-}
-
 TEST(ListedIndex, packets_that_contradict_the_table_make_the_reader_read_all) {
     const auto path = clip("l.contradiction.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 10 -bf 2");
     auto bytes = std::make_shared<std::vector<std::byte>>(testing::read_file(path));
@@ -173,39 +138,6 @@ TEST(ListedIndex, packets_that_contradict_the_table_make_the_reader_read_all) {
     EXPECT_FALSE(listed.video().index()->listed());
     EXPECT_EQ(listed.num_frames(), read.num_frames());
     EXPECT_EQ(listed.num_damaged_packets(), read.num_damaged_packets());
-}
-
-TEST(ListedIndex, a_read_of_all_frames_finds_what_contradicts_the_table) {
-    const auto path = clip("l.contradiction.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 10 -bf 2");
-    auto bytes = std::make_shared<std::vector<std::byte>>(testing::read_file(path));
-    {
-        auto whole = open(path, IndexOrigin::packets);
-        const auto& packet = whole.video().index()->packet(31);
-        std::fill_n(bytes->begin() + packet.pos, packet.size_bytes, std::byte{0});
-    }
-    const auto damaged = MediaSource::from_bytes(*bytes, bytes);
-    for (const int num_workers : {1, 2}) {
-        auto read = open(damaged, IndexOrigin::packets, num_workers);
-        auto listed = open(damaged, IndexOrigin::container, num_workers);
-        const auto frames = listed.batch(FrameSelection{}, Transform{}).tensor;
-        EXPECT_EQ(frames.view.shape[0], read.num_frames());
-        expect_same_frames(listed, read, range(0, read.num_frames()));
-    }
-}
-
-TEST(ListedIndex, a_saved_index_has_all_packets) {
-    const auto path = clip("l.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 12 -bf 3");
-    const auto saved = path.parent_path() / "listed.index";
-    auto listed = open(path, IndexOrigin::container);
-    ASSERT_EQ(listed.num_frames(), 50);
-
-    listed.save_index(saved);
-
-    FrameReaderOptions options;
-    options.index = saved;
-    FrameReaderImpl loaded(MediaSource::from_path(path), options);
-    ASSERT_EQ(loaded.num_frames(), 50);
-    EXPECT_FALSE(loaded.video().index()->listed());
 }
 
 }  // namespace

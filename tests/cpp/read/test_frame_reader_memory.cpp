@@ -82,16 +82,6 @@ protected:
     std::int64_t num_frames_ = 0;
 };
 
-TEST_F(MemoryOfBatches, is_in_blocks_of_one_size_though_the_last_batch_is_shorter) {
-    read(2);
-
-    EXPECT_EQ(num_frames_, 50);
-    const auto counts = watcher_->counts();
-    ASSERT_TRUE(counts.contains(kBatchBytes));
-    EXPECT_EQ(counts.rbegin()->first, kBatchBytes);
-    EXPECT_FALSE(counts.contains(50 % kBatch * kBatchBytes / kBatch));
-}
-
 TEST_F(MemoryOfBatches, holds_no_large_batch_but_the_next_and_the_callers_where_a_single_decoder_works) {
     read(1);
     EXPECT_LE(watcher_->counts()[kBatchBytes].most, 2);
@@ -120,14 +110,6 @@ TEST_F(MemoryOfBatches, is_not_waited_for_where_the_caller_keeps_it) {
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 7);
     kept.clear();
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
-}
-
-TEST_F(MemoryOfBatches, holds_sixteen_mebibytes_of_small_batches_ahead_of_the_callers) {
-    transform_.size = Size{80, 80};
-    read(2);
-
-    const auto most = static_cast<std::size_t>(watcher_->counts()[kBatchBytes / 16].most);
-    EXPECT_LE((most - 1) * kBatchBytes / 16, 16u << 20);
 }
 
 class MemoryOfFrames : public ::testing::Test {

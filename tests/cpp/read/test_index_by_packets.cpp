@@ -73,29 +73,6 @@ INSTANTIATE_TEST_SUITE_P(Containers, IndexOf,
                                            Case{"packets_vp9.mkv", kVp9}, Case{"packets_vp9.webm", kVp9}),
                          testing::name_of_file);
 
-TEST(AnIndex, names_frames_that_it_does_not_have_and_says_how_many_there_are) {
-    FrameReaderOptions options;
-    options.device = "cpu";
-    FrameReaderImpl reader(MediaSource::from_path(testing::clip("packets_h264.mp4", kH264)), options);
-    const auto index = reader.video().index();
-
-    for (const std::int64_t i : {std::int64_t{-1}, std::int64_t{50}, std::int64_t{1} << 40}) {
-        const auto expect_refusal = [&](const auto& call) {
-            try {
-                call();
-                ADD_FAILURE() << "frame " << i << " is not there";
-            } catch (const Error& error) {
-                EXPECT_EQ(error.code(), ErrorCode::out_of_range);
-                EXPECT_EQ(std::string(error.what()),
-                          "frame " + std::to_string(i) + " was asked for; the video has 50 frames (0..49)");
-            }
-        };
-        expect_refusal([&] { (void)index->frame(i); });
-        expect_refusal([&] { (void)index->entry_for(i); });
-        expect_refusal([&] { (void)index->last_packet_for(i); });
-    }
-}
-
 TEST(IndexOfABareStream, takes_decoding_and_says_so) {
     const auto path = testing::clip("packets.h264", kH264);
     FrameReaderOptions options;

@@ -137,33 +137,6 @@ private:
     std::map<std::int64_t, Frame> frames_;
 };
 
-TEST_F(ReadInSlots, gives_the_frames_that_are_left_of_those_that_packets_promise) {
-    const auto index = reader_->video().index();
-    const auto& packet = index->packet(index->entry_for(60) + 3);
-    auto bytes = testing::read_file(clip_path());
-    // After the length and the type of its slice: its header cannot be read then.
-    std::fill_n(bytes.begin() + packet.pos + 6, packet.size_bytes - 6, std::byte{0});
-    const auto path = testing::write_file("slots.shortened16.mp4", bytes);
-    std::vector<std::vector<std::byte>> left;
-    const auto alone = open_at(path);
-    for (const auto frames = alone->iterate({}); const auto frame = frames->next();) {
-        left.push_back(testing::packed(*frame));
-    }
-    ASSERT_EQ(left.size(), kFrames - 1);
-    for (const std::int64_t start : {0, 50}) {
-        DecoderSlots slots(2, kNoLimit);
-        const auto reader = open_at(path);
-        FramesAhead frames(reader->video(), [start] { return FrameRange{start}; }, 0, plan_for(slots));
-        for (auto i = start; i < kFrames - 1; ++i) {
-            const auto frame = frames.next();
-            ASSERT_TRUE(frame) << i;
-            EXPECT_EQ(testing::packed(*frame), left[static_cast<std::size_t>(i)]) << i;
-        }
-        EXPECT_FALSE(frames.next());
-        EXPECT_GT(reader->num_damaged_packets(), 0);
-    }
-}
-
 TEST_F(ReadInSlots, gives_all_frames_to_a_call_that_waits_for_them) {
     for (const std::int64_t most_bytes : {std::int64_t{0}, kNoLimit}) {
         DecoderSlots slots(2, most_bytes);
@@ -254,18 +227,6 @@ TEST_F(ReadInSlots, single_frames_in_order_are_read_ahead_after_some) {
         }
         EXPECT_TRUE(slots.reserve(most_bytes)) << "memory was not given back";
         EXPECT_GE(slots.most_at_once(), most_bytes == 0 ? 1 : 2);
-    }
-}
-
-TEST_F(ReadInSlots, frames_in_order_count_from_the_calls_before) {
-    DecoderSlots slots(4, kNoLimit);
-    const auto reader = open();
-    FollowingRead frames(reader->video(), 20, plan_for(slots), FollowingRead::kFramesInOrder);
-    for (std::int64_t i = 20; i < kFrames; ++i) {
-        const auto frame = frames.next();
-        EXPECT_TRUE(frames.reads_ahead());
-        ASSERT_TRUE(frame) << i;
-        EXPECT_EQ(testing::packed(*frame), expected_[static_cast<std::size_t>(i)]) << i;
     }
 }
 

@@ -18,7 +18,6 @@ from preloaded import with_tricodec
 
 CHANNELS = {"mp3_16k.mp3": 1, "u8.wav": 1, "surround.wav": 6}
 
-
 CLIPS = [
     "aac.mp4",
     "aac_cut.mp4",

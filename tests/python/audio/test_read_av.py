@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_samples, generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "part": {"start": 20, "count": 10},

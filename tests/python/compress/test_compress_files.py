@@ -11,9 +11,6 @@ import pytest
 from compress_data import corpus
 from tricodec.cli import main
 
-if sys.version_info >= (3, 11):
-    pass
-
 
 @pytest.mark.parametrize(
     "algorithm", ["auto", "lz4", "snappy", "zstd", "deflate", "gzip", "gdeflate", "bitcomp", "cascaded"]

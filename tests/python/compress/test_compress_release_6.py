@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 from compress_data import as_version_6, corpus
 from gpu_helpers import Run, build_fake_driver, build_fake_nvcomp, runner_with_driver
-from nvcomp_wheels import library_of, wheel_site
 from programs import printed_by
 from tricodec import nvcomp
+from wheels import library_of, wheel_site
 
 _PRELUDE = """
 import struct

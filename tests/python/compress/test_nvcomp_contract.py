@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import struct
 import subprocess
 import sys
@@ -19,11 +20,11 @@ DOCUMENTED = """Codec Array BitstreamKind ArrayBufferKind CudaStream ExternalMem
 from_dlpack set_device_allocator set_pinned_allocator set_host_allocator""".split()
 
 
-def python(*arguments: str, **environment: str) -> str:
+def python(*arguments: str) -> str:
     folder = str(Path(tricodec.__file__).parents[1])
     result = subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, check=False,
-        env=os.environ | {"PYTHONPATH": folder} | environment,
+        env=os.environ | {"PYTHONPATH": folder},
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
@@ -44,37 +45,14 @@ print(nvcomp.__tricodec__, again is nvcomp, ExternalMemory is nvcomp.ExternalMem
 """
 
 
-@pytest.mark.parametrize("wish", ["", "1"], ids=["", "TRICODEC_NVIDIA_NVCOMP"])
-def test_n2_the_package_is_found_as_nvidia_nvcomp_where_there_is_no_other(wish: str) -> None:
-    said = python("-c", "import tricodec.nvcomp\n" + PROGRAM, TRICODEC_NVIDIA_NVCOMP=wish)
+def test_n2_the_distribution_gives_the_names_as_nvidia_nvcomp(tmp_path: Path) -> None:
+    package = tmp_path / "nvidia"
+    shutil.copytree(Path(__file__).parents[3] / "python/nvidia_nvcomp", package / "nvcomp")
+    (package / "__init__.py").touch()
+
+    said = python("-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PROGRAM)
+
     assert said == "True True True 5.3.0 b'abc' __main__"
-
-
-def official(folder: Path) -> Path:
-    package = folder / "nvidia/nvcomp"
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("__version__ = 'theirs'\n")
-    return folder
-
-
-def beside(folder: Path) -> str:
-    return (
-        f"import sys; sys.path.insert(0, {str(official(folder))!r})\n"
-        "import importlib.util\n"
-        "if importlib.util.find_spec('nvidia'):\n"
-        "    import nvidia; nvidia.__path__ = [sys.path[0] + '/nvidia', *nvidia.__path__]\n"
-    )
-
-
-@pytest.mark.parametrize("first", ["nvidia.nvcomp", "tricodec.nvcomp"])
-def test_nvidias_own_package_goes_before_and_tricodecs_stays_reachable(first: str, tmp_path: Path) -> None:
-    code = (
-        f"{beside(tmp_path)}import {first}\nimport nvidia.nvcomp, tricodec.nvcomp\n"
-        "print(nvidia.nvcomp.__version__, tricodec.nvcomp.__version__)"
-    )
-    assert python("-c", code) == "theirs 5.3.0"
-    ours = first == "tricodec.nvcomp"
-    assert python("-c", code, TRICODEC_NVIDIA_NVCOMP="1") == ("5.3.0 5.3.0" if ours else "theirs 5.3.0")
 
 
 def test_n3_bitstream_kinds() -> None:

@@ -146,7 +146,7 @@ def test_memory_waits_for_the_stream_that_it_was_lent_to_before_it_is_used_again
 ) -> None:
     run(f"""
     cuda, own = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
-    tricodec.resolve_device("cuda")
+    tricodec.video.resolve_device("cuda")
     context = ctypes.c_void_p()
     cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
     cuda.cuCtxPushCurrent_v2(context)

@@ -29,7 +29,6 @@ def calls_of(work):
 WAITING = {"module", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemFreeHost", "cuCtxSynchronize"}
 """
 
-
 _REQUESTS = {
     "same size": {},
     "resized": {"size": (112, 112), "dtype": "float16", "layout": "CHW"},

@@ -40,7 +40,7 @@ def run(driver: Path, code: str, **environment: str) -> str:
 )
 def test_a_driver_that_cannot_be_used_leaves_the_cpu(driver: Path, environment: dict[str, str], text: str) -> None:
     output = run(
-        driver, "assert tricodec.resolve_device('auto') == 'cpu'\nraised(lambda: host.to('cuda'))", **environment
+        driver, "assert tricodec.video.resolve_device('auto') == 'cpu'\nraised(lambda: host.to('cuda'))", **environment
     )
 
     assert output.startswith("DeviceError")

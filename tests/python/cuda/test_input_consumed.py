@@ -16,7 +16,7 @@ import tricodec
 from tricodec import nvcomp
 
 cuda = ctypes.CDLL("libcuda.so.1")
-tricodec.resolve_device("cuda")
+tricodec.video.resolve_device("cuda")
 context = ctypes.c_void_p()
 cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
 cuda.cuCtxPushCurrent_v2(context)

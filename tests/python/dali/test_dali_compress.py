@@ -79,8 +79,7 @@ def test_settings_may_differ_by_sample(
 def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) -> None:
     from nvidia.dali import types
 
-    names = {"|u1": "UINT8", "|i1": "INT8", "|b1": "BOOL", "<f2": "FLOAT16", "<f4": "FLOAT", "<f8": "FLOAT64"}
-    name = names.get(dtype, f"{'U' if dtype[1] == 'u' else ''}INT{int(dtype[2:]) * 8}")
+    name = {"|u1": "UINT8", "<u2": "UINT16", "<f2": "FLOAT16", "<f4": "FLOAT", "<f8": "FLOAT64"}[dtype]
     batch = arrays_of(dtype)[:4]
 
     told = run("decompress", run("compress", batch, algorithm="LZ4"), dtype=getattr(types, name), shape=[-1, 50])
@@ -161,35 +160,10 @@ def test_an_expansion_past_the_limit_is_refused_before_memory_is_taken() -> None
     ids=str,
 )
 def test_arguments_that_do_not_fit_are_value_errors(arguments: dict[str, Any], text: str) -> None:
-    from nvidia.dali import types
-
     packed = run("compress", [np.arange(100, dtype="<i4"), np.arange(101, dtype="<i4")], algorithm="LZ4")
-    if "dtype" in arguments:
-        arguments = arguments | {"dtype": getattr(types, arguments["dtype"])}
 
     with pytest.raises(ValueError, match=text):
         run("decompress", packed, **arguments)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_hostile_headers_are_refused_or_read(seed: int) -> None:
-    """Whatever the first bytes of the file are, the answer is an array or an error of ours."""
-    random = np.random.default_rng(seed)
-    file = io.BytesIO()
-    np.save(file, np.arange(24, dtype="<i2").reshape(2, 3, 4))
-    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
-    batch = []
-    for _ in range(60):
-        data = np.frombuffer(file.getvalue(), np.uint8).copy()
-        for place in random.integers(0, 100, random.integers(1, 4)):
-            data[place] = random.integers(0, 256)
-        batch.append(bytes_array(codec.encode(data[: random.integers(1, len(data) + 1)])))
-    for packed in batch:
-        try:
-            array = codec.decode_npy(packed)
-        except (tricodec.CorruptDataError, tricodec.UnsupportedError):
-            continue
-        assert array.nbytes <= 48
 
 
 def test_dynamic_mode_has_the_operators() -> None:

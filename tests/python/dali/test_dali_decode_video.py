@@ -119,24 +119,6 @@ def test_decode_video_runs_again_and_again_on_every_executor(executor: str) -> N
             assert_same(decoded, clip, start=3, count=5)
 
 
-def test_decode_video_feeds_other_operators() -> None:
-    from nvidia.dali import Pipeline, fn
-
-    data = read(generated("h264_bframes.mp4"))
-    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
-    with pipe:
-        encoded = fn.external_source(source=lambda: [data], batch=True)
-        frames, pts = fn.tricodec.decode_video(encoded, count=3)
-        pipe.set_outputs(fn.flip(frames, horizontal=1), pts * 2)
-    pipe.build()
-
-    flipped, doubled = pipe.run()
-
-    expected = tricodec.decode_video(generated("h264_bframes.mp4"), count=3)
-    assert np.array_equal(flipped.at(0), expected.frames[:, :, ::-1])
-    assert np.allclose(doubled.at(0), expected.pts_seconds * 2)
-
-
 def test_decode_video_is_checkpointed_with_its_pipeline() -> None:
     from nvidia.dali import Pipeline, fn
 
@@ -292,8 +274,6 @@ def test_packets_that_do_not_fit_are_an_error(case: str) -> None:
 
 
 PROMISED = 30
-
-
 LEFT = 29
 
 

@@ -88,7 +88,7 @@ def test_encode_video_makes_the_bytes_of_encoder_and_muxer() -> None:
     )
 
 
-LAYOUTS = [("rgb", "HWC", 3), ("rgb", "CHW2", 3), ("bgr", "CHW", 3), ("gray", "HWC", 1), ("yuv", "HWC", 3)]
+LAYOUTS = [("rgb", "HWC", 3), ("bgr", "CHW", 3), ("gray", "HWC", 1), ("yuv", "HWC", 3)]
 
 
 @pytest.mark.parametrize(("color", "layout", "channels"), LAYOUTS)
@@ -208,7 +208,7 @@ import glob, threading, time
 import numpy as np, tricodec.dali
 from nvidia.dali import Pipeline, fn
 
-frames = np.random.default_rng(0).integers(0, 255, (8, 240, 320, 3), np.uint8)
+frames = np.random.default_rng(0).integers(0, 255, (8, 120, 160, 3), np.uint8)
 pipe = Pipeline(batch_size=4, num_threads=2, device_id=None)
 with pipe:
     batch = fn.external_source(source=lambda: [frames] * 4, batch=True)

@@ -141,21 +141,6 @@ def test_decode_video_raises_for_damage_where_it_is_an_error(exec_dynamic: bool)
 
 
 @pytest.mark.needs_dali
-@pytest.mark.parametrize("exec_dynamic", [True, False])
-def test_decode_video_empties_a_sample_that_fails_while_it_is_decoded(exec_dynamic: bool) -> None:
-    clips = [good(), generated("h264_size_change.h264"), generated("hevc.mp4")]
-
-    batch = decode(clips, on_error="empty", options={"exec_dynamic": exec_dynamic})
-
-    assert batch[1].frames.shape == (0, 180, 320, 3)
-    assert batch[1].pts.shape == (0,)
-    for i in (0, 2):
-        expected = tricodec.decode_video(clips[i])
-        assert np.array_equal(batch[i].frames, expected.frames)
-        assert np.array_equal(batch[i].pts, expected.pts_seconds)
-
-
-@pytest.mark.needs_dali
 def test_decode_video_mixed_is_refused_where_there_is_no_gpu() -> None:
     code = f"""
 import numpy as np

@@ -131,7 +131,7 @@ READERS: dict[str, list[dict[str, Any]]] = {
     "file_list_format": [{"lines": ["1 3 17", "2 -9 -2"], "file_list_format": "frames"}],
     "file_list_rounding": [
         {"lines": ["1 0.21 0.63"], "file_list_rounding": rounding, "sequence_length": 2}
-        for rounding in ("start_up_end_down", "all_up")
+        for rounding in ("start_down_end_up", "start_up_end_down", "all_up", "all_down")
     ],
     "num_shards, shard_id": [{"num_shards": 3, "shard_id": 1}],
     "stick_to_shard": [{"num_shards": 2, "shard_id": 1, "stick_to_shard": True}],
@@ -294,7 +294,9 @@ def resize_words() -> dict[str, list[dict[str, Any]]]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("row", ["resize_x, resize_y", "resize_shorter", "mode", "interp_type"])
+@pytest.mark.parametrize(
+    "row", ["resize_x, resize_y", "resize_shorter", "resize_longer", "mode", "max_size", "interp_type", "antialias"]
+)
 def test_read_video_resizes_as_dalis_resize_does(row: str) -> None:
     for words in resize_words()[row]:
         mine = mine_of(batch_size=1, **words)[0][0]
@@ -319,10 +321,6 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_words_that_exclude_each_other_are_an_error(case: str) -> None:
     operator, words, message = REFUSED[case]
-    from nvidia.dali import types
-
-    if "image_type" in words:
-        words = words | {"image_type": types.RGB}
 
     with pytest.raises(ValueError, match=message):
         mine_of(**words) if operator == "read" else decoding_mine(**words)

@@ -14,7 +14,6 @@ from media import REPOSITORY, generated
 
 pytestmark = pytest.mark.needs_dali
 
-
 REQUEST: dict[str, Any] = {
     "start": 3, "stride": 2, "count": 5, "crop": (4, 8, 90, 120), "size": (56, 80), "dtype": "float32", "layout": "CHW",
     "mean": [0.4, 0.5, 0.6], "std": 0.25,
@@ -55,7 +54,6 @@ def test_arguments_replace_those_of_the_plan(clip: Path, saved: Path) -> None:
     ("options", "operator", "named"),
     [
         ({"start": 2}, "read_video", "the plan has start 2, which read_video does not have"),
-        ({"codec": {"algorithm": "LZ4"}}, "decode_video", "the plan has a codec; make one without it"),
         ({"ignore_edit_list": True}, "decode_video", "the plan has ignore_edit_list"),
         ({"dtype": "bfloat16"}, "decode_video", "the plan has dtype bfloat16, which DALI does not have"),
         ({}, "transform", "operator is 'transform'; accepted: decode_video, read_video"),
@@ -69,8 +67,6 @@ def test_requests_that_dali_cannot_do_are_named(clip: Path, options: dict[str, A
 
 
 DOCS = REPOSITORY / "docs"
-
-
 PAGES = [*sorted(DOCS.glob("reference/dali*.md")), DOCS / "howto/train_dali.md", DOCS / "howto/untrusted_data.md"]
 
 

@@ -16,10 +16,7 @@ from media import ffmpeg_frames, generated
 from range_server import range_server
 
 pytestmark = pytest.mark.needs_dali
-
-
 CLIPS = ["h264_open_gop.mkv", "h264_edit_list.mp4", "h264_vfr.mkv", "h264_rot90.mp4", "hevc10.mkv", "h264_raw.h264"]
-
 
 REQUESTS: dict[str, dict[str, Any]] = {
     "cropped": {"crop": (11, 7, 60, 101), "size": (56, 56)},
@@ -162,65 +159,7 @@ def test_read_video_gives_the_same_on_any_number_of_threads(num_threads: int, cl
             assert_frames(sequence, clip, list(range(start, start + 4)))
 
 
-@pytest.mark.parametrize("max_open_files", [1, 2])
-def test_read_video_gives_the_same_however_many_files_stay_open(max_open_files: int) -> None:
-    clips = ["h264_bframes.mp4", "hevc.mp4", "vp9.webm", "mpeg4.avi"]
-
-    batches = read_batches(
-        8, batch_size=3, filenames=[str(generated(clip)) for clip in clips], labels=[], sequence_length=6,
-        random_shuffle=True, seed=1, max_open_files=max_open_files, enable_frame_num=True,
-    )  # fmt: skip
-
-    for batch in batches:
-        for sequence in batch:
-            start = int(sequence.more[1][0])
-            assert_frames(sequence, clips[int(sequence.more[0][0])], list(range(start, start + 6)))
-
-
-EXECUTORS: dict[str, dict[str, Any]] = {"static": {"exec_dynamic": False}, "deep_queue": {"prefetch_queue_depth": 5}}
-
-
-@pytest.mark.parametrize("executor", EXECUTORS)
-def test_read_video_runs_on_every_executor(executor: str) -> None:
-    batches = read_batches(
-        4, batch_size=2, filenames=str(generated("h264_bframes.mp4")), sequence_length=5, options=EXECUTORS[executor]
-    )
-
-    for i, sequence in enumerate(sequence for batch in batches for sequence in batch):
-        assert_frames(sequence, "h264_bframes.mp4", list(range(5 * i, 5 * i + 5)))
-
-
-def test_read_video_survives_serialization_of_its_pipeline() -> None:
-    from nvidia.dali import Pipeline
-
-    pipe = reading_pipeline(batch_size=2, filenames=str(generated("hevc.mp4")), sequence_length=3, stride=2)
-
-    restored = Pipeline.deserialize(pipe.serialize())
-
-    for i, sequence in enumerate(sequences_of(restored.run())):
-        assert_frames(sequence, "hevc.mp4", [6 * i, 6 * i + 2, 6 * i + 4])
-
-
-def test_read_video_is_a_class_with_epochs_in_dynamic_mode() -> None:
-    import nvidia.dali.experimental.dynamic as ndd
-
-    reader = ndd.tricodec.readers.Video(
-        filenames=[str(generated("h264_bframes.mp4"))], sequence_length=10, pad_last_batch=True
-    )
-
-    for _ in range(2):
-        firsts = []
-        for frames, pts in reader.next_epoch(batch_size=2):
-            firsts += [float(np.array(sample.cpu())[0]) for sample in pts.evaluate().tensors]
-            assert len(frames.evaluate().tensors) == 2
-        times = np.asarray(whole("h264_bframes.mp4").pts_seconds)
-        assert firsts == [*times[0:50:10], times[40]]
-    assert reader.get_metadata()["epoch_size"] == 5
-
-
 VIDEOS = {"run/a.mp4": "h264_bframes.mp4", "run/b.mkv": "h264_vfr.mkv", "jump/c.webm": "vp9.webm"}
-
-
 SIZE = (24, 32)
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from dali_testing import read_batches, reading_pipeline, sequences_of, write_arc
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
-
-
 CLIP = "h264_bframes.mp4"
 
 
@@ -30,16 +27,6 @@ def firsts(num: int, **arguments: Any) -> list[tuple[int, int]]:
     """Label and first frame of so many sequences."""
     (batch,) = read_batches(1, batch_size=num, enable_frame_num=True, **arguments)
     return [(int(sequence.more[0][0]), int(sequence.more[1][0])) for sequence in batch]
-
-
-def test_read_video_gives_the_labels_of_its_files() -> None:
-    files = [str(generated(clip)) for clip in (CLIP, "hevc.mp4")]
-
-    (batch,) = read_batches(1, batch_size=4, filenames=files, labels=[7, -3], sequence_length=25)
-
-    assert [sequence.more[0].tolist() for sequence in batch] == [[7], [7], [-3], [-3]]
-    assert batch[0].more[0].dtype == np.int32
-    assert [sequence.source for sequence in batch] == [files[0], files[0], files[1], files[1]]
 
 
 def test_read_video_labels_the_directories_of_a_root_in_their_order(tmp_path: Path) -> None:
@@ -63,33 +50,6 @@ def test_read_video_reads_the_files_of_a_list(tmp_path: Path) -> None:
     assert firsts(8, file_list=lines, file_list_format="frames", sequence_length=20) == [
         (5, 0), (5, 20), (-2, 10), (-2, 30), (4, 20), (5, 0), (5, 20), (-2, 10),
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("rounding", ["start_down_end_up", "start_up_end_down", "all_up", "all_down"])
-@pytest.mark.parametrize(
-    ("format", "start", "end"),
-    [("timestamps", "0.41", "0.83"), ("frames", "3", "17"), ("frames", "-20", "-10")],
-)
-def test_read_video_reads_the_part_of_a_list_that_dalis_reader_reads(
-    format: str, start: str, end: str, rounding: str, tmp_path: Path
-) -> None:
-    from nvidia.dali import Pipeline, fn
-
-    words: dict[str, Any] = {
-        "file_list": listed(tmp_path, f"{generated('vp9.webm')} 1 {start} {end}"),
-        "file_list_format": format, "file_list_rounding": rounding, "sequence_length": 1, "enable_frame_num": True,
-    }  # fmt: skip
-    pipe = Pipeline(batch_size=60, num_threads=2, device_id=None)
-    with pipe:
-        _, _, number = fn.experimental.readers.video(**words, name="reader")
-        pipe.set_outputs(number)
-    pipe.build()
-    (number,) = pipe.run()
-
-    mine = reading_pipeline(batch_size=60, size=(16, 16), **words)
-
-    assert mine.reader_meta("reader") == pipe.reader_meta("reader")
-    assert mine.run()[3].as_array().tolist() == number.as_array().tolist()
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -150,30 +110,6 @@ def test_read_video_empties_the_sequences_that_damage_touches_when_told_to(batch
         assert sequence.frames.shape[1:] == alone.frames.shape[1:]
     assert any(emptied)
     assert not all(emptied)
-
-
-def test_read_video_fails_the_batch_of_a_damaged_sequence_and_goes_on_with_the_next() -> None:
-    clip = generated("zeroed.mp4")
-    pipe = reading_pipeline(
-        batch_size=1, filenames=str(clip), sequence_length=6, on_damage="error", enable_frame_num=True
-    )
-
-    given = []
-    failures = []
-    for _ in range(8):
-        try:
-            given.append(int(pipe.run()[2].at(0)[0]))
-        except RuntimeError as error:
-            failures.append(str(error))
-            given.append(-1)
-
-    assert all(re.search(r"Sample 0 of the batch of 1 \(.*zeroed.mp4\): it is damaged: ", each) for each in failures)
-    whole = [
-        i * 6 if tricodec.decode_video(clip, start=6 * i, count=6).num_damaged_packets == 0 else -1 for i in range(8)
-    ]
-    assert given == whole
-    assert -1 in given
-    assert max(given) >= 0
 
 
 CLIPS = ["h264_bframes.mp4", "vp9.webm", "hevc.mp4", "av1.mp4", "vp9_odd.webm"]

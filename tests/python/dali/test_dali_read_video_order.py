@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 from dali_testing import reading_pipeline, sequences_of
 from media import generated
@@ -154,25 +153,3 @@ def test_read_video_goes_on_from_a_checkpoint(num_before: int, words: dict[str, 
     resumed = reading_pipeline(batch_size=3, options=options | {"seed": 9, "checkpoint": saved}, **words)
 
     assert items_of(resumed, 12) == expected
-
-
-def test_read_video_keeps_its_state_in_dynamic_mode() -> None:
-    import nvidia.dali.experimental.dynamic as ndd
-
-    words = words_for() | {"random_shuffle": True}
-
-    def one_epoch(reader: Any) -> list[int]:
-        batches = [number.evaluate().tensors for *_, number in reader.next_epoch(batch_size=4)]
-        return [int(np.array(sample.cpu())[0]) for batch in batches for sample in batch]
-
-    def numbers(reader: Any, epochs: int) -> list[list[int]]:
-        return [one_epoch(reader) for _ in range(epochs)]
-
-    reader = ndd.tricodec.readers.Video(enable_checkpointing=True, seed=4, **words)
-    numbers(reader, 1)
-    state = str(reader.get_state())
-    expected = numbers(reader, 2)
-    resumed = ndd.tricodec.readers.Video(enable_checkpointing=True, seed=4, **words)
-    resumed.set_state(state)
-
-    assert numbers(resumed, 2) == expected

@@ -73,7 +73,7 @@ def test_shuffled_shards_hold_each_file_once_with_the_frames_of_uniform_sampling
     ("words", "error", "message"),
     [
         ({"fps": 2.0, "stride": 2}, ValueError, "stride does not go with fps"),
-        ({"tolerance_s": 0.1}, ValueError, "tolerance_s is given without the word that it belongs to"),
+        ({"tolerance_s": 0.1}, ValueError, "tolerance_s is given without the option that it belongs to"),
         ({"start_s": 70.0}, IndexError, r"File 0 of 1 \(.*\): start_s is 70 s; the video shows frames from"),
         ({"num_frames": 3}, ValueError, "no file holds a sequence of 4 frames .* the longest of 1 has 3 frames"),
     ],

@@ -57,19 +57,6 @@ def test_epochs_hold_every_sequence_once_with_partial_last_batches(num_shards: i
     assert (epochs[0] != epochs[1]) == (shuffle or num_shards > 1)
 
 
-@pytest.mark.parametrize(("policy", "size"), [("FILL", 20), ("DROP", 16), ("PARTIAL", 18)])
-def test_the_last_batch_is_filled_dropped_or_partial(policy: str, size: int) -> None:
-    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
-
-    batches = iterator([pipeline(pad_last_batch=True)], last_batch_policy=getattr(LastBatchPolicy, policy))
-
-    for _ in range(2):
-        items = [item for outputs in batches for item in given(outputs)]
-        assert len(items) == size
-        assert items[:18] == SEQUENCES[:size]
-        assert items[18:] == [SEQUENCES[-1]] * (size - 18 if size > 18 else 0)
-
-
 @pytest.mark.parametrize("num_before", [0, 2, 7])
 def test_an_iterator_goes_on_from_a_checkpoint_to_the_same_bytes(num_before: int) -> None:
     words: dict[str, Any] = {"random_shuffle": True, "seed": 6, "num_shards": 2, "shard_id": 1, "pad_last_batch": True}

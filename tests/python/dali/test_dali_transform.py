@@ -25,7 +25,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "eights": {"layout": "HWC8"},
 }
 
-
 SEMI_PLANAR = {"p0": "420", "p2": "422", "p4": "444"}
 """The family of p010le and its like, with samples in the high bits, by their first letters."""
 
@@ -78,7 +77,7 @@ def transform(samples: list[np.ndarray], *, num_threads: int = 2, **arguments: A
     return [(np.array(outputs.at(i)), outputs.layout()) for i in range(len(outputs))]
 
 
-@pytest.mark.parametrize("format", tricodec.pixel_formats())
+@pytest.mark.parametrize("format", tricodec.video.pixel_formats())
 def test_transform_takes_every_pixel_format(format: str) -> None:
     frame = tricodec.Frame.from_planes(samples_of(format, 48, 64), format)
     request: dict[str, Any] = {"size": (30, 40), "dtype": "float32"}

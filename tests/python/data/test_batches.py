@@ -56,23 +56,6 @@ def test_batches_are_those_of_the_sampler_with_the_frames_of_the_clips(
     assert batches.epoch == sampler.epoch == 1
 
 
-def test_windows_of_one_group_of_pictures_are_decoded_together() -> None:
-    reads: list[list[int]] = []
-
-    def read(row: int, clips: Any, outs: Any) -> list[int]:
-        reads.append(list(clips))
-        return list(clips)
-
-    order = iter([[0, 10], [1, 20], [11, 2], [21, 12]])  # clip 10 * video + window; two windows a group
-    ahead = ReadAhead(
-        order, read, lambda clip: (clip // 10, clip % 10 // 2, clip % 10 // 2), lambda clip: 1,
-        lambda clips: None, num_threads=1, max_bytes=100,
-    )  # fmt: skip
-    assert [found for found, _ in ahead] == [[0, 10], [1, 20], [11, 2], [21, 12]]
-    ahead.close()
-    assert reads == [[0, 1], [10, 11], [20, 21], [2], [12]]
-
-
 @pytest.mark.parametrize(("max_bytes", "most"), [(0, 1), (40, 4), (10_000, 20)])
 def test_no_more_batches_are_read_ahead_than_the_bound_holds(max_bytes: int, most: int) -> None:
     taken = []

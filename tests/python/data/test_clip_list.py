@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 import tricodec
 from media import ffmpeg, ffprobe_times, generated
+from tricodec.video.scenes import scene_cuts
 
 SIZE = (24, 32)
 VIDEOS = {"run/a.mp4": "h264_bframes.mp4", "run/b.mkv": "h264_vfr.mkv", "jump/c.webm": "vp9.webm"}
@@ -69,7 +70,7 @@ def test_clips_do_not_cross_a_cut_between_scenes(tmp_path: Path) -> None:
     tricodec.data.DatasetIndex.build([tmp_path / "a.mp4"], tmp_path / "index.parquet")
     index = tricodec.data.DatasetIndex(tmp_path / "index.parquet")
     with index.reader(0) as reader:
-        cuts = tricodec.scenes.scene_cuts(reader)
+        cuts = scene_cuts(reader)
     starts = [0, *cuts.frames.tolist(), cuts.num_frames]
     scenes = [{"path": "a.mp4", "start": start, "count": end - start} for start, end in pairwise(starts)]
     assert scenes == [{"path": "a.mp4", "start": 0, "count": 10}, {"path": "a.mp4", "start": 10, "count": 7}]

@@ -65,17 +65,6 @@ def test_frames_are_those_of_decode_video(clips: tricodec.data.Dataset, index: t
         np.testing.assert_array_equal(clip["pts_seconds"], video.pts_seconds)
 
 
-def test_clips_are_numbered_as_lists_are(clips: tricodec.data.Dataset) -> None:
-    assert clips[-1]["clip"] == len(clips) - 1
-    with pytest.raises(IndexError, match=f"there are {len(clips)} clips"):
-        clips[len(clips)]
-
-
-def test_an_unknown_option_is_refused(index: tricodec.data.DatasetIndex) -> None:
-    with pytest.raises(TypeError, match="did you mean 'size'"):
-        tricodec.data.Dataset(index, clip_length=2, sise=(3, 4))
-
-
 def test_a_dataset_goes_to_other_processes(clips: tricodec.data.Dataset) -> None:
     copy = pickle.loads(pickle.dumps(clips))
     assert (len(copy), copy.fingerprint) == (len(clips), clips.fingerprint)

@@ -15,8 +15,6 @@ import tricodec
 from media import ffmpeg, ffprobe, generated
 
 Run = Callable[..., tuple[int, str, str]]
-
-
 NAMES = ("h264_bframes.mp4", "h264_faststart.mp4", "h264_318x178.mp4", "h264_rot90.mp4", "vp9_odd.webm",
          "h264_vfr.mkv", "h264_nonzero_start.mp4", "truncated_faststart.mp4", "h264_422.mp4")  # fmt: skip
 
@@ -120,13 +118,6 @@ def test_good_videos_give_status_0(run: Run, tmp_path: Path) -> None:
     status, out, err = run("doctor", tmp_path / "index.parquet")
     assert (status, err) == (0, "")
     assert "nothing found" in out
-
-
-def test_wrong_arguments_are_one_line(run: Run, tmp_path: Path) -> None:
-    status, _, err = run("doctor", tmp_path / "none.parquet")
-    assert status == 1
-    assert "none.parquet" in err
-    assert len(err.splitlines()) == 1
 
 
 def test_a_folder_is_indexed_first(run: Run, videos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,11 +149,6 @@ def test_wrong_arguments_are_named() -> None:
         ClipDataset("a.mp4")
 
 
-def test_positions_that_there_are_not_are_named() -> None:
-    with pytest.raises(ValueError, match="position is 'end'; expected one of random, middle, start"):
-        ClipDataset([], position="end")
-
-
 # data sets with an index
 
 

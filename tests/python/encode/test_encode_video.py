@@ -58,32 +58,6 @@ def test_the_same_call_gives_the_same_bytes_from_any_thread(container: str) -> N
     assert len(files) == 1
 
 
-@pytest.mark.parametrize(("codec", "preset"), [("hevc", "ultrafast"), ("av1", "12")])
-def test_one_thread_is_few_threads_for_encoders_with_pools_of_their_own(codec: str, preset: str) -> None:
-    import threading
-    import time
-
-    def threads() -> int:
-        return len(list(Path("/proc/self/task").iterdir()))
-
-    frames = clip(8)  # its decoders' threads are there before
-    before, most, done = threads(), [0], threading.Event()
-
-    def watch() -> None:
-        while not done.is_set():
-            most[0] = max(most[0], threads())
-            time.sleep(0.002)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    tricodec.encode_video(frames, codec=codec, container="mkv", preset=preset)
-    done.set()
-    watcher.join()
-
-    # libx265 has one beside its pool; SVT-AV1 one for each of its stages, but none for each core.
-    assert most[0] - before - 1 <= {"hevc": 3, "av1": 20}[codec]
-
-
 @pytest.mark.parametrize(
     ("frames", "options", "kind", "text"),
     [

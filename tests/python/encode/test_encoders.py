@@ -59,7 +59,7 @@ def test_each_listed_encoder_encodes_a_clip(name: str, clip: Path, tmp_path: Pat
 def test_named_encoders_choose_what_they_take(
     name: str, size: str, pix_fmt: str, container: str, tmp_path: Path
 ) -> None:
-    container = {"dnxhd": "mov", "wmv2": "mkv", "flv": "mkv"}.get(name, container)  # those with a tag of the codec
+    container = "mov" if name == "dnxhd" else container  # one with a tag of the codec
     source, made = tmp_path / "source.mp4", tmp_path / f"made.{container}"
     ffmpeg(_CLIP.format(size=size), source)
     tricodec.transcode(source, made, codec=name)
@@ -119,10 +119,10 @@ def test_an_encoder_that_is_dropped_without_flush_warns_once() -> None:
 @pytest.mark.parametrize("height", [96, 94])
 def test_each_listed_encoder_takes_interlaced_pictures(height: int, tmp_path: Path) -> None:
     source = tmp_path / "source.ts"
-    fields = f"testsrc2=s=128x96:r=50:d=0.4,tinterlace=interleave_top,crop=128:{height}"
+    fields = f"testsrc2=s=128x96:r=50:d=0.16,tinterlace=interleave_top,crop=128:{height}"
     ffmpeg(f"-f lavfi -i {fields} -c:v mpeg2video -flags +ildct+ilme -pix_fmt yuv420p", source)
-    for name in set(tricodec.encoder_names()) - {"cinepak", "h263p"}:  # multiples of four
-        assert tricodec.transcode(source, None, format="matroska", codec=name, device="cpu").num_frames == 10, name
+    for name in set(tricodec.encode.encoder_names()) - {"cinepak", "h263p"}:  # multiples of four
+        assert tricodec.transcode(source, None, format="matroska", codec=name, device="cpu").num_frames == 4, name
 
 
 def test_times_of_a_variable_rate_pass_an_encoder_that_counts_frames() -> None:

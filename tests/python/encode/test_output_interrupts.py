@@ -19,10 +19,7 @@ from output_writers import WRITERS, sources
 from preloaded import with_tricodec
 
 SLOW = {"preset": "placebo", "x264-params": "rc-lookahead=0:bframes=0"}  # one picture at a time
-
-
 PATIENCE_SECONDS = 30  # of processors: a picture or two take less, all of them minutes
-
 
 BEGINNINGS = {
     "transcode": """
@@ -46,26 +43,25 @@ BEGINNINGS = {
         end()
     """,
     "tricodec frames --raw": """
-        from tricodec.cli import command, frames
+        from tricodec.cli import frames, main
         def some(reader, *_):
             yield reader[0]
             end()
         frames._chosen = some
-        command.main(["frames", SOURCE, "--raw", TARGET, "-f"])
+        main(["frames", SOURCE, "--raw", TARGET, "-f"])
     """,
     "tricodec decompress": """
-        from tricodec.cli import command
+        from tricodec.cli import main
         from tricodec.compress import _files
-        command.main(["compress", SOURCE, "-o", TARGET + ".tcz"])
+        main(["compress", SOURCE, "-o", TARGET + ".tcz"])
         pieces = _files._pieces
         def some(*words):
             yield from pieces(*words)
             end()
         _files._pieces = some
-        command.main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
+        main(["decompress", TARGET + ".tcz", "-f", "-o", TARGET])
     """,
 }
-
 
 ENDS = {
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",
@@ -171,8 +167,6 @@ def test_ctrl_c_ends_transcode(old: Path) -> None:
 
 
 COMMANDS = [name for name in WRITERS if name.startswith("tricodec ")]
-
-
 OF_FILES = ["transcode", "Transcoder", "save_index", "compress_file", *COMMANDS]
 
 

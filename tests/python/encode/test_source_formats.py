@@ -111,40 +111,31 @@ def test_every_depth_and_chroma_transcodes_to_every_other(source: str, wanted: s
     tricodec.transcode(path, made, codec="ffv1", pixel_format=wanted)
 
     assert ffprobe(made, "-show_streams")["streams"][0]["pix_fmt"] == wanted
-    to = "gray" if wanted.startswith("gray") else "yuv444p"
-    expected = ffmpeg_frames(path, wanted, output_options=("-sws_flags", "bicubic+accurate_rnd+full_chroma_int"))
     if wanted.startswith("gray"):  # gray has full range
-        deep = wanted != "gray"
-        luma = np.frombuffer(b"".join(ffmpeg_frames(made, wanted)), np.uint16 if deep else np.uint8).astype(float)
-        bits = int(source[7:9] or 8)
-        planes = np.frombuffer(b"".join(ffmpeg_frames(path)), np.uint16 if bits > 8 else np.uint8).reshape(5, -1)
-        original = planes[:, : 48 * 64].astype(float) / (1 << (bits - 8))
-        full = np.clip((original - 16) * 255 / 219, 0, 255) * (1023 / 255 if deep else 1)
-        assert np.abs(luma - full.ravel()).max() <= (3 if deep else 1.1)
+        luma = np.frombuffer(b"".join(ffmpeg_frames(made, wanted)), np.uint16).astype(float)
+        planes = np.frombuffer(b"".join(ffmpeg_frames(path)), np.uint16).reshape(5, -1)
+        original = planes[:, : 48 * 64].astype(float) / (1 << (int(source[7:9]) - 8))
+        full = np.clip((original - 16) * 255 / 219, 0, 255) * (1023 / 255)
+        assert np.abs(luma - full.ravel()).max() <= 3
         return
-    made_frames = ffmpeg_frames(made, to)
-    assert _difference(made_frames, ffmpeg_frames(path, to)) < 2
-    if wanted == "yuv420p" and source == "yuv420p10le":  # of the same chroma, no sample differs by more than a rounding
-        a = np.frombuffer(b"".join(ffmpeg_frames(made, wanted)), np.uint8).astype(int)
-        assert np.abs(a - np.frombuffer(b"".join(expected), np.uint8)).max() <= 1
+    assert _difference(ffmpeg_frames(made, "yuv444p"), ffmpeg_frames(path, "yuv444p")) < 2
 
 
 @pytest.mark.parametrize("container", ["mp4", "mkv"])
 @pytest.mark.parametrize(("clockwise", "mirrored"), [(90, False), (90, True)])
-@pytest.mark.parametrize("crop", [None, (8, 4, 40, 24)])
+@pytest.mark.parametrize("options", [{}, {"crop": (8, 4, 40, 24)}, {"size": (60, 40)}], ids=str)
 def test_crop_and_size_mean_the_upright_picture(
-    container: str, clockwise: int, mirrored: bool, crop: tuple[int, ...] | None, tmp_path: Path
+    container: str, clockwise: int, mirrored: bool, options: dict[str, Any], tmp_path: Path
 ) -> None:
     plain, turned, made = tmp_path / "plain.mp4", tmp_path / "turned.mp4", tmp_path / f"made.{container}"
     ffmpeg(_SOURCE.format(size="96x64") + " -c:v libx264 -qp 0 -pix_fmt yuv420p", plain)
     turned.write_bytes(rotate_mp4(plain.read_bytes(), clockwise=clockwise, mirrored=mirrored))
-    tricodec.transcode(turned, made, crop=crop, options={"qp": 0})
+    tricodec.transcode(turned, made, options={"qp": 0}, **options)
 
-    options = {} if crop is None else {"crop": crop}
     expected = tricodec.decode_video(turned, device="cpu", **options).frames
     frames = tricodec.decode_video(made, device="cpu").frames
     assert frames.shape == expected.shape
-    assert np.abs(frames.astype(int) - expected).mean() < 3
+    assert np.abs(frames.astype(int) - expected).mean() < 4
     # ffmpeg turns pictures by what the container says.
     shown = np.frombuffer(ffmpeg("-i", made, "-pix_fmt rgb24 -f rawvideo", "-"), np.uint8).reshape(expected.shape)
     assert np.abs(shown.astype(int) - expected).mean() < 4
@@ -168,10 +159,9 @@ def test_a_stream_that_changes_its_size(size: Any, crop: Any, tmp_path: Path) ->
 @pytest.mark.parametrize("codec", ["libx264", "mpeg2video", "prores_ks"])
 def test_interlaced_stays_marked_or_is_deinterlaced(codec: str, tmp_path: Path) -> None:
     source, made, flat = tmp_path / "source.ts", tmp_path / "made.mov", tmp_path / "flat.mkv"
-    order = "top" if True else "bottom"
     ffmpeg(
-        f"-f lavfi -i testsrc2=s=64x48:r=50:d=0.8,tinterlace=interleave_{order} -c:v mpeg2video -q:v 2",
-        f"-flags +ildct+ilme -top {int(True)} -pix_fmt yuv420p", source,
+        "-f lavfi -i testsrc2=s=64x48:r=50:d=0.8,tinterlace=interleave_top -c:v mpeg2video -q:v 2",
+        "-flags +ildct+ilme -top 1 -pix_fmt yuv420p", source,
     )  # fmt: skip
     tricodec.transcode(source, made, codec=codec)
     by_ffmpeg = tmp_path / "by_ffmpeg.mov"
@@ -183,7 +173,7 @@ def test_interlaced_stays_marked_or_is_deinterlaced(codec: str, tmp_path: Path) 
     frames = shown["frames"]
     assert len(frames) == 20
     assert all(frame["interlaced_frame"] == 1 for frame in frames)
-    assert all(frame["top_field_first"] == int(True) for frame in frames)
+    assert all(frame["top_field_first"] == 1 for frame in frames)
 
     tricodec.transcode(source, flat, codec="ffv1", deinterlace=True)
     assert ffmpeg_frames(flat) == ffmpeg_frames(source, output_options=("-vf", "bwdif=mode=send_frame"))
@@ -207,18 +197,6 @@ def test_an_opaque_video_is_opaque() -> None:
     assert (frames[..., 3] == 255).all()
     rgb = tricodec.decode_video(path, device="cpu", count=3, size=(40, 50)).frames
     np.testing.assert_array_equal(frames[..., :3], rgb)
-
-
-@pytest.mark.parametrize("container", ["mp4", "mkv"])
-def test_size_means_the_upright_picture(container: str, tmp_path: Path) -> None:
-    plain, turned, made = tmp_path / "plain.mp4", tmp_path / "turned.mp4", tmp_path / f"made.{container}"
-    ffmpeg(_SOURCE.format(size="96x64") + " -c:v libx264 -qp 0 -pix_fmt yuv420p", plain)
-    turned.write_bytes(rotate_mp4(plain.read_bytes(), clockwise=90))
-    tricodec.transcode(turned, made, size=(60, 40), options={"qp": 0})
-    expected = tricodec.decode_video(turned, device="cpu", size=(60, 40)).frames
-    frames = tricodec.decode_video(made, device="cpu").frames
-    assert frames.shape == expected.shape
-    assert np.abs(frames.astype(int) - expected).mean() < 4
 
 
 def test_odd_sizes_are_kept_or_cropped_with_a_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

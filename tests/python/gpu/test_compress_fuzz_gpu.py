@@ -35,7 +35,7 @@ def expect_context_alive(algorithm: str, stream: bytes) -> None:
 
 
 @pytest.mark.parametrize("checksums", [False, True], ids=["", "checksums"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", [algorithm for algorithm in ALGORITHMS if algorithm != "Bitcomp"])
 def test_damaged_streams_that_are_not_trusted_leave_the_context_alive(algorithm: str, checksums: bool) -> None:
     """From the GPU's memory, as a server gets them: they are decoded on the CPU, and what can tell damage does."""
     rng = np.random.default_rng(21)

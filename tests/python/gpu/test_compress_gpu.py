@@ -4,21 +4,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from compress_data import ALGORITHMS, corpus, each_file, whole
+from compress_data import ALGORITHMS, corpus, whole
 from tricodec import nvcomp
 
 EVERY = [*ALGORITHMS, "ANS"]
-
-
 KINDS = list(nvcomp.BitstreamKind)
-
-
 SIZES = [0, 1, 100, 65535, 65536, 65537, (1 << 20) + 1]
 
 
@@ -50,11 +45,6 @@ def datas(algorithm: str) -> list[bytes]:
     return [whole(algorithm, data[:size]) for data in corpus().values() for size in SIZES]
 
 
-def pieces(data: bytes, algorithm: str) -> list[bytes]:
-    """A file whole, and its first 200,000 bytes."""
-    return [whole(algorithm, data), whole(algorithm, data[:200_000])]
-
-
 @pytest.mark.needs_gpu
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("algorithm", EVERY)
@@ -77,20 +67,6 @@ def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> No
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_streams_go_from_engine_to_engine(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
     arrays = datas(algorithm)
-
-    from_gpu = [host(array) for array in gpu(algorithm, kind).encode(arrays)]
-    from_cpu = [bytes(array) for array in cpu(algorithm, kind).encode(arrays)]
-
-    assert [bytes(array) for array in cpu(algorithm, kind).decode(from_gpu)] == arrays
-    assert [host(array) for array in gpu(algorithm, kind).decode(from_cpu)] == arrays
-
-
-@pytest.mark.needs_gpu
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("file", each_file())
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_files_go_from_engine_to_engine(algorithm: str, file: Callable[[], bytes], kind: nvcomp.BitstreamKind) -> None:
-    arrays = pieces(file(), algorithm)
 
     from_gpu = [host(array) for array in gpu(algorithm, kind).encode(arrays)]
     from_cpu = [bytes(array) for array in cpu(algorithm, kind).encode(arrays)]
@@ -262,11 +238,7 @@ def test_batches_past_the_memory_budget_are_done_in_parts(algorithm: str) -> Non
 
 
 cupy = pytest.importorskip("cupy")
-
-
 zarr = pytest.importorskip("zarr")
-
-
 VALUES = np.cumsum(np.random.default_rng(1).integers(-5, 6, (96, 80, 12)), axis=0).astype("<i4")
 
 

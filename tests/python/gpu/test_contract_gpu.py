@@ -15,11 +15,7 @@ import tricodec
 from gpu_helpers import pycuda_over_ctypes as pycuda
 
 CLIP = "h264_bframes.mp4"
-
-
 OPTIONS: dict[str, Any] = {"size": (90, 160), "dtype": "float32", "layout": "CHW"}
-
-
 _MEMORY_TYPE, _HOST = 2, 1  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST
 
 
@@ -75,22 +71,12 @@ def test_a_reader_and_a_decoder_work_in_a_callers_context_and_leave_nothing_ther
     assert [frame.md5() for frame in after] == wanted
 
 
-@pytest.fixture
-def primary() -> Any:
-    driver = pycuda.Driver()
-    driver.init()
-    context = driver.Device(0).retain_primary_context()
-    context.push()
-    yield driver
-    context.pop()
-
-
 def count_gpus() -> int:
     """How many GPUs can be asked for; where there is none, the tests are skipped by another word."""
     count = 0
     while True:
         try:
-            tricodec.resolve_device(f"cuda:{count}")
+            tricodec.video.resolve_device(f"cuda:{count}")
         except tricodec.DeviceError:
             return max(count, 1)
         count += 1

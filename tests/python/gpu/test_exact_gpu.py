@@ -27,13 +27,11 @@ REQUESTS: list[dict[str, Any]] = [
     {"dtype": "float32", "color": "yuv", "layout": "CHW"},
 ]
 
-
 _AT_ONCE = 32
 
 
 # Not to be read, or damaged: what is made up where data are missing is each decoder's own.
 _LEFT_OUT = ("truncated", "zeroed", "flipped", "audio_only")
-
 
 CLIPS = [
     *(pytest.param(name, id=name) for name in RECIPES if not name.startswith(_LEFT_OUT)),
@@ -159,7 +157,6 @@ KINDS = [
     Kind("hevc", "yuv444p"),
 ]
 
-
 CROPS = [(kind, crop) for kind, crop in cropped_clips.CASES if kind in KINDS]
 
 
@@ -239,8 +236,6 @@ def test_the_cpu_takes_over_at_pictures_of_too_many_slices_wherever_they_are(key
 
 
 DRIVER = Path(hostile_packets.__file__)
-
-
 STREAMS = int(os.environ.get("TRICODEC_GPU_FUZZ_STREAMS", "2000"))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams between tricodec on libnvcomp 5.3 and 6.0, NVIDIA's packages of both releases, and the CPU.
 
-Without PyPI, TRICODEC_WHEEL_CACHE names a folder with the unpacked wheels (helpers/nvcomp_wheels.py).
+Without PyPI, TRICODEC_WHEEL_CACHE names a folder with the unpacked wheels (helpers/wheels.py).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from compress_data import corpus
-from nvcomp_wheels import RELEASES, library_of, wheel_site
 from programs import printed_by
+from wheels import RELEASES, library_of, wheel_site
 
 SAME = ("LZ4", "Snappy", "Zstd", "Deflate", "Gzip", "GDeflate", "Bitcomp")
 """Algorithms with one stream in both releases."""

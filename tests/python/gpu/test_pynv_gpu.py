@@ -55,7 +55,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def messages_in(packet: nvc.PacketData, codec: str) -> list[tuple[int, bytes]]:
-    return tricodec.sei_messages(ctypes.string_at(packet.bsl_data, packet.bsl), codec)
+    return tricodec.video.sei_messages(ctypes.string_at(packet.bsl_data, packet.bsl), codec)
 
 
 @pytest.mark.parametrize("color", ["NATIVE", "RGB", "RGBP"])

@@ -17,8 +17,6 @@ from gpu_helpers import busy
 from media import generated
 
 OPTIONS: dict[str, Any] = {"size": (180, 320), "dtype": "uint8"}
-
-
 CLIP = "h264_bframes.mp4"
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import functools
 import struct
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from media import REPOSITORY
 
 ALGORITHMS = ["LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "Cascaded"]
 # Where an algorithm's elements have more than one byte by default, sizes are cut to whole ones.
@@ -72,27 +69,6 @@ def available(algorithm: str) -> None:
     names = {name.lower(): reason for name, reason in tricodec.compress.compression_algorithms().items()}
     if names[algorithm.lower()]:
         pytest.skip(names[algorithm.lower()])
-
-
-def shared_files() -> list[Path]:
-    """The files of shared/data beside the repository or in it, where it is there."""
-    folders = [REPOSITORY.parent / "shared" / "data", REPOSITORY / "shared" / "data"]
-    folder = next((path for path in folders if path.is_dir()), folders[0])
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".tsv")
-
-
-def each_file() -> list[Any]:
-    """Parameters, each the bytes of a file of shared/data as a function; without that folder of made data."""
-
-    def of(path: Path) -> Any:
-        return pytest.param(path.read_bytes, id=path.name)
-
-    made = [pytest.param(functools.partial(_made, name), id=f"made {name}") for name in corpus()]
-    return [of(path) for path in shared_files()] or made
-
-
-def _made(name: str) -> bytes:
-    return corpus()[name]
 
 
 def mutate(stream: bytes, rng: np.random.Generator) -> bytes:

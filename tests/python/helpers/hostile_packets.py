@@ -87,7 +87,7 @@ def wrong(seed: int, codec: str, stream: list[bytes], device: str) -> str | None
     try:
         decoded(codec, stream, device)
     except (tricodec.Error, ValueError) as error:
-        if isinstance(error, (tricodec.InternalError, tricodec.DeviceError)):
+        if isinstance(error, (tricodec.errors.InternalError, tricodec.DeviceError)):
             return f"{type(error).__name__}: {error}"
     name = CLIPS[seed % len(CLIPS)]
     if decoded(*packets_of(name), device) != expected(name):

@@ -213,14 +213,6 @@ RECIPES: dict[str, Recipe] = {
         "two video streams of different sizes",
         (*_source("160x120"), *_source(pattern="mandelbrot"), *"-map 0:v -map 1:v -t 2".split(), *_x264()),
     ),
-    "h264_two_scenes.mp4": Recipe(
-        "a cut at frame 25",
-        (
-            "-lavfi",
-            "testsrc2=size=320x180:rate=25:duration=1[a];mandelbrot=size=320x180:rate=25,trim=duration=1[b];[a][b]concat",
-            *_x264(),
-        ),
-    ),
     "h264.avi": Recipe("AVI with B-frames: no presentation time stamps", (*_source(), *_x264())),
     "h264_fragmented.mp4": Recipe(
         "fragmented MP4", (*_copy("h264_bframes.mp4"), "-movflags", "frag_keyframe+empty_moov")

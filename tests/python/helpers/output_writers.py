@@ -15,10 +15,10 @@ import PyNvVideoCodec as nvc
 import tricodec
 from media import generated
 from stream_testing import generate
-from tricodec.cli.command import main
+from tricodec.cli import main
 from tricodec.compress import compress_file
 from tricodec.io import StreamWriter
-from tricodec.serve import perf_data
+from tricodec.triton.serve import perf_data
 
 FAST = {"preset": "ultrafast"}
 STREAM = "mpegts"  # needs no seeking, so that it goes through a pipe

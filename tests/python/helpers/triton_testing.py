@@ -8,12 +8,14 @@ import importlib.util
 import os
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import tricodec
 from media import generated
 from patience import slowdown
@@ -21,12 +23,6 @@ from patience import slowdown
 WAIT_SECONDS = 60.0
 TRITONS_CRASH = b"instance of 'boost::interprocess::lock_exception'"
 
-NO_MEDIA: dict[str, tuple[bytes, type[Exception]]] = {
-    "empty": (b"", ValueError),
-    "one_byte": (b"x", tricodec.CorruptDataError),
-    "playlist": (b"#EXTM3U\nhttp://127.0.0.1/a.ts\n", tricodec.Error),
-    "concat_script": (b"ffconcat version 1.0\nfile '/etc/passwd'\n", tricodec.Error),
-}
 """What every model that takes files refuses, and by which exception of the client."""
 
 LONG_REQUEST: dict[str, Any] = {"size": (224, 224), "stride": 16}
@@ -52,7 +48,7 @@ def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) 
 def infer(
     url: str, tensors: dict[str, Any], outputs: list[str] | None = None, *, model: str = "video_decode"
 ) -> dict[str, Any]:
-    """One plain gRPC request without tricodec.client: arrays by name, BYTES for object arrays."""
+    """One plain gRPC request without tricodec.triton.client: arrays by name, BYTES for object arrays."""
     import tritonclient.grpc as triton_grpc
 
     types = {"O": "BYTES", "l": "INT64", "f": "FP32", "d": "FP64", "?": "BOOL", "B": "UINT8", "H": "UINT16"}
@@ -224,8 +220,8 @@ def cpu_seconds(pid: int) -> float:
 
 
 def connect(url: str, **options: Any) -> Any:
-    """A `tricodec.client.Client`. Its module needs tritonclient, so it is imported here."""
-    from tricodec.client import Client
+    """A `tricodec.triton.client.Client`. Its module needs tritonclient, so it is imported here."""
+    from tricodec.triton.client import Client
 
     return Client(url, **options)
 
@@ -311,3 +307,13 @@ def shares_in_python(frames: Any) -> Any:
         (probabilities,) = session.run(None, {session.get_inputs()[0].name: tensor})
         shares.append((probabilities[0, 0, :height, :width] >= 0.3).mean())
     return np.array(shares)
+
+
+UNSHARE = ["unshare", "--map-root-user", "--mount"]
+"""Put before a command, it gives the command a private namespace of mounts, for a /dev/shm of a test's own."""
+
+
+def need_namespaces() -> None:
+    """Skips the test where the system gives none, as many containers do."""
+    if shutil.which("unshare") is None or subprocess.run([*UNSHARE, "true"], check=False).returncode != 0:
+        pytest.skip("this system gives no namespaces")

@@ -15,6 +15,7 @@ from media import generated
 
 SHAPE = (20, 30, 3)
 OPTIONS: dict[str, Any] = {"size": SHAPE[:2]}
+NORMALIZED: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +167,36 @@ def test_pack_fills_a_buffer_of_its_size(frame: tricodec.Frame) -> None:
         frame.pack(np.zeros((len(expected), 2), np.uint8)[:, 0])
     with pytest.raises(TypeError, match="not str"):
         frame.pack("x")
+
+
+@pytest.mark.needs_torch
+def test_a_torch_tensor_of_bfloat16_is_written_in_place(frame: tricodec.Frame) -> None:
+    import torch
+
+    transform = tricodec.Transform(size=(20, 30), dtype="bfloat16", **NORMALIZED)
+    out = torch.zeros((20, 30, 3), dtype=torch.bfloat16)
+
+    assert transform(frame, out=out) is out
+
+    exact = torch.from_numpy(tricodec.Transform(size=(20, 30), dtype="float32", **NORMALIZED)(frame))
+    assert torch.equal(out, exact.to(torch.bfloat16))
+    with pytest.raises(TypeError, match="dtype float16; the result is bfloat16"):
+        transform(frame, out=out.half())
+
+
+@pytest.mark.needs_torch
+def test_bits_in_a_uint16_array_stand_for_bfloat16(frame: tricodec.Frame) -> None:
+    import torch
+
+    transform = tricodec.Transform(size=(20, 30), dtype="bfloat16")
+    bits = np.zeros((20, 60, 3), np.uint16)
+    out = tricodec.arrays.Bfloat16Array(bits[:, ::2])
+
+    assert transform(frame, out=out) is out
+
+    expected = transform(frame)
+    np.testing.assert_array_equal(bits[:, ::2], expected.view(np.uint16))
+    assert not bits[:, 1::2].any()
+    assert torch.equal(torch.from_dlpack(out), torch.from_numpy(expected.view(np.uint16)).view(torch.bfloat16))
+    with pytest.raises(TypeError, match="uint16, not float32"):
+        tricodec.arrays.Bfloat16Array(np.zeros(3, np.float32)).__dlpack__()  # type: ignore[arg-type]

@@ -14,8 +14,6 @@ import pytest
 from media import generated
 from preloaded import with_modules
 from tricodec.cli import main
-from tricodec.measure import bench
-from tricodec.serve import Server
 
 QUICK = ["--duration", "0.03", "--iterations", "3", "--warm-up", "1", "--max-trials", "3"]
 ANY = [*QUICK, "--stability-percentage", "1e9"]
@@ -66,35 +64,12 @@ def test_every_kind_of_work_is_measured_with_the_same_report(command: str, tmp_p
             assert each["ratio"] > 0.5
 
 
-def test_the_text_ends_with_the_best_case(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "decode", str(generated(CLIP)), *COMMANDS["decode"], *ANY]) == 0
-
-    text = capsys.readouterr().out
-    assert re.findall(r"^=== (\w+)", text, re.MULTILINE)[:3] == ["Environment", "Settings", "Summary"]
-    assert json.loads(text.split("result: ")[1].splitlines()[0])["command"] == "decode"
-
-
-def test_stages_are_those_of_the_work(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "pipeline", str(generated(CLIP)), "--device", "cpu", *ANY, "--json"]) == 0
-
-    stages = json.loads(capsys.readouterr().out)["results"][0]["stages_per_query"]
-    assert {"read", "decode", "transform"} <= set(stages)
-    assert all(stage["seconds"] > 0 for stage in stages.values())
-    assert {stage["gpu_seconds"] for stage in stages.values()} == {0}
-
-
 @pytest.mark.needs_dali
 def test_a_dali_pipeline_is_measured() -> None:
     done = run_program("pipeline", generated(CLIP), "--device", "cpu", "--front-end", "dali", "--batch", 3, *ANY)
 
     assert done.returncode == 0, done.stderr
     assert "one run of a DALI pipeline" in done.stdout
-
-
-def test_without_a_file_test_pictures_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "compress", "--device", "cpu", "--direction", "decompress", *ANY]) == 0
-
-    assert "testsrc2" in capsys.readouterr().out
 
 
 def test_figures_that_are_not_stable_exit_with_2_and_say_so() -> None:
@@ -182,16 +157,3 @@ def test_a_server_is_started_and_measured_with_its_own_times(capsys: pytest.Capt
     for each in result["results"]:
         assert each["frames_per_second"] == pytest.approx(2 * each["queries_per_second"])
         assert 0 < each["server_compute_infer_seconds"] < each["latency_max_ms"] / 1000
-
-
-@pytest.mark.needs_triton
-def test_every_model_of_a_running_server_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    with Server(models=bench.MODELS, parameters={model: {"workers": "1"} for model in bench.MODELS}) as server:
-        for model in bench.MODELS:
-            arguments = ["bench", "serve", str(generated(CLIP)), "--url", server.grpc_url, "--model", model, *ANY]
-            assert main([*arguments, "--batch", "4"]) == 0
-
-            result = json.loads(capsys.readouterr().out.split("result: ")[1])
-            assert result["frames_per_second"] == pytest.approx(4 * result["queries_per_second"])
-            assert result["megabytes_per_second"] > 0
-            assert result["ratio"] is None

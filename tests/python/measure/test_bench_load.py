@@ -75,19 +75,6 @@ def test_the_error_of_a_query_ends_the_run(concurrency: int) -> None:
         bench.run(open_work, bench.Load(concurrency), bench.Rules(duration=60))
 
 
-def test_a_context_that_cannot_be_opened_ends_the_run() -> None:
-    numbers = itertools.count()
-
-    @contextlib.contextmanager
-    def open_work() -> Iterator[bench.Work]:
-        if next(numbers) == 2:
-            raise MemoryError("no third context")
-        yield bench.Done
-
-    with pytest.raises(MemoryError, match="no third context"):
-        bench.run(open_work, bench.Load(3), bench.Rules(duration=60))
-
-
 def test_named_parts_of_a_query_have_their_own_times_and_warnings() -> None:
     fake = FakeClock()
     done = bench.Done(parts={"upload": 0.3, "transform": 0.2, "download": 0.1})

@@ -53,10 +53,6 @@ def test_a_range_has_the_values_of_its_form(text: str, values: list[int]) -> Non
     assert bench.parse_range(text, int) == values
 
 
-def test_a_range_of_rates_has_fractions() -> None:
-    assert bench.parse_range("0.5:2:0.5", float) == [0.5, 1.0, 1.5, 2.0]
-
-
 @pytest.mark.parametrize("text", ["", "0", "-1", "2,1", "1,1", "8:1", "1:8:0", "1:8:x1", "1:2:3:4", "a", "1:1000000"])
 def test_a_range_that_is_not_accepted_is_named(text: str) -> None:
     with pytest.raises(ValueError, match="is not accepted; write a positive number") as error:
@@ -84,11 +80,6 @@ def test_a_search_without_any_load_within_the_bound_finds_none() -> None:
 
     assert found.case is None
     assert [each.case.load.rate for each in measuring.results] == [100, 50]
-
-
-def test_a_search_over_two_dimensions_is_refused() -> None:
-    with pytest.raises(ValueError, match="give one value of --threads and of --batch"):
-        session().search(bench.Sweep(batch=(1, 2)), 5, 90)
 
 
 def test_a_sweep_measures_every_combination_and_names_each_knee() -> None:

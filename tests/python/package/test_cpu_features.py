@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -80,20 +79,6 @@ def run(disabled: str | None) -> Outcome:
 def test_no_instruction_set_left_means_the_scalar_engine() -> None:
     assert run(_ALL).engine == "scalar (TRICODEC_DISABLE_CPU_FEATURES)"
     assert run(None).engine.startswith("highway ")
-
-
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names x86's instruction sets")
-@pytest.mark.parametrize(
-    ("disabled", "engines"),
-    [
-        ("avx512", {"highway AVX2", "highway SSE4"}),
-        ("avx2", {"highway SSE4"}),
-        ("avx512, avx2", {"highway SSE4"}),
-        ("sse4", {"scalar (TRICODEC_DISABLE_CPU_FEATURES)"}),
-    ],
-)
-def test_an_instruction_set_is_taken_away_with_those_that_build_on_it(disabled: str, engines: set[str]) -> None:
-    assert run(disabled).engine in engines
 
 
 @pytest.mark.parametrize("disabled", [None, "", "avx512", "avx512,avx2", "sse4", "neon", "avx1024"])

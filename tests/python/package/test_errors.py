@@ -20,7 +20,7 @@ import pytest
 import tricodec
 from media import generated
 
-CLASSES = [getattr(tricodec, name) for name in tricodec.errors.__all__]
+CLASSES = [getattr(tricodec.errors, name) for name in tricodec.errors.__all__]
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
@@ -46,15 +46,6 @@ def test_an_exception_is_caught_as_the_builtin_of_its_kind(cls: type[Exception],
     assert issubclass(cls, builtin)
 
 
-def test_a_missing_file_names_its_path(tmp_path: Path) -> None:
-    path = tmp_path / "nothing here.mp4"
-
-    with pytest.raises(FileNotFoundError, match=r"nothing here\.mp4") as caught:
-        tricodec.FrameReader(path)
-
-    assert type(caught.value) is tricodec.MediaNotFoundError
-
-
 def test_a_video_with_a_name_that_is_not_utf8_is_read_and_described(tmp_path: Path) -> None:
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.mp4")
     Path(path).symlink_to(generated("h264_bframes.mp4"))
@@ -70,14 +61,8 @@ def test_a_path_with_a_nul_is_a_value_error() -> None:
         tricodec.probe("a\0b.mp4")
 
 
-@pytest.mark.parametrize("data", [b"", b"no media at all " * 100], ids=["empty", "text"])
-def test_bytes_that_are_no_media_are_corrupt_data(data: bytes) -> None:
-    with pytest.raises(tricodec.CorruptDataError):
-        tricodec.FrameReader(data)
-
-
 def test_a_missing_ffmpeg_library_is_named_by_the_import_error(tmp_path: Path) -> None:
-    from tricodec._installation import explain
+    from tricodec.installation import explain
 
     text = explain(ImportError("libavformat.so.59: cannot open shared object file: No such file or directory"))
     assert "libavformat.so.59" in text
@@ -129,7 +114,9 @@ MISTAKES: dict[str, Mistake] = {
         lambda folder: tricodec.probe(folder / "vidoe.mp4"), tricodec.MediaNotFoundError, "did you mean '.*/video.mp4'"
     ),
     "a folder": Mistake(tricodec.probe, tricodec.RefusedError, "a folder; pass one of the files in it"),
-    "a URL": Mistake(lambda _: tricodec.probe("https://a.org/b.mp4"), tricodec.RefusedError, "tricodec.remote opens"),
+    "a URL": Mistake(
+        lambda _: tricodec.probe("https://a.org/b.mp4"), tricodec.RefusedError, "tricodec.open_remote opens"
+    ),
     "an empty file": Mistake(
         lambda folder: tricodec.probe(folder / "empty.mp4"), tricodec.CorruptDataError, "written to its end"
     ),
@@ -206,7 +193,7 @@ def test_a_muxer_that_is_forgotten_says_that_its_file_was_not_written(tmp_path: 
     ("hidden", "module", "remedy"),
     [
         ("nvidia.dali", "tricodec.dali", r"pip install tricodec\[dali\]"),
-        ("tritonclient", "tricodec.client", r"pip install .tritonclient\[grpc\]"),
+        ("tritonclient", "tricodec.triton.client", r"pip install .tritonclient\[grpc\]"),
         ("torch", "tricodec.data.torch", r"pip install 'tricodec\[torch\]'"),
     ],
 )
@@ -225,7 +212,7 @@ def test_a_package_that_is_not_installed_is_named_with_its_command(hidden: str, 
     ("url", "remedy"), [("127.0.0.1:1", "start a server"), ("http://127.0.0.1:1", "leave out http")]
 )
 def test_no_server_is_an_error_with_what_to_do(url: str, remedy: str, folder: Path) -> None:
-    from tricodec.client import Client
+    from tricodec.triton.client import Client
 
     with Client(url) as client, pytest.raises(ConnectionError, match=remedy):
         client.decode_video(clip(folder))

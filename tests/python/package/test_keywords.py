@@ -12,7 +12,7 @@ import media
 import numpy as np
 import pytest
 import tricodec
-from tricodec import _words
+from tricodec import _option_types
 
 CLIP = "h264_bframes.mp4"
 
@@ -43,15 +43,15 @@ def test_a_wrong_call_is_answered_with_what_is_accepted(name: str, reader: Any) 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda word: tricodec.Transform(layout=word), _words.Layout),
-        (lambda word: tricodec.Transform(color=word), _words.Color),
-        (lambda word: tricodec.Transform(resize=word), _words.Resize),
-        (lambda word: tricodec.Transform(chroma=word), _words.Chroma),
-        (lambda word: tricodec.Transform(unspecified=word), _words.Unspecified),
-        (lambda word: tricodec.Transform(matrix=word), _words.Matrix),
-        (lambda word: tricodec.Transform(range=word), _words.Range),
-        (lambda word: tricodec.Transform(dtype=word), _words.DTypeName),
-        (lambda word: tricodec.Decoder(word, device="cpu"), _words.CodecName),
+        (lambda word: tricodec.Transform(layout=word), _option_types.Layout),
+        (lambda word: tricodec.Transform(color=word), _option_types.Color),
+        (lambda word: tricodec.Transform(resize=word), _option_types.Resize),
+        (lambda word: tricodec.Transform(chroma=word), _option_types.Chroma),
+        (lambda word: tricodec.Transform(unspecified=word), _option_types.Unspecified),
+        (lambda word: tricodec.Transform(matrix=word), _option_types.Matrix),
+        (lambda word: tricodec.Transform(range=word), _option_types.Range),
+        (lambda word: tricodec.Transform(dtype=word), _option_types.DTypeName),
+        (lambda word: tricodec.Decoder(word, device="cpu"), _option_types.CodecName),
     ],
 )
 def test_every_word_of_a_type_is_accepted(make: Any, words: Any) -> None:
@@ -92,7 +92,7 @@ def test_a_device_of_torch_is_taken(tmp_path: Path) -> None:
         lambda device: tricodec.FrameReader(path, device=device),
         lambda device: tricodec.Decoder("h264", device=device),
         lambda device: tricodec.Encoder(64, 48, device=device),
-        lambda device: tricodec.encoder_for("h264", device),
+        lambda device: tricodec.encode.encoder_for("h264", device),
         lambda device: tricodec.encode_video(frames, device=device),
         lambda device: tricodec.transcode(path, tmp_path / "a.mp4", device=device, end=1, preset="UltraFast"),
         lambda device: tricodec.Codec(algorithm="LZ4", device=device).encode(frames),

@@ -13,11 +13,9 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 import tricodec.io
-from dali_testing import decode
 from media import generated
 
 CLIP = "h264_bframes.mp4"
-NUM_FRAMES = 50
 VALUES = [2**31, 2**32 + 1, 2**63 - 1, 2**63, 10**30, -(2**31) - 1, -(2**63) - 1, -(10**30)]
 ACCEPTED = (ValueError, IndexError, tricodec.RefusedError)
 
@@ -26,11 +24,6 @@ ACCEPTED = (ValueError, IndexError, tricodec.RefusedError)
 def reader() -> Any:
     with tricodec.FrameReader(generated(CLIP), device="cpu") as opened:
         yield opened
-
-
-def numbers(frames: Any) -> list[int]:
-    """Of frames, which they are."""
-    return [frame.index for frame in frames]
 
 
 def picture() -> np.ndarray:
@@ -44,21 +37,10 @@ def encoded(**options: Any) -> list[Any]:
     return [*encoder.encode(picture()), *encoder.encode(picture()), *encoder.flush()]
 
 
-def muxed(**fields: Any) -> int:
-    """Writes one packet with these times to memory."""
-    stream = tricodec.describe_stream("mpeg4", 160, 96, (1, 90000))
-    muxer = tricodec.Muxer(None, format="mp4")
-    number = muxer.add_stream(stream)
-    packet = tricodec.Packet(b"\0" * 20, key=True, time_base=(1, 90000), **{"pts": 0, "dts": 0, **fields})
-    muxer.write(packet, number)
-    muxer.finish()
-    return len(muxer.getvalue())
-
-
 def written_to(stream: int) -> None:
     """Writes one packet to a stream of that number."""
     muxer = tricodec.Muxer(None, format="matroska")
-    muxer.add_stream(tricodec.describe_stream("mpeg4", 160, 96, (1, 25)))
+    muxer.add_stream(tricodec.video.describe_stream("mpeg4", 160, 96, (1, 25)))
     muxer.write(tricodec.Packet(b"\0" * 20, pts=0, dts=0, key=True), stream)
 
 
@@ -118,19 +100,6 @@ def test_an_integer_out_of_range_is_named(reader: tricodec.FrameReader, name: st
         assert "incompatible" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{value:#x}")
-def test_slices_clip_as_those_of_a_list(reader: tricodec.FrameReader, value: int) -> None:
-    frames = list(range(NUM_FRAMES))
-    for where in (
-        slice(value, None),
-        slice(None, value),
-        slice(40, value),
-        slice(None, None, value),
-        slice(3, None, value),
-    ):
-        assert numbers(reader[where]) == frames[where], where
-
-
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("field", ["pts", "dts", "duration"])
 def test_a_time_stamp_is_kept_or_named(field: str, value: int) -> None:
@@ -139,47 +108,3 @@ def test_a_time_stamp_is_kept_or_named(field: str, value: int) -> None:
     else:
         with pytest.raises(ValueError, match=str(value)):
             tricodec.Packet(b"x", **{field: value})
-
-
-@pytest.mark.parametrize("value", [2**62 + 1, 2**63 - 1, -(2**63) + 1])
-@pytest.mark.parametrize("field", ["pts", "dts", "duration"])
-def test_a_container_refuses_a_time_stamp_that_would_go_round(field: str, value: int) -> None:
-    with pytest.raises(ValueError, match=str(value)):
-        muxed(**{field: value})
-
-
-def test_a_stream_that_is_no_video_is_told() -> None:
-    clip = generated("h264_audio.mp4")
-    audio = next(stream.index for stream in tricodec.probe(clip).streams if stream.kind == "audio")
-
-    with pytest.raises(ValueError, match="only video streams have frames"):
-        tricodec.FrameReader(clip, stream_index=audio)
-    assert tricodec.Demuxer(clip, stream_index=audio).stream.kind == "audio"
-    assert tricodec.Demuxer(clip, stream_index=-1).stream.kind == "video"
-
-
-@pytest.mark.needs_dali
-@pytest.mark.parametrize(
-    "word",
-    [
-        "start",
-        "count",
-        "size",
-    ],
-)
-@pytest.mark.parametrize(
-    "value",
-    [
-        2**31,
-        2**63 - 1,
-        -(2**32),
-    ],
-)
-def test_a_dali_argument_is_not_cut_to_32_bits(word: str, value: int) -> None:
-    if word == "stride" and value > 0:
-        assert [len(sample.frames) for sample in decode([generated(CLIP)], stride=value)] == [1]
-        return
-    given: Any = {"size": [value, 8], "crop": [0, 0, 8, value]}.get(word, value)
-
-    with pytest.raises((ValueError, IndexError, RuntimeError, OverflowError), match=str(value)):
-        decode([generated(CLIP)], **{word: given})

@@ -15,11 +15,8 @@ import media
 import pytest
 import tricodec
 from packaging.version import Version
-from programs import printed_by
 
 CONSUMER = media.REPOSITORY / "tests/packaging/consumer"
-
-
 PACKAGE = Path(tricodec.__file__).parent
 
 
@@ -45,7 +42,7 @@ def consumer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     shutil.copytree(CONSUMER, source)
     build = folder / "build"
-    run(cmake(), "-S", source, "-B", build, f"-Dtricodec_DIR={tricodec.cmake_dir()}")
+    run(cmake(), "-S", source, "-B", build, f"-Dtricodec_DIR={tricodec.installation.cmake_dir()}")
     run(cmake(), "--build", build)
     return build / "frame_bytes"
 
@@ -60,7 +57,7 @@ def test_outside_cmake_project_decodes_as_ffmpeg_does(consumer: Path, name: str)
 
 
 def test_the_header_of_all_headers_compiles(tmp_path: Path) -> None:
-    syntax_check(tmp_path, tricodec.include_dir(), [Path("tricodec/tricodec.h")])
+    syntax_check(tmp_path, tricodec.installation.include_dir(), [Path("tricodec/tricodec.h")])
 
 
 def syntax_check(tmp_path: Path, folder: Path, headers: list[Path]) -> None:
@@ -91,11 +88,13 @@ print(*mapped, sep="\\n")
 
     mapped = run(sys.executable, "-W", "ignore", "-c", program).split()
 
-    assert [Path(path).resolve() for path in mapped] == [tricodec.library_path().resolve()]
+    assert [Path(path).resolve() for path in mapped] == [tricodec.installation.library_path().resolve()]
 
 
 def test_package_contains_one_libtricodec() -> None:
-    assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [tricodec.library_path()]
+    assert [path for path in native_files() if path.name.startswith("libtricodec.so")] == [
+        tricodec.installation.library_path()
+    ]
 
 
 def test_nothing_of_cuda_is_linked() -> None:
@@ -117,7 +116,7 @@ def test_native_files_find_each_other_relative_to_themselves() -> None:
 
 
 def test_library_exports_only_names_of_tricodec() -> None:
-    lines = run("nm", "-D", "--defined-only", tricodec.library_path()).splitlines()
+    lines = run("nm", "-D", "--defined-only", tricodec.installation.library_path()).splitlines()
     symbols = [line.split(maxsplit=2)[2] for line in lines]
     assert any(symbol.startswith("_ZN8tricodec11FrameReader4open") for symbol in symbols)
 
@@ -126,9 +125,6 @@ def test_library_exports_only_names_of_tricodec() -> None:
     foreign = [name for name in symbols if not re.match(r"_Z(T[ISVT]|Th\w+?_|GVZ?|Z)?NK?8tricodec", name)]
 
     assert foreign == []
-
-
-TOOL = media.REPOSITORY / "tools/make_pynv_wheel.py"
 
 
 def make_empty_wheel(folder: Path, name: str, version: str, *requirements: str) -> None:
@@ -153,7 +149,9 @@ def pip_install(folder: Path, target: Path, *requirements: str) -> subprocess.Co
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel, one of tricodec without its files, and those of two programs."""
     folder = tmp_path_factory.mktemp("wheels")
-    subprocess.run([sys.executable, TOOL, "--output", folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "wheel", "--no-build-isolation"]
+    source = media.REPOSITORY / "packaging/pynvvideocodec"
+    subprocess.run([*pip, "--no-deps", "--wheel-dir", folder, source], check=True)
     make_empty_wheel(folder, "tricodec", tricodec.__version__)
     make_empty_wheel(folder, "program", "1.0", "PyNvVideoCodec>=2.1")
     make_empty_wheel(folder, "future_program", "1.0", "PyNvVideoCodec>=3")
@@ -168,29 +166,3 @@ def test_a_requirement_of_the_original_is_met_by_the_wheel_and_tricodec(wheels: 
     printed = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     pynv, ours = printed.stdout.split()
     assert (Version(pynv).public, Version(pynv).local, ours) == ("2.2.4", "tricodec", tricodec.__version__)
-
-
-def test_nvidias_own_nvcomp_is_left_alone(tmp_path: Path) -> None:
-    make_empty_wheel(tmp_path, "nvidia_nvcomp_cu13", "5.3.0")
-    assert pip_install(tmp_path, tmp_path / "site", "nvidia-nvcomp-cu13").returncode == 0
-    program = "import runpy, sys; print(runpy.run_path(sys.argv[1])['nvidias_nvcomp']())"
-    assert printed_by(program, TOOL, PYTHONPATH=str(tmp_path / "site")) == "nvidia-nvcomp-cu13\n"
-    assert printed_by(program, TOOL) == "None\n"
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, media.REPOSITORY / "tools/make_wheel.py", "--output", folder]
-    subprocess.run(command, check=True)
-    (path,) = folder.glob("*.whl")
-    return path
-
-
-@pytest.fixture(scope="module")
-def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, installed by pip, which refuses one that this machine is too old for."""
-    folder = tmp_path_factory.mktemp("site")
-    pip = [sys.executable, "-m", "pip", "--quiet", "install", "--no-index", "--no-deps", "--target", folder, wheel]
-    subprocess.run(pip, check=True)
-    return folder

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import multiprocessing
 import pickle
@@ -26,7 +25,7 @@ from range_server import range_server
 CALLS = {
     "batch of two decoders": "tricodec.FrameReader(SOURCE, device='cpu', num_workers=2).batch(size=(8, 8))",
     "batches": "list(tricodec.FrameReader(SOURCE, device='cpu').batches(100_000, size=(8, 8)))",
-    "read from a network": "tricodec.decode_video(tricodec.remote(URL), size=(8, 8), device='cpu')",
+    "read from a network": "tricodec.decode_video(tricodec.open_remote(URL), size=(8, 8), device='cpu')",
     "AudioReader": "while True: tricodec.AudioReader(SOUND, sample_rate=192000)[:]",
     "encode_video": "tricodec.encode_video(data, preset='placebo', device='cpu')",
     "transcode by parts": "tricodec.transcode(SOUND, TARGET, size=(1080, 1920), num_workers=2)",
@@ -34,12 +33,10 @@ CALLS = {
     "Codec.encode": "tricodec.Codec(algorithm='Zstd', level=19, device='cpu').encode(data)",
 }
 
-
 DATA = {
     "encode_video": (200, 360, 640, 3),
     "Codec.encode": (48 << 20,),
 }
-
 
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -70,15 +67,10 @@ assert len(tricodec.decode_video(SOURCE, count=2, device="cpu")) == 2
 print(time.monotonic())
 """
 
-
 MOST_SECONDS = 0.4
 """A call ends within 0.2 s. The time is that of a machine that does nothing else: as much longer as a loop takes that
 spins afterwards. Of some tries one must end within this time."""
-
-
 MOST_SECONDS_OF_EXIT = 1.5
-
-
 NUM_TRIES = 5
 
 
@@ -162,13 +154,6 @@ def test_what_belongs_to_a_process_is_refused_with_the_remedy() -> None:
     reader.close()
     with pytest.raises(TypeError, match="is closed"):
         pickle.dumps(reader)
-
-
-def test_a_copy_of_a_transform_is_equal() -> None:
-    transform = tricodec.Transform(crop=(2, 4, 20, 30), color="bgr", dtype="float16", scale=2.0)
-    assert copy.deepcopy(transform).options == transform.options
-    with tricodec.FrameReader(media.generated(CLIP)) as reader:
-        assert np.array_equal(copy.copy(transform)(reader[3]), transform(reader[3]))
 
 
 SECONDS = 120

@@ -69,45 +69,18 @@ def test_to_dict_is_json_that_holds_every_attribute(name: str) -> None:
 
     again = json.loads(json.dumps(info.to_dict()))
 
-    attributes = {name for name in dir(tricodec.MediaInfo) if not name.startswith("_")} - {"to_dict", "video", "audio"}
+    attributes = {name for name in dir(tricodec.video.MediaInfo) if not name.startswith("_")} - {
+        "to_dict",
+        "video",
+        "audio",
+    }
     assert set(again) == attributes
     assert len(again["streams"]) == len(info.streams)
     video = again["streams"][0]
     of_audio = {"sample_rate", "num_channels", "channel_layout", "sample_format"}
-    assert set(video) == {n for n in dir(tricodec.StreamInfo) if not n.startswith("_")} - {"to_dict"} - of_audio
+    assert set(video) == {n for n in dir(tricodec.video.StreamInfo) if not n.startswith("_")} - {"to_dict"} - of_audio
     assert video["width"] == 320
     assert Fraction(video["time_base"]) == info.streams[0].time_base
-
-
-def test_decode_video_gives_frames_and_times() -> None:
-    path = generated("h264_bframes.mp4")
-    reader = tricodec.FrameReader(path)
-    wanted = [5, 15, 25]
-
-    video = tricodec.decode_video(path, start=5, stride=10, count=3, size=(45, 80), dtype="float32", layout="CHW")
-
-    assert isinstance(video, tricodec.DecodedVideo)
-    assert len(video) == 3
-    assert video.frames.shape == (3, 3, 45, 80)
-    assert repr(video) == "<tricodec.DecodedVideo float32 [3, 3, 45, 80]>"
-    np.testing.assert_allclose(video.pts_seconds, np.array(wanted) / 25)
-    expected = reader.batch(wanted, size=(45, 80), dtype="float32", layout="CHW")
-    assert video.frames.tobytes() == expected.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"count": 1000}, IndexError),
-        ({"start": 50}, IndexError),
-        ({"stride": 0}, ValueError),
-        ({"size": (0, 5)}, ValueError),
-        ({"no_such": 1}, TypeError),
-    ],
-)
-def test_decode_video_refuses_a_request_that_cannot_be_met(options: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        tricodec.decode_video(generated("h264_bframes.mp4"), **options)
 
 
 def test_transform_explains_what_it_fuses() -> None:
@@ -127,7 +100,7 @@ def test_transform_explains_what_it_fuses() -> None:
     assert plain.erased
     assert report.name in str(report)
     assert all(line in str(report) for line in (*report.fused, *report.erased, *report.not_fused))
-    assert repr(report).startswith("<tricodec.FusionReport yuv420p_to_rgb")
+    assert repr(report).startswith("<tricodec.video.FusionReport yuv420p_to_rgb")
     with pytest.raises(ValueError, match="crop"):
         tricodec.Transform(crop=(0, 0, 500, 500)).explain(frame)
 
@@ -194,7 +167,7 @@ def test_a_message_of_a_thread_that_python_does_not_know_arrives_without_another
     result = run_python("""
         import ctypes, logging, threading, time
         import tricodec
-        library = ctypes.CDLL(str(tricodec.library_path()))
+        library = ctypes.CDLL(str(tricodec.installation.library_path()))
         log = library._ZN8tricodec3logENS_8LogLevelESt17basic_string_viewIcSt11char_traitsIcEE
         log.argtypes = [ctypes.c_int, ctypes.c_size_t, ctypes.c_char_p]
         log.restype = None

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ctypes
 import logging
 import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,45 +14,23 @@ import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
-from pynv_helpers import decode_all
+from pynv_helpers import decode_all, decode_packets, packets_of
 
 NAMES = ["qp_luma", "cu_type", "mv0_x", "mv0_y", "mv1_x", "mv1_y"]
-
-
 INTRA, INTER, SKIPPED = range(3)
 
 
-def encode(path: Path, source: str, options: str, codec: str = "libx264") -> Path:
-    """A clip of 25 frames of 320x192, 20 x 12 blocks."""
-    command = [
-        "ffmpeg",
-        "-nostdin",
-        "-v",
-        "error",
-        "-f",
-        "lavfi",
-        "-i",
-        source,
-        "-frames:v",
-        "25",
-        "-pix_fmt",
-        "yuv420p",
-    ]
-    subprocess.run([*command, "-c:v", codec, *options.split(), str(path)], check=True)
-    return path
-
-
 def decoded(path: Path, **options: Any) -> list[Any]:
-    demuxer = nvc.CreateDemuxer(str(path))
-    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId(), enableDecodeStats=1, **options)
-    return [frame for packet in demuxer for frame in decoder.Decode(packet)]
+    return decode_all(path, enableDecodeStats=1, **options)
 
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """B pictures, all types of blocks but PCM, one quantizer."""
-    options = "-preset medium -bf 2 -x264-params qp=31:ipratio=1:pbratio=1"
-    return encode(tmp_path_factory.mktemp("stats") / "clip.mp4", "testsrc2=s=320x192:r=25", options)
+    """25 frames of 20 x 12 blocks: B pictures, all types of blocks but PCM, one quantizer."""
+    path = tmp_path_factory.mktemp("stats") / "clip.mp4"
+    options = "-pix_fmt yuv420p -c:v libx264 -preset medium -bf 2 -x264-params qp=31:ipratio=1:pbratio=1"
+    media.ffmpeg("-f lavfi -i testsrc2=s=320x192:r=25 -frames:v 25", options, path)
+    return path
 
 
 def test_decode_stats_have_the_quantizer_that_the_encoder_was_given(clip: Path) -> None:
@@ -121,8 +98,6 @@ def test_decode_stats_are_empty_when_they_are_not_requested(clip: Path) -> None:
 
 
 UUID = bytes(range(0x30, 0x40))
-
-
 USER_DATA = nvc.SEI_TYPE.USER_DATA_UNREGISTERED
 
 
@@ -249,14 +224,6 @@ def test_a_time_code_is_a_structure_that_agrees_with_ffprobe(tmp_path: Path) -> 
     assert (len(coded), code.num_clock_ts) == (64, 1)
     assert (clock.hours_value, clock.minutes_value, clock.seconds_value, clock.n_frames) == (1, 2, 3, 4)
     assert (clock.full_timestamp_flag, clock.time_offset_length) == (1, 0)
-
-
-def packets_of(name: str) -> list[nvc.PacketData]:
-    return list(nvc.CreateDemuxer(str(media.generated(name))))
-
-
-def decode_packets(decoder: nvc.PyNvDecoder, packets: list[nvc.PacketData]) -> list[nvc.DecodedFrame]:
-    return [frame for packet in packets for frame in decoder.Decode(packet)]
 
 
 def test_u15_stream_without_a_decodable_picture_raises_at_its_end() -> None:

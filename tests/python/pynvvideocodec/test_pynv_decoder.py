@@ -8,14 +8,13 @@ import gc
 import hashlib
 import itertools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import media
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 from programs import resident_bytes, run_python
-from pynv_helpers import decode_all, pycuda_driver
+from pynv_helpers import decode_all, decode_packets, packets_of, pycuda_driver
 from pynv_helpers.pixels import nv12_bytes
 
 # The one warning that says where frames of usedevicememory=True are has a test of its own.
@@ -26,14 +25,6 @@ WIDTH, HEIGHT = 320, 180
 
 def expected_nv12(name: str = "h264_bframes.mp4") -> list[bytes]:
     return [nv12_bytes(data, WIDTH, HEIGHT) for data in media.ffmpeg_frames(media.generated(name))]
-
-
-def packets_of(name: str) -> list[nvc.PacketData]:
-    return list(nvc.CreateDemuxer(str(media.generated(name))))
-
-
-def decode_packets(decoder: nvc.PyNvDecoder, packets: list[nvc.PacketData]) -> list[nvc.DecodedFrame]:
-    return [frame for packet in packets for frame in decoder.Decode(packet)]
 
 
 @pytest.mark.parametrize(
@@ -191,16 +182,6 @@ def test_c42_held_frames_do_not_share_memory() -> None:
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 
-def test_flush_makes_the_decoder_ready_for_another_stream() -> None:
-    decoder = nvc.CreateDecoder()
-    packets = packets_of("h264_bframes.mp4")
-
-    first = decode_packets(decoder, packets)
-    second = decode_packets(decoder, packets)
-
-    assert [bytes(frame) for frame in first] == [bytes(frame) for frame in second] == expected_nv12()
-
-
 @pytest.mark.parametrize("latency", list(nvc.DisplayDecodeLatencyType))
 def test_latency_changes_when_frames_come_but_not_the_frames(latency: nvc.DisplayDecodeLatencyType) -> None:
     frames = decode_all(media.generated("h264_bframes.mp4"), latency=latency)
@@ -214,15 +195,6 @@ def test_low_latency_gives_each_frame_with_its_own_packet() -> None:
     counts = [len(decoder.Decode(packet)) for packet in packets_of("h264_nob.mp4")]
 
     assert counts == [1] * 50 + [0]
-
-
-def test_decoders_in_several_threads_are_independent() -> None:
-    names = ["h264_bframes.mp4", "hevc.mp4", "av1.mp4", "vp9.webm"] * 2
-
-    with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda name: [bytes(frame) for frame in decode_all(media.generated(name))], names))
-
-    assert results == [expected_nv12(name) for name in names]
 
 
 def test_decoding_again_and_again_keeps_memory_flat() -> None:

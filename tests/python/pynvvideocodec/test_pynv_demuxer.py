@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import csv
 import ctypes
 import pickle
-import subprocess
 from pathlib import Path
 
 import media
@@ -16,35 +14,20 @@ import pytest
 NO_TIMESTAMP = -(2**63)
 
 
-def ffprobe(path: Path, entries: str) -> list[list[str]]:
-    command = [
-        "ffprobe",
-        "-v",
-        "error",
-        "-select_streams",
-        "v:0",
-        "-show_entries",
-        entries,
-        "-of",
-        "csv=p=0",
-        str(path),
-    ]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [[field for field in row if field] for row in csv.reader(text.splitlines()) if row]
-
-
 def probed_packets(path: Path) -> list[dict[str, str]]:
     """pts, dts, duration, pos and flags of every packet, by ffprobe."""
-    names = ["pts", "dts", "duration", "size", "pos", "flags"]
-    return [dict(zip(names, row, strict=True)) for row in ffprobe(path, "packet=" + ",".join(names))]
+    shown = media.ffprobe(path, "-select_streams v:0 -show_entries packet=pts,dts,duration,size,pos,flags")
+    return [{"dts": "N/A", "duration": "N/A", **row} for row in shown["packets"]]
+
+
+def probed_frames(path: Path) -> list[dict[str, int]]:
+    """Every frame with its pts, by ffprobe; a bare stream has none."""
+    frames: list[dict[str, int]] = media.ffprobe(path, "-select_streams v:0 -show_entries frame=pts")["frames"]
+    return frames
 
 
 def payload(packet: nvc.PacketData) -> bytes:
     return ctypes.string_at(packet.bsl_data, packet.bsl)
-
-
-def num_probed_frames(path: Path) -> int:
-    return len(ffprobe(path, "frame=pts"))
 
 
 @pytest.mark.parametrize(
@@ -66,8 +49,8 @@ def test_c9_c10_one_packet_a_frame_and_then_an_empty_one(name: str) -> None:
 
     packets = list(nvc.CreateDemuxer(str(path)))
 
-    hidden = len(probed_packets(path)) - num_probed_frames(path)  # VP8's alternate reference frames
-    assert sum(packet.bsl > 0 for packet in packets) == num_probed_frames(path) + hidden
+    hidden = len(probed_packets(path)) - len(probed_frames(path))  # VP8's alternate reference frames
+    assert sum(packet.bsl > 0 for packet in packets) == len(probed_frames(path)) + hidden
     assert (hidden > 0) == (name == "vp8.webm")
     assert repr(packets[-1]) == repr(nvc.PacketData())
     assert [packet.bsl > 0 for packet in packets] == [True] * (len(packets) - 1) + [False]
@@ -210,7 +193,7 @@ def test_seek_by_seconds_goes_to_the_key_frame_at_or_after(name: str) -> None:
 def test_seek_by_frame_number_goes_to_the_key_frame_at_or_before(name: str) -> None:
     path = media.generated(name)
     demuxer = nvc.CreateDemuxer(str(path))
-    times = sorted(int(row[0]) for row in ffprobe(path, "frame=pts"))
+    times = sorted(frame["pts"] for frame in probed_frames(path))
 
     for index in (len(times) - 1, 25, 24, 12, 0):
         packet = demuxer.Seek(index)
@@ -234,7 +217,7 @@ def test_iteration_continues_behind_the_packet_that_seek_returns(name: str) -> N
 @pytest.mark.parametrize("name", ["h264_open_gop.mkv", "hevc_open_gop.mkv", "mpeg4.mp4"])
 def test_frames_after_a_seek_are_those_of_the_whole_decode(name: str) -> None:
     path = media.generated(name)
-    expected = dict(zip((int(row[0]) for row in ffprobe(path, "frame=pts")), media.ffmpeg_frames(path), strict=True))
+    expected = dict(zip((frame["pts"] for frame in probed_frames(path)), media.ffmpeg_frames(path), strict=True))
     demuxer = nvc.CreateDemuxer(str(path))
     decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
 

@@ -12,7 +12,8 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
-from pynv_encoding import HEIGHT, WIDTH, Array, encode
+from pynv_helpers import HEIGHT, WIDTH, Array, encode
+from tricodec.encode import CPU_ENCODERS, Settings, build
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
@@ -241,7 +242,6 @@ def test_encoder_caps_have_all_keys_and_are_empty_for_unknown_codecs() -> None:
 @pytest.mark.parametrize("encoder", ["h264_nvenc", "hevc_nvenc", "av1_nvenc"])
 def test_every_option_for_nvenc_is_in_libavcodecs_own_table(encoder: str) -> None:
     from tricodec import _tricodec
-    from tricodec.encode import Settings, build
     from tricodec.io import ffmpeg_utils
 
     if encoder not in ffmpeg_utils.get_video_encoders():
@@ -283,3 +283,29 @@ def test_the_samples_of_a_frame_of_tricodec_are_encoded_not_its_picture() -> Non
         return bytes(encoder.Encode(picture)) + bytes(encoder.EndEncode())
 
     assert encoded(frame.convert("nv12")) == encoded(np.frombuffer(frame.convert("nv12").pack(), np.uint8))
+
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "h264": {"codec": "h264", "preset": "P2", "bf": 3, "gop": 12, "constqp": 27},
+    "hevc": {"codec": "hevc", "preset": "P1", "constqp": 30, "fps": 25},
+    "av1": {"codec": "av1", "preset": "P1", "constqp": 120},
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_create_encoder_makes_the_packets_of_encoder_with_the_tables_words(name: str) -> None:
+    parameters = PARAMETERS[name]
+    frames = bitstreams.moving(WIDTH, HEIGHT, 16)
+    theirs = nvc.CreateEncoder(WIDTH, HEIGHT, "YUV420", True, use_ivf_container=0, **parameters)
+    settings, unknown = Settings.of(parameters, WIDTH, HEIGHT)
+    plan = build(settings, CPU_ENCODERS[settings.codec])
+    ours = tricodec.Encoder(WIDTH, HEIGHT, device="cpu", **plan.keywords)
+
+    given = [packet for frame in frames for packet in theirs.Encode(frame.reshape(-1))]
+    given += theirs.EndEncode()
+    wanted = [packet for frame in frames for packet in ours.encode(frame, format="yuv420p")]
+    wanted += ours.flush()
+
+    assert unknown == []
+    assert [packet["data"] for packet in given] == [bytes(packet) for packet in wanted]
+    assert [packet["timestamp"] for packet in given] == [packet.pts for packet in wanted]

@@ -11,7 +11,7 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 from preloaded import with_tricodec
-from pynv_encoding import HEIGHT, WIDTH, encode
+from pynv_helpers import HEIGHT, WIDTH, encode
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import bitstreams
 import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
-from pynv_encoding import HEIGHT, SUFFIX, WIDTH
+from pynv_helpers import HEIGHT, SUFFIX, WIDTH
 
 COUNT, AT = 24, 11
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import subprocess
 import types
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,11 @@ import pytest
 from pynv_helpers import document_examples as examples
 from pynv_helpers import pycuda_driver
 from pynv_helpers.document_examples import Names
-from pynv_helpers.official import folder, run_notebook, run_sample
+from pynv_helpers.official import run_sample
 from pynv_helpers.pixels import nv12_bytes
 
 SIZE = "320x180"
-
-
 FRAME = 320 * 180 * 3 // 2
-
-
 SEI = bytes.fromhex("dc45e9bde6d948b7962cd820d923eeef") + bytes.fromhex("126756daef9900bb6ac4d810f9e33e8f")
 
 
@@ -155,28 +150,6 @@ def test_sample_transcode_keeps_frames_times_and_audio(source: str, codec: str, 
     if "audio" in source:
         assert len(probe(out, "packet=size", "a:0")) == len(probe(clip, "packet=size", "a:0"))
     assert (tmp_path / "out_decoded.yuv").stat().st_size == len(wanted) * FRAME * (1 if pix_fmt == "nv12" else 2)
-
-
-@pytest.fixture
-def notebooks() -> Path:
-    """Where the wheel has them."""
-    found = folder() / "samples/jupyter"
-    if not found.is_dir():
-        pytest.skip("the wheel that TRICODEC_PYNV names has no notebooks")
-    return found
-
-
-@pytest.mark.needs_torch
-def test_notebook_of_simple_decoder_shows_both_videos(notebooks: Path, tmp_path: Path) -> None:
-    for name, size in (("3196221-uhd_2560_1440_25fps.mp4", "320x180"), ("856132-hd_1920_1080_30fps.mp4", "160x96")):
-        source = ["-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-t", "10.4", "-g", "25", "-pix_fmt", "yuv420p"]
-        subprocess.run(["ffmpeg", "-v", "error", *source, tmp_path / name], check=True)
-
-    printed = run_notebook("simple_decode_tutorial.ipynb", tmp_path, tmp_path)
-
-    assert "Resolution: 320x180\nFrame Count: 260\nFrame Rate: 25.0 fps\n" in printed
-    assert "Average GOP size: 25 frames" in printed
-    assert "New video resolution: 160x96. Note that the resolution of the earlier video was 320x180." in printed
 
 
 @pytest.fixture

@@ -15,19 +15,22 @@ from range_server import RangeServer, range_server
 
 obstore = pytest.importorskip("obstore")
 
-OPENED = "reader = tricodec.FrameReader(tricodec.remote(URL), device='cpu', num_workers=WORKERS); reader[0]"
+OPENED = "reader = tricodec.FrameReader(tricodec.open_remote(URL), device='cpu', num_workers=WORKERS); reader[0]"
 CALLS = {
-    "open": ("", "tricodec.FrameReader(tricodec.remote(URL))"),
-    "open with an index": ("", "len(tricodec.FrameReader(tricodec.remote(URL), index=TARGET))"),
+    "open": ("", "tricodec.FrameReader(tricodec.open_remote(URL))"),
+    "open with an index": ("", "len(tricodec.FrameReader(tricodec.open_remote(URL), index=TARGET))"),
     "batch of one decoder": (OPENED.replace("WORKERS", "1"), "reader.batch(size=(8, 8))"),
     "batch of two decoders": (OPENED.replace("WORKERS", "2"), "reader.batch(size=(8, 8))"),
     "batches of four decoders": (OPENED.replace("WORKERS", "4"), "list(reader.batches(100, size=(8, 8)))"),
     "frames one by one": (OPENED.replace("WORKERS", "2"), "list(reader)"),
     "some frames": (OPENED.replace("WORKERS", "2"), "reader.batch(indices=[500, 9000, 4000], size=(8, 8))"),
-    "decode_video": ("", "tricodec.decode_video(tricodec.remote(URL), size=(8, 8), device='cpu')"),
-    "AudioReader": ("sound = tricodec.AudioReader(tricodec.remote(SOUND))", "sound[:]"),
-    "read_av": ("", "tricodec.read_av(tricodec.remote(SOUND), size=(8, 8), device='cpu')"),
-    "read_many": ("", "tricodec.read_many([tricodec.remote(URL), tricodec.remote(SOUND)], size=(8, 8), device='cpu')"),
+    "decode_video": ("", "tricodec.decode_video(tricodec.open_remote(URL), size=(8, 8), device='cpu')"),
+    "AudioReader": ("sound = tricodec.AudioReader(tricodec.open_remote(SOUND))", "sound[:]"),
+    "read_av": ("", "tricodec.read_av(tricodec.open_remote(SOUND), size=(8, 8), device='cpu')"),
+    "read_many": (
+        "",
+        "tricodec.read_many([tricodec.open_remote(URL), tricodec.open_remote(SOUND)], size=(8, 8), device='cpu')",
+    ),
 }
 PROGRAM = """
 import os, signal, sys, threading, time

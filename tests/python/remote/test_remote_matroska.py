@@ -35,7 +35,7 @@ def gop_bytes(path: Path, gops: list[int]) -> int:
 
 
 def opened(server: RangeServer, path: Path) -> tricodec.FrameReader:
-    source = tricodec.remote(server.put(path.name, path.read_bytes()))
+    source = tricodec.open_remote(server.put(path.name, path.read_bytes()))
     return tricodec.FrameReader(source, device="cpu", index="container")
 
 
@@ -117,7 +117,7 @@ def test_wrong_cues_are_not_believed(server: RangeServer, clip: Path, tmp_path: 
 
 
 def test_without_index_all_of_it_is_read_and_all_is_exact(server: RangeServer, clip: Path) -> None:
-    source = tricodec.remote(server.put("a.mkv", clip.read_bytes()))
+    source = tricodec.open_remote(server.put("a.mkv", clip.read_bytes()))
     with tricodec.FrameReader(source, device="cpu") as reader, tricodec.FrameReader(clip, device="cpu") as local:
         assert reader.pts_seconds.tolist() == local.pts_seconds.tolist()
     assert server.bytes_sent >= 0.99 * clip.stat().st_size

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import tricodec
-from fake_clock import FakeClock
 from programs import run_python
 
 
@@ -38,6 +37,47 @@ class Function:
 
     def wait_until_entered(self) -> None:
         assert self.entered.acquire(timeout=20)
+
+
+class FakeClock:
+    """Time in seconds for objects that take a `clock`. What waits on it wakes when time or its condition changes."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._changed = threading.Condition()
+        self._waiting: list[tuple[threading.Condition, float | None]] = []
+
+    def now(self) -> float:
+        """See tricodec's Clock."""
+        with self._changed:
+            return self._now
+
+    def wait(self, condition: threading.Condition, seconds: float | None) -> None:
+        """See tricodec's Clock."""
+        with self._changed:
+            entry = (condition, None if seconds is None else self._now + seconds)
+            self._waiting.append(entry)
+            self._changed.notify_all()
+        try:
+            condition.wait()
+        finally:
+            with self._changed:
+                self._waiting.remove(entry)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and wake what waits."""
+        with self._changed:
+            self._now += seconds
+            conditions = {id(condition): condition for condition, _ in self._waiting}
+        for condition in conditions.values():
+            with condition:
+                condition.notify_all()
+
+    def until_waits(self, deadline: float | None) -> None:
+        """Returns when a thread waits until `deadline`; None is a wait without bound."""
+        with self._changed:
+            found = self._changed.wait_for(lambda: any(until == deadline for _, until in self._waiting), timeout=20)
+            assert found, f"no thread waits until {deadline}; there are: {[until for _, until in self._waiting]}"
 
 
 @pytest.fixture
@@ -107,19 +147,6 @@ def test_one_failing_item_fails_alone(make: Make, clock: FakeClock) -> None:
         futures[1].result(timeout=20)
     assert results([futures[0], futures[2]]) == [1, 0.25]
     assert calls == [[1, 0, 4], [1], [0], [4]]
-
-
-def test_the_thread_survives_a_function_that_ends_it(make: Make) -> None:
-    def leave(items: list[int]) -> list[int]:
-        if items == [0]:
-            raise SystemExit(3)
-        return items
-
-    batcher = make(leave, 4)
-
-    with pytest.raises(SystemExit):
-        batcher(0)
-    assert batcher(1) == 1
 
 
 def test_submit_waits_for_room_in_a_full_queue(make: Make, clock: FakeClock) -> None:
@@ -261,6 +288,19 @@ def test_a_forked_child_is_told_to_make_its_own() -> None:
     assert "a forked child has none of its threads; make a Batcher in the child\n3\n4\n" in result.stdout, result.stderr
 
 
+@pytest.mark.parametrize(("returned", "named"), [([1], "1 results"), (iter([1, 2]), "list_iterator without a length")])
+def test_a_wrong_number_of_results_is_an_error_of_each_item(
+    make: Make, clock: FakeClock, returned: Any, named: str
+) -> None:
+    batcher = make(lambda items: returned, 2, 1000, clock=clock)
+
+    futures = [batcher.submit(1), batcher.submit(2)]
+
+    for future in futures:
+        with pytest.raises(ValueError, match=f"returned {named} for 2 items; expected one result for each"):
+            future.result(timeout=20)
+
+
 def test_a_coroutine_is_refused_when_there_is_no_room_in_time(make: Make) -> None:
     double = Function(is_held=True)
     batcher = make(double, 1, 0, max_queue=1, queue_timeout_ms=1)
@@ -277,16 +317,3 @@ def test_a_coroutine_is_refused_when_there_is_no_room_in_time(make: Make) -> Non
 
     assert found[:2] == [0, 2]
     assert isinstance(found[2], queue.Full)
-
-
-@pytest.mark.parametrize(("returned", "named"), [([1], "1 results"), (iter([1, 2]), "list_iterator without a length")])
-def test_a_wrong_number_of_results_is_an_error_of_each_item(
-    make: Make, clock: FakeClock, returned: Any, named: str
-) -> None:
-    batcher = make(lambda items: returned, 2, 1000, clock=clock)
-
-    futures = [batcher.submit(1), batcher.submit(2)]
-
-    for future in futures:
-        with pytest.raises(ValueError, match=f"returned {named} for 2 items; expected one result for each"):
-            future.result(timeout=20)

@@ -14,7 +14,7 @@ import pytest
 import tricodec
 from compress_data import corpus
 from tricodec.compress import ChecksumPolicy
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import infer, variants, workers
 
 pytestmark = pytest.mark.needs_triton

@@ -16,7 +16,7 @@ import pytest
 import tricodec
 from dali_model import OWN, clip_tensors, expected_clip, own_model
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import infer, metric, running, variants, wait_until, workers
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
@@ -169,7 +169,7 @@ def test_pipelines_that_do_not_fit_their_configuration_are_refused_when_they_loa
 
 
 def test_without_dali_the_model_says_what_to_install(tmp_path: Path) -> None:
-    from tricodec.serve.environment import create_environment
+    from tricodec.triton.serve.environment import create_environment
 
     environment = create_environment(tmp_path / "environment")
     (paths,) = environment.rglob("tricodec.pth")

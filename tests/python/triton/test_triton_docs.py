@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import REPOSITORY, bigbuckbunny
-from tricodec.serve import Server, main
+from tricodec.triton.serve import Server, main
 
 pytestmark = pytest.mark.needs_triton
 

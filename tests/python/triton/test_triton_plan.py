@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec import _plan_request
-from tricodec.serve import Server
+from tricodec.serving import _plan_request
+from tricodec.triton.serve import Server
 from triton_testing import infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -40,15 +40,9 @@ def make_foreign(path: Path) -> None:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     repository = tmp_path_factory.mktemp("repository")
-    variants(repository, "video_decode", planned={}, remade={"strict_plan": "false"})
-    variants(repository, "video_stream", planned_stream={})
+    variants(repository, "video_decode", planned={})
     save_plan(repository / "planned" / "plan.json", workers=1, num_workers=1, **REQUEST)
-    save_plan(repository / "remade" / "plan.json", count=2, size=(40, 48))
-    make_foreign(repository / "remade" / "plan.json")
-    save_plan(repository / "planned_stream" / "plan.json", stride=3, size=(56, 80), layout="CHW")
-    log = tmp_path_factory.mktemp("log") / "log.txt"
-    with Server(repository, stop_timeout_seconds=5, log_file=log) as started:
-        started.test_log = log
+    with Server(repository, stop_timeout_seconds=5) as started:
         yield started
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton

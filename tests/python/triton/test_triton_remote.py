@@ -11,7 +11,7 @@ import pytest
 import tricodec
 from media import generated
 from range_server import RangeServer, range_server
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, infer, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -64,18 +64,6 @@ def test_urls_outside_the_prefixes_are_refused_without_a_request(client: Any, we
     with pytest.raises(tricodec.RefusedError, match="below no allowed prefix; allowed: s3://bucket/"):
         client.probe("http://169.254.169.254/latest/meta-data/")
     assert not web.paths
-
-
-def test_a_redirect_out_of_the_prefixes_is_refused(client: Any, web: RangeServer) -> None:
-    web.forget()
-    with pytest.raises(tricodec.RefusedError, match=r"a redirect of .*/secret\.mp4' is not read"):
-        client.decode_video(f"{web.url}/videos/leads_out.mp4")
-    assert set(web.paths) == {"/videos/leads_out.mp4"}
-
-
-def test_a_missing_object_is_an_error_of_the_request(client: Any, web: RangeServer) -> None:
-    with pytest.raises(tricodec.MediaIOError, match="does not exist"):
-        client.decode_video(f"{web.url}/videos/none.mp4")
 
 
 def test_a_request_has_the_bytes_or_the_url(server: Any, web: RangeServer) -> None:

@@ -18,14 +18,13 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from namespaces import UNSHARE, need_namespaces
-from triton_testing import connect
+from triton_testing import UNSHARE, connect, need_namespaces
 
 pytestmark = pytest.mark.needs_triton
 
 SERVE = """
 import json, os, signal, subprocess, sys
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", "/dev/shm"], check=True)
 with Server(models=sys.argv[1:]) as server:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import connect, infer, variants
 
 pytestmark = pytest.mark.needs_triton
@@ -19,7 +19,6 @@ FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 20.0}
 
 MODELS = {
     "video_encode": {"workers": "2"},
-    "impatient": {"workers": "1", "timeout_ms": "400"},
     "strict": {
         "workers": "1",
         "threads": "1",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import (
     again_if_triton_crashes,
     connect,
@@ -33,14 +33,12 @@ MODELS = {
     "video_session": {"workers": "2"},
     "single": {"workers": "1"},
     "impatient": {"workers": "1", "timeout_ms": "2500"},
-    "planned": {"workers": "1"},
 }
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
-    tricodec.Plan(generated(CLIP), device="cpu", start=3, stride=5).save(repository / "planned" / "plan.json")
     with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started
 
@@ -91,27 +89,6 @@ def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
         chunks += session
 
     np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in chunks]), whole[1::2])
-
-
-def test_a_client_that_gives_up_costs_other_sessions_of_the_worker_nothing(server: Any, whole: Any) -> None:
-    with (
-        connect(server.grpc_url) as patient,
-        connect(server.grpc_url) as hasty,
-        patient.open(generated(CLIP), 4, model="single") as other,
-        hasty.open(generated(CLIP), 4, model="single") as session,
-    ):
-        other.read()
-        session.read()
-        worker = stop_worker(server.pid, "single")
-        hasty._timeout_seconds = 0.5
-        with pytest.raises(TimeoutError):
-            session.read()
-        os.kill(worker, signal.SIGCONT)
-        hasty._timeout_seconds = None
-
-        np.testing.assert_array_equal(other.read().frames, whole[4:8])
-        np.testing.assert_array_equal(session.read().frames, whole[4:8])  # those that it did not get
-        assert workers(server.pid, "single") == [worker]
 
 
 def test_a_chunk_that_takes_too_long_ends_its_worker_and_its_sessions(server: Any, whole: Any) -> None:

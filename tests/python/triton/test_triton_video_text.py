@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import TEXT_CLIP, infer, shares_in_python, text_clip, videos
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_onnx]
@@ -79,7 +79,7 @@ def test_errors_of_the_decoder_and_the_network_are_those_of_the_request(server: 
 
 
 def test_without_its_packages_the_models_are_left_out_with_the_remedy(monkeypatch: Any) -> None:
-    from tricodec.serve import repository
+    from tricodec.triton.serve import repository
 
     monkeypatch.setattr(repository.importlib.util, "find_spec", lambda name: None)
 

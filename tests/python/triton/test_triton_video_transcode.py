@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg, generated
-from tricodec.serve import Server
+from tricodec.triton.serve import Server
 from triton_testing import infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
@@ -21,7 +21,6 @@ FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 22.0}
 MODELS = {
     "video_transcode": {"workers": "2"},
     "strict": {"workers": "1", "max_frames": "20", "max_input_bytes": "1000000", "max_output_bytes": "30000"},
-    "impatient": {"workers": "1", "timeout_ms": "500"},
 }
 
 
@@ -32,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield started
 
 
-def locally(path: Path, **words: Any) -> tricodec.TranscodeResult:
+def locally(path: Path, **words: Any) -> tricodec.encode.TranscodeResult:
     """The same by tricodec.transcode, in its own words."""
     container = words.pop("container", "mp4")
     words = {"num_threads": 1, **words}

@@ -19,8 +19,6 @@ import tricodec
 from media import ffmpeg, generated
 
 TENSOR: dict[str, Any] = {"size": (48, 64), "dtype": "float32", "layout": "CHW"}
-
-
 CLIPS = ["h264_open_gop.mkv", "h264_one_gop.mp4", "vp9.webm", "av1.mp4"]
 
 
@@ -125,14 +123,8 @@ def test_batches_are_written_to_arrays_of_the_callers(arrays: int) -> None:
 
 
 GROUP = 12
-
-
 NUM_GROUPS = 4
-
-
 PATIENCE = 60.0  # seconds until a thread that never comes fails the test
-
-
 BUFFER = 1 << 16  # what one read of the library takes
 
 

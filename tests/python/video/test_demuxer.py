@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import tricodec
 from media import ffmpeg_framemd5, ffprobe, generated
-from programs import run_threads
 
 CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
 
@@ -215,25 +214,3 @@ def test_a_decoder_decodes_again_after_flush_and_reset() -> None:
         frames += decoder.flush()
         assert [frame.md5() for frame in frames] == expected
         again()
-
-
-def test_a_packet_of_nonsense_is_an_issue_and_not_an_exception() -> None:
-    path = generated("h264_bframes.mp4")
-    packets = list(tricodec.Demuxer(path, annexb=True))
-    decoder = tricodec.Decoder("h264", num_threads=1)
-    frames = decoder.decode(packets[0])
-    frames += decoder.decode(tricodec.Packet(b"\x00\x00\x01\x65" + bytes(range(1, 200)), pts=123, pos=456))
-    frames += decoder.flush()
-
-    assert len(frames) >= 1
-    issue = decoder.issues[0]
-    assert (issue.packet_number, issue.pts, issue.pos) == (1, 123, 456)
-    assert issue.message
-    assert "packet 1" in repr(issue)
-
-
-def test_a_file_like_source_may_be_dropped_on_another_thread() -> None:
-    demuxers = [tricodec.Demuxer(FileLike(generated("h264_bframes.mp4").read_bytes())) for _ in range(8)]
-    run_threads([demuxers.clear])
-
-    assert demuxers == []

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources that fail in read(), videos without frames, and the stream that is read if none is named."""
+"""Sources that fail in read(), headers that lie, videos without frames, and the stream that is read by default."""
 
 from __future__ import annotations
 
 import io
 import os
 import struct
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,6 +62,84 @@ def test_after_an_error_of_its_source_a_reader_gives_the_same_frames(
 
         assert np.array_equal(reader.batch(start=start, count=GOP), frames[start : start + GOP])
         assert reader.issues == []
+
+
+@pytest.mark.parametrize("container", ["mp4", "mpegts", "matroska"])
+def test_a_demuxer_repeats_the_error_of_its_source_until_a_seek(container: str, clip: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    (tmp_path / "clip.mp4").write_bytes(clip)
+    media.ffmpeg("-i", tmp_path / "clip.mp4", "-c copy -f", container, path)
+    packets = [packet.data for packet in tricodec.Demuxer(path)]
+    source = FailsOnce(path.read_bytes())
+    demuxer = tricodec.Demuxer(source)
+    source.left = 5
+    for _ in range(2):
+        with pytest.raises(OSError, match="the network was away"):
+            list(demuxer)
+
+    demuxer.seek_seconds(0)
+
+    assert [packet.data for packet in demuxer] == packets
+    assert demuxer.ends_early == ""
+
+
+def put(box: bytes, offset: int, value: int) -> bytes:
+    """A video with a number of 32 bits `offset` bytes after the first box's type."""
+    data = bytearray(media.generated("h264_bframes.mp4").read_bytes())
+    struct.pack_into(">I", data, data.index(box) + offset, value)
+    return bytes(data)
+
+
+LYING_HEADERS = {
+    "count of sample sizes": (b"stsz", 12, 0x0FFFFFFF), "count of times": (b"stts", 8, 0xFFFFFFFF),
+    "count of chunks": (b"stco", 8, 0x0FFFFFFF), "place of a chunk": (b"stco", 12, 0xFFFFFFF0),
+    "size of the header": (b"moov", -4, 8), "size of a sample entry": (b"stsd", -4, 0x0FFFFFFF),
+    "size of the parameter sets": (b"avcC", -4, 0xFFFFFFFF), "size of the packets": (b"mdat", -4, 0xFFFFFFFF),
+}  # fmt: skip
+
+
+def outcome(source: Any) -> Any:
+    """The frames, or the class of the error."""
+    try:
+        return tricodec.decode_video(source, device="cpu", size=(18, 32)).frames.tobytes()
+    except tricodec.Error as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("name", LYING_HEADERS)
+def test_a_header_that_lies_is_damage_from_every_source(name: str, tmp_path: Path) -> None:
+    data = put(*LYING_HEADERS[name])
+    path = tmp_path / "lying.mp4"
+    path.write_bytes(data)
+
+    found = outcome(data)
+
+    if isinstance(found, type):
+        assert found in (tricodec.CorruptDataError, tricodec.UnsupportedError, tricodec.RefusedError)
+    assert outcome(path) == outcome(io.BytesIO(data)) == found
+
+
+def test_a_lack_of_memory_is_still_out_of_memory() -> None:
+    program = """
+        import resource
+        import tricodec
+        data = sys.stdin.buffer.read()
+        def kind():
+            try:
+                tricodec.Demuxer(data)
+            except tricodec.Error as error:
+                return type(error).__name__
+        before = kind()
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), resource.RLIM_INFINITY))
+        print(before, kind())
+    """
+    command = [sys.executable, "-c", "import sys\n" + textwrap.dedent(program)]
+
+    result = subprocess.run(command, input=put(b"stts", 8, 0x7FFFFFFF), capture_output=True, check=True)
+
+    assert result.stdout.decode().split() == ["CorruptDataError", "OutOfMemoryError"]
 
 
 CONTAINERS = {b"moov", b"trak", b"mdia", b"minf", b"dinf"}
@@ -146,10 +227,7 @@ NO_PACKETS = {
     "mkv": (empty_mkv, "has no packets"),
 }
 
-
 NO_FRAMES = {"no key frames": no_key_frames, "garbage": garbage}
-
-
 SOURCES: dict[str, Callable[[bytes], Any]] = {"bytes": bytes, "read-only": ReadOnly}
 
 
@@ -201,10 +279,7 @@ _TWO = (
     "-c:v libx264 -preset ultrafast"
 )
 
-
 _FIRST, _SECOND = "-disposition:v:0 default -disposition:v:1 0", "-disposition:v:0 0 -disposition:v:1 default"
-
-
 _NEITHER = "-disposition:v 0"
 
 

@@ -13,7 +13,6 @@ import pytest
 import tricodec
 from media import ffmpeg, ffmpeg_frames, generated
 
-NUMPY_2 = int(np.__version__.split(".")[0]) >= 2
 CPU = (1, 0)
 
 # format, shape of to_ndarray(), by the rows and columns of a 6 x 8 picture
@@ -170,86 +169,6 @@ def test_arrays_outlive_reader_decoder_and_frame() -> None:
         np.testing.assert_array_equal(array, frame[0])
 
 
-class _Tensor(ctypes.Structure):
-    """DLTensor of DLPack's specification."""
-
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class _Legacy(ctypes.Structure):
-    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
-
-class _Versioned(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _Tensor),
-    ]
-
-
-def open_capsule(capsule: object) -> tuple[str, Any]:
-    name_of = ctypes.pythonapi.PyCapsule_GetName
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    name = name_of(capsule)
-    kind = _Versioned if name == b"dltensor_versioned" else _Legacy
-    return name.decode(), kind.from_address(pointer_of(capsule, name))
-
-
-@pytest.mark.parametrize(
-    ("max_version", "name"),
-    [(None, "dltensor"), ((1, 0), "dltensor_versioned"), ((2, 0), "dltensor_versioned")],
-)
-def test_dlpack_gives_the_kind_of_capsule_that_the_consumer_understands(
-    max_version: tuple[int, int] | None, name: str
-) -> None:
-    plane = decoded("h264_420_10.mkv").planes[1]
-
-    capsule = plane.__dlpack__(max_version=max_version)
-
-    found, managed = open_capsule(capsule)
-    tensor = managed.tensor
-    assert found == name
-    assert tensor.data + tensor.byte_offset == plane.data_ptr
-    assert (tensor.device_type, tensor.device_id) == CPU
-    assert (tensor.code, tensor.bits, tensor.lanes) == (1, 16, 1)
-    assert tuple(tensor.shape[: tensor.ndim]) == plane.shape
-    assert tuple(tensor.strides[: tensor.ndim]) == tuple(stride // 2 for stride in plane.strides)  # in elements
-    if name == "dltensor_versioned":
-        assert managed.major == 1
-        assert managed.flags == 1, "read-only"
-
-
-@pytest.mark.skipif(not NUMPY_2, reason="numpy 1's from_dlpack takes one argument")
-def test_numpy_2_passes_every_argument_of_dlpack() -> None:
-    plane = decoded("h264_bframes.mp4").planes[0]
-
-    shared = np.from_dlpack(plane, device="cpu", copy=False)
-    copied = np.from_dlpack(plane, device="cpu", copy=True)
-
-    assert shared.ctypes.data == plane.data_ptr
-    assert not shared.flags.writeable
-    assert copied.ctypes.data != plane.data_ptr
-    assert copied.flags.writeable
-    np.testing.assert_array_equal(shared, copied)
-
-
 @pytest.mark.needs_torch
 def test_torch_shares_planes_and_frames() -> None:
     import torch
@@ -290,16 +209,6 @@ def test_convert_moves_samples_and_changes_no_value() -> None:
     assert nv12.to_ndarray().shape == (270, 320)
     assert nv12.convert("yuv420p").pack() == frame.pack()
     np.testing.assert_array_equal(frame.to_ndarray("nv12"), nv12.to_ndarray())
-
-
-@pytest.mark.parametrize(("format", "color"), [("rgb24", "rgb"), ("bgr24", "bgr")])
-def test_to_ndarray_in_rgb_is_what_transform_makes(format: str, color: str) -> None:
-    frame = decoded("h264_rot90.mp4")
-
-    array = frame.to_ndarray(format)
-
-    np.testing.assert_array_equal(array, tricodec.Transform(color=color, rotate=False)(frame))
-    assert array.shape == (180, 320, 3)
 
 
 def test_a_picture_in_rgb24_is_shared_and_others_are_copied() -> None:

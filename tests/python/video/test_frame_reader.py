@@ -100,24 +100,6 @@ def test_iterate_and_select_mean_the_same_frames(
     assert md5s(reader.iterate(**options)) == expected[where]
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"start": 51}, IndexError),
-        ({"start": -51}, IndexError),
-        ({"stride": 0}, ValueError),
-        ({"count": -2}, ValueError),
-    ],
-)
-def test_a_selection_that_cannot_be_is_an_error(
-    reader: tricodec.FrameReader, options: dict[str, int], error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        reader.select(**options)
-    with pytest.raises(error):
-        next(reader.iterate(**options))
-
-
 def test_at_gives_the_frame_on_screen(reader: tricodec.FrameReader) -> None:
     times = reader.pts_seconds
 
@@ -202,19 +184,6 @@ def test_a_closed_reader_says_so_and_its_frames_stay() -> None:
     for use in (lambda: reader[0], lambda: len(reader), lambda: next(iter(reader)), lambda: reader.pts_seconds):
         with pytest.raises(ValueError, match="this FrameReader is closed"):
             use()
-
-
-def test_damage_is_reported_and_costs_what_it_hits_only() -> None:
-    reader = tricodec.FrameReader(generated("zeroed.h264"), num_workers=1)
-
-    frames = list(reader)
-
-    assert len(frames) >= 45
-    assert reader.issues
-    assert all(issue.message for issue in reader.issues)
-    numbers = [issue.packet_number for issue in reader.issues]
-    assert numbers == sorted(set(numbers))
-    assert reader.num_damaged_packets == len(numbers)
 
 
 def test_a_reader_is_freed_with_its_source() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
 from collections.abc import Callable
@@ -20,11 +19,7 @@ import tricodec
 from bitstreams import probe
 
 SLOW_FILES = int(os.environ.get("TRICODEC_FUZZ_FILES", "5000"))
-
-
 JOBS = int(os.environ.get("TRICODEC_FUZZ_JOBS", "1"))
-
-
 DRIVER = Path(damaged_clips.__file__)
 
 
@@ -43,11 +38,7 @@ def test_damaged_files_end_no_process_and_have_exact_frames_before_the_damage(fi
 
 
 PROMISED = 30
-
-
 LEFT = 29
-
-
 LOST = 15
 
 
@@ -119,10 +110,7 @@ def test_a_request_is_resolved_again_where_decoding_shows_other_frames(
 
 
 _X264 = "-c:v libx264 -preset veryfast -crf 30 -x264-params keyint=8:bframes=3:scenecut=0:"
-
-
 _X265 = "-c:v libx265 -preset ultrafast -crf 32 -x265-params keyint=8:pools=2:log-level=error:"
-
 
 UNDAMAGED = {
     "fields.mp4": _X264 + "tff=1",
@@ -133,7 +121,7 @@ UNDAMAGED = {
 }
 
 
-def all_ways(path: Path, num_workers: int) -> list[tricodec.DecodeIssue]:
+def all_ways(path: Path, num_workers: int) -> list[tricodec.video.DecodeIssue]:
     """What readers report that read all frames, some of them, and from one to another."""
     found = []
     with tricodec.FrameReader(path, device="cpu", num_workers=num_workers) as reader:
@@ -189,7 +177,6 @@ def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> No
 SIZED = ["h264_fragmented.mp4", "h264_open_gop.mkv"]
 """Of each container that is checked."""
 
-
 WHOLE = ["h264_bframes.mp4", "h264_fragmented.mp4", "h264_open_gop.mkv", "h264.ts", "vp9.webm", "mpeg4.avi"]
 
 
@@ -228,15 +215,6 @@ def test_what_is_there_of_a_cut_file_comes_and_the_cut_is_told(name: str, caplog
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_files_say_nothing(name: str) -> None:
     assert ends_early(media.generated(name)) == ""
-
-
-def test_an_object_that_can_seek_is_told_of_and_left_where_it_was_read() -> None:
-    data = cut("h264_open_gop.mkv")
-    with tricodec.Demuxer(io.BytesIO(data)) as demuxer:
-        first = [packet.pts for packet in demuxer]
-        assert "its segment ends at byte" in demuxer.ends_early
-        demuxer.seek(0)
-        assert [packet.pts for packet in demuxer] == first
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])

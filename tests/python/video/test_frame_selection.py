@@ -69,7 +69,7 @@ class TestTimes:
         with tricodec.FrameReader(clip) as reader:
             pts = reader.pts_seconds
             times = pts[[7, 2, 2, 11, 0]]
-            frames = reader.at_times(times)
+            frames = list(reader.iterate(times=times))
             video = tricodec.decode_video(reader, times=times)
 
             assert [frame.index for frame in frames] == [7, 2, 2, 11, 0]
@@ -164,10 +164,10 @@ class TestRatesAndParts:
         [
             ({"fps": 2, "num_frames": 8}, "num_frames does not go with fps"),
             ({"times": [0.0], "start": 3}, "start does not go with times"),
-            ({"indices": [1], "count": 3}, "count does not go with indices, which takes no other word"),
+            ({"indices": [1], "count": 3}, "count does not go with indices, which takes no other option"),
             ({"start": 1, "start_s": 1.0}, "start and start_s are both given"),
             ({"count": 1, "end_s": 1.0}, "count and end_s are both given"),
-            ({"tolerance_s": 0.1}, "tolerance_s is given without the word that it belongs to"),
+            ({"tolerance_s": 0.1}, "tolerance_s is given without the option that it belongs to"),
             ({"times": [0.0], "policy": "exact", "tolerance_s": 0.1}, "has no tolerance"),
             ({"fps": 0}, "fps is 0"),
             ({"fps": float("nan")}, "fps is nan"),
@@ -223,8 +223,8 @@ class TestEveryCallTakesTheWords:
             assert np.array_equal(reader.batch(**words), expected.frames)
             assert np.array_equal(np.concatenate(list(reader.batches(2, **words))), expected.frames)
             assert [frame.index for frame in reader.iterate(**words)] == indices
-            assert tricodec.memory_required(reader, **words).host_bytes >= expected.frames.nbytes
-            assert tricodec.memory_required(reader, batch_size=2, **words).host_bytes > 0
+            assert tricodec.measure.memory_required(reader, **words).host_bytes >= expected.frames.nbytes
+            assert tricodec.measure.memory_required(reader, batch_size=2, **words).host_bytes > 0
 
     def test_a_plan_keeps_them(self, name: str, tmp_path: Path) -> None:
         words = REQUESTS[name]
@@ -297,8 +297,6 @@ def test_a_reader_tells_its_facts() -> None:
 
 
 _PICTURES = "-f lavfi -i testsrc2=s=96x64:d={}:r={}"
-
-
 _RATE = 25
 
 

@@ -116,25 +116,6 @@ def test_index_of_a_file_that_changed_is_replaced(tmp_path: Path) -> None:
         assert len(reader) == len(ffmpeg_framemd5(clip))
 
 
-def test_damaged_index_is_built_anew(tmp_path: Path) -> None:
-    clip = generated("h264_bframes.mp4")
-    index = tmp_path / "clip.index"
-    with tricodec.FrameReader(clip, index=index) as reader:
-        num_frames = len(reader)
-    whole = index.read_bytes()
-    for size in range(0, len(whole), max(1, len(whole) // 40)):
-        index.write_bytes(whole[:size])
-        with tricodec.FrameReader(clip, index=index) as reader:
-            assert len(reader) == num_frames
-        assert index.read_bytes() == whole
-    # A file that does not begin as an index does is none, and stays (test_output_files.py).
-    for position in range(len(b"tricodec index "), len(whole), max(1, len(whole) // 60)):
-        index.write_bytes(whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1 :])
-        with tricodec.FrameReader(clip, index=index) as reader:
-            assert len(reader) == num_frames
-        assert index.read_bytes() == whole
-
-
 RATE = 30
 
 
@@ -213,22 +194,9 @@ def test_open_groups_are_read_once(encoder: str, tmp_path: Path) -> None:
     assert min(taken) < most
 
 
-def test_a_small_file_has_the_index_of_its_packets() -> None:
-    clip = generated("h264_bframes.mp4")
-    with tricodec.FrameReader(clip, device="cpu") as reader:
-        assert len(reader) == 50
-        assert reader.stats.bytes_read >= clip.stat().st_size
-
-
 GOP, FRAMES = 30, 240
-
-
 NOISE = "color=gray:size=160x120:rate=30,noise=alls=100:allf=t+u"
-
-
 SOUND = "sine=sample_rate=48000:duration=8"
-
-
 H264 = "-c:v libx264 -pix_fmt yuv420p -preset ultrafast -bf 2 -qp 18 -g 30 -keyint_min 30 -sc_threshold 0"
 
 

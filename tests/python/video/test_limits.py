@@ -17,8 +17,6 @@ from hevc_writer import HevcStream
 from programs import printed_by, run_python
 
 FAR = (3200, 32000)  # fewer pixels than limits.max_pixels, and a side past limits.max_height
-
-
 MOST_MIB = 160
 """Much less than one picture of that size, which is 150 MiB, and the tables of its blocks."""
 
@@ -123,7 +121,6 @@ def test_iteration_gives_the_frames_before_a_picture_past_the_limits(tmp_path: P
 SIDE, NUM_FRAMES = 2048, 18
 """Sixteen references of 6 MB."""
 
-
 CODE = """
     import re, resource, sys
     import numpy
@@ -140,7 +137,6 @@ CODE = """
     except tricodec.OutOfMemoryError:
         print("no memory")
 """
-
 
 NO_MEMORY_FOR_THREAD = 127
 """How the C library ends a process that has no memory for the variables of a new thread."""

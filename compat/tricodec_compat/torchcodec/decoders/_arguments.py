@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
-from tricodec import StreamInfo
+from tricodec.video import StreamInfo
 
 DTypeName = Literal["uint8", "float32"]
 #: The data types of RGB pictures, by the project's names.

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from tricodec import AudioReader, StreamInfo, UnsupportedError
+from tricodec import AudioReader, UnsupportedError
+from tricodec.video import StreamInfo
 
 from tricodec_compat.torchcodec._metadata import AudioStreamMetadata, described_sound
 from tricodec_compat.torchcodec._results import AudioSamples

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 import tricodec
-from tricodec import MediaInfo, StreamInfo
+from tricodec.video import MediaInfo, StreamInfo
 
 from tricodec_compat.torchcodec._metadata import (
     ContainerMetadata,

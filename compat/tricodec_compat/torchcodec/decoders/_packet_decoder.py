@@ -9,7 +9,8 @@ from typing import Any, Literal
 import torch
 import tricodec
 from torch import Tensor
-from tricodec import StreamInfo, SwscaleRgb, Transform
+from tricodec import Transform
+from tricodec.video import StreamInfo, SwscaleRgb
 
 from tricodec_compat.torchcodec._metadata import color_names, rotation_of
 from tricodec_compat.torchcodec._results import Frame

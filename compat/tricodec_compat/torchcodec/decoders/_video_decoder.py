@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
-from tricodec import FrameReader, StreamInfo, SwscaleRgb, UnsupportedError, probe
+from tricodec import FrameReader, UnsupportedError, probe
+from tricodec.video import StreamInfo, SwscaleRgb
 
 from tricodec_compat._cores import share_of_cores
 from tricodec_compat._frames_in_order import FramesInOrder

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tricodec import Error, encoder_for
+from tricodec import Error
+from tricodec.encode import encoder_for
 from tricodec.io import CodecConfig, StreamWriter
 from tricodec.io.ffmpeg_utils import get_video_encoders
 

@@ -105,7 +105,7 @@ struct CodecOptions {
     /// CPU only. LZ4: 0 fast, 3 to 12 smaller. Zstd: its own levels, 3 if none.
     std::optional<int> level;
     BitShuffle bit_shuffle = BitShuffle::none;  ///< LZ4
-    /// False: the streams may be malicious. The CPU then runs Bitcomp's decoder, NVIDIA's, in a child process.
+    /// False: the streams may be malicious. Bitcomp is then refused, because NVIDIA's decoder may fault on it.
     bool trusted = true;
     int num_threads = 0;                                                  ///< 0: as many as there are cores
     DecompressBackend decompress_backend = DecompressBackend::automatic;  ///< of GPUs

@@ -18,7 +18,7 @@
 
 namespace tricodec {
 
-/// How an array holds pictures: as a Transform's uint8 output, with its options, or as raw planes.
+/// How an array holds pictures: as a Transform's uint8 output of layout hwc or chw, or as raw planes.
 struct PictureLayout {
     OutputColor color = OutputColor::rgb;
     Layout layout = Layout::hwc;
@@ -39,13 +39,13 @@ public:
     [[nodiscard]] int width() const noexcept { return width_; }
     [[nodiscard]] int height() const noexcept { return height_; }
     [[nodiscard]] const PictureLayout& layout() const noexcept { return layout_; }
-    /// One picture: over the array's memory, or, for layouts that no frame has, a copy on the CPU.
+    /// One picture: over the array's memory, or, for pixels of YUV, a copy on the CPU.
     [[nodiscard]] Frame operator[](std::int64_t index) const;
 
 private:
     void read_shape();
     [[nodiscard]] Frame frame_here(std::byte* data) const;
-    [[nodiscard]] Frame gathered(const std::byte* data) const;
+    [[nodiscard]] Frame separated(const std::byte* data) const;
 
     Tensor pixels_;
     PictureLayout layout_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tricodec/base/device.h"
+#include "tricodec/base/option.h"
 #include "tricodec/tensor/dtype.h"
 #include "tricodec/tensor/frame.h"
 #include "tricodec/tensor/tensor.h"
@@ -43,22 +44,20 @@ enum class OutputColor : std::uint8_t { rgb, bgr, gray, yuv, rgba };
 /// The order of a frame's channels in memory. chw2 and hwc8 are TensorRT's N(C/2)HW2 and NHWC8: channels in pairs,
 /// [ceil(C / 2), H, W, 2], and channels padded to eights, [H, W, 8 * ceil(C / 8)]. Elements of no channel are zero.
 enum class Layout : std::uint8_t { hwc, chw, chw2, hwc8 };
-/// "HWC", "CHW", "CHW2" or "HWC8".
-[[nodiscard]] std::string_view to_string(Layout layout) noexcept;
 /// How a stream that does not name its matrix is read.
 enum class UnspecifiedMatrix : std::uint8_t { bt601, bt709, by_height };
 /// How subsampled chroma comes to the pixels of luma: `interpolated` from the samples around a pixel, as they are
 /// sited; `nearest` gives each pixel the sample that covers it, as libswscale does by default.
 enum class ChromaUpsampling : std::uint8_t { interpolated, nearest };
 
-/// Options of the front ends, spelled alike in Python, DALI and Triton. Throw Error(invalid_argument) listing what is
-/// accepted.
-[[nodiscard]] Resize parse_resize(std::string_view name);             // "nearest" "bilinear" "bicubic"
+/// The names of values in all front ends, and back. Parsing throws Error(invalid_argument) listing what is accepted.
+[[nodiscard]] std::string_view to_string(Resize resize) noexcept;
+[[nodiscard]] std::string_view to_string(OutputColor color) noexcept;
+[[nodiscard]] std::string_view to_string(Layout layout) noexcept;
+[[nodiscard]] std::string_view to_string(UnspecifiedMatrix matrix) noexcept;
 [[nodiscard]] OutputColor parse_output_color(std::string_view name);  // "rgb" "bgr" "gray" "yuv" "rgba"
-/// "HWC", "CHW", "CHW2", "HWC8", each also with a leading N or F, and "N(C/2)HW2" for "CHW2".
+/// "HWC", "CHW", "CHW2", "HWC8", each also with a leading N, F or T, and "N(C/2)HW2" for "CHW2".
 [[nodiscard]] Layout parse_layout(std::string_view name);
-[[nodiscard]] UnspecifiedMatrix parse_unspecified_matrix(std::string_view name);  // "bt601" "bt709" "by_height"
-[[nodiscard]] ChromaUpsampling parse_chroma_upsampling(std::string_view name);    // "interpolated" "nearest"
 
 /// The steps from a frame to a tensor; docs/reference/transform.md defines them.
 struct TransformOptions {
@@ -80,6 +79,9 @@ struct TransformOptions {
     std::vector<float> mean;
     std::vector<float> std;
 };
+
+/// The table of the fields: Note [Options].
+[[nodiscard]] Options<TransformOptions> transform_options();
 
 /// How the steps of a Transform run for frames of one geometry.
 struct FusionReport {

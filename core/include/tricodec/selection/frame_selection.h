@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tricodec/base/option.h"
+
 namespace tricodec {
 
 /// Which frame a time means. Of frames with equal times, the last one.
@@ -15,8 +17,6 @@ enum class TimePolicy : std::uint8_t {
     on_screen,  ///< the frame with the greatest time that is not after the time
     exact,      ///< the frame of this time, and no other
 };
-/// Throws Error(invalid_argument) for other words.
-[[nodiscard]] TimePolicy parse_time_policy(std::string_view word);
 
 /// A rule that chooses frames. docs/reference/python.md has each formula.
 enum class Sampling : std::uint8_t {
@@ -28,15 +28,13 @@ enum class Sampling : std::uint8_t {
     key_frames,     ///< those from which decoding can start
     around,         ///< num_frames around each of `times`, `stride` apart
 };
-/// Throws Error(invalid_argument) for other words.
-[[nodiscard]] Sampling parse_sampling(std::string_view word);
 
-/// The frames of a request, with the same words in every front end. Plain data.
+/// The frames of a request, with the same options in every front end. Plain data.
 ///
-/// Note [Words of a selection]: a selection is a list (`indices`, `times`), or a part of the video and how densely its
-/// frames are taken. The part begins at `start` or `start_s` and ends after `count` frames or at `end_s`. Its frames
-/// are taken `stride` apart, at `fps` frames a second, or as `num_frames` frames evenly. A `sampling` rule takes these
-/// words as its parameters. Words that contradict each other are Error(invalid_argument).
+/// Note [Options of a selection]: a selection is a list (`indices`, `times`), or a part of the video and how densely
+/// its frames are taken. The part starts at `start` or `start_s` and ends after `count` frames or at `end_s`. Its
+/// frames are taken `stride` apart, at `fps` frames a second, or as `num_frames` frames evenly. A `sampling` rule takes
+/// these options as its parameters. Options that contradict each other are Error(invalid_argument).
 ///
 /// Note [Times in float32]: DALI, Parquet and torch keep times as float32. A time that is the float32 of a frame's time
 /// means that frame. Any other number that float32 holds exactly is taken as the shortest decimal with that float32.
@@ -62,6 +60,8 @@ struct FrameSelection {
     [[nodiscard]] bool operator==(const FrameSelection&) const = default;
 };
 
+/// The table of the fields: Note [Options].
+[[nodiscard]] Options<FrameSelection> selection_options();
 /// True if only start, stride and count are set.
 [[nodiscard]] bool is_range(const FrameSelection& selection) noexcept;
 /// True if the frames are those of a part of the video, `stride` apart: no list, rate, number of frames or rule.

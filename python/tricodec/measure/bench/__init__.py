@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from tricodec._public import public_names
 from tricodec.measure.bench._clip import clip_or
 from tricodec.measure.bench._engines import DecodeEngine, EncodeEngine, TranscodeEngine, TransformEngine
 from tricodec.measure.bench._engines_compress import DIRECTIONS, CompressEngine
@@ -26,4 +25,3 @@ __all__ = [
     "knee", "libraries", "needed_values", "parse_range", "percentile_of", "processor", "run", "session_csv",
     "session_json",
 ]  # fmt: skip
-__dir__ = public_names(globals())

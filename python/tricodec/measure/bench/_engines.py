@@ -100,7 +100,7 @@ class DecodeEngine(VideoEngine):
             start = time.perf_counter()
             with tricodec.FrameReader(self.path, device=self.device, num_workers=threads) as reader:
                 # A read of all frames starts before the packets are indexed.
-                frames = iter(reader) if count == self.num_frames else reader.iterate(0, 1, count)
+                frames = iter(reader) if count == self.num_frames else reader.iterate(count=count)
                 if self.on_gpu:
                     return self._take_from_gpu(frames, start)
                 return self._done(sum(1 for _ in frames))
@@ -154,7 +154,7 @@ class TransformEngine(VideoEngine):
         count = self.count(batch)
         transform = tricodec.Transform(**self.options)
         with tricodec.FrameReader(self.path, device=self.device) as reader:
-            decoded = list(reader.iterate(0, 1, min(count, self.num_frames)))
+            decoded = list(reader.iterate(count=min(count, self.num_frames)))
         frames = list(itertools.islice(itertools.cycle(decoded), count))
         out = None if self.on_gpu else transform(frames)
 
@@ -187,7 +187,7 @@ class EncodeEngine(VideoEngine):
         self.encoding_device = device
         self.codec: Any = codec
         self.options = dict(options or {})
-        encoder = tricodec.encoder_for(codec, device)
+        encoder = tricodec.encode.encoder_for(codec, device)
         self.settings |= {"device": device, "engine": encoder, "options": str(self.options)}
 
     @contextlib.contextmanager
@@ -195,7 +195,7 @@ class EncodeEngine(VideoEngine):
         """A query encodes `batch` frames; `threads` is `num_threads`."""
         count = self.count(batch)
         with tricodec.FrameReader(self.path, device="cpu") as reader:
-            frames = list(reader.iterate(0, 1, count))
+            frames = list(reader.iterate(count=count))
 
         def work() -> Done:
             with tricodec.Muxer(None, format="mp4") as muxer:
@@ -244,7 +244,7 @@ class TranscodeEngine(VideoEngine):
         self.size = size
         with tricodec.FrameReader(path, device="cpu") as reader:
             self._times = [float(each) for each in reader.pts_seconds]
-        encoder = tricodec.encoder_for(codec, device)
+        encoder = tricodec.encode.encoder_for(codec, device)
         self.settings |= {"encoder": encoder, "options": str(self.options), "size": str(size or "that of the video")}
         self.settings.pop("transfers", None)  # the file is in host memory, wherever its pictures were
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine of a Triton server: requests of `tricodec.client`."""
+"""The engine of a Triton server: requests of `tricodec.triton.client`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _TIMES = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
 class ServeEngine:
-    """Sends requests to a model of a running server, as `tricodec.client.Client` does.
+    """Sends requests to a model of a running server, as `tricodec.triton.client.Client` does.
 
     Args:
         path: a video, which every request contains.
         url: the address of the server's gRPC port, "HOST:PORT".
         model: one of `MODELS`.
         options: options of the request, as the method of the client takes them.
-        shared_memory: as `tricodec.client.Client` takes it.
+        shared_memory: as `tricodec.triton.client.Client` takes it.
 
     Raises:
         ConnectionError: no server answers.
@@ -68,7 +68,7 @@ class ServeEngine:
         Raises:
             ValueError: the video has fewer frames.
         """
-        from tricodec.client import Client
+        from tricodec.triton.client import Client
 
         if batch > self._num_frames:
             message = f"a batch of {batch} frames is more than the video has; accepted: up to {self._num_frames}"

@@ -74,15 +74,18 @@ def open_triton(path: Path, request: Request) -> Iterator[Decode]:
     if not _installed("tritonclient.grpc"):
         message = "Triton's client is not installed; pip install tritonclient[grpc]"
         raise FrontEndMissingError(message)
-    import tricodec.client
-    import tricodec.serve
+    import tricodec.triton.client
+    import tricodec.triton.serve
 
     try:
-        tricodec.serve.find_tritonserver()
+        tricodec.triton.serve.find_tritonserver()
     except FileNotFoundError as error:
         raise FrontEndMissingError(str(error)) from error
     data = path.read_bytes()
-    with tricodec.serve.Server(models=["video_decode"]) as server, tricodec.client.Client(server.grpc_url) as client:
+    with (
+        tricodec.triton.serve.Server(models=["video_decode"]) as server,
+        tricodec.triton.client.Client(server.grpc_url) as client,
+    ):
         yield lambda: client.decode_video(data, **request).frames
 
 

@@ -1,45 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the surface of tricodec's PyNvVideoCodec differs from NVIDIA's, and why.
-
-Run as a program it writes the tables of docs/migration/pynvvideocodec_differences.md.
-"""
+"""How the surface of tricodec's PyNvVideoCodec differs from NVIDIA's."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "migration" / "pynvvideocodec_differences.md"
+from media import REPOSITORY
 
-_IMPORT = "the original's import leaves it behind"
 
-# What differs by name, and why.
-KNOWN: dict[str, tuple[str, str]] = {
-    "Codec": ("only here", "version 1.0 has it"),
-    "CreateDecoder": (
-        "maxwidth is argument 7; usedevicememory=0",
-        "the order by name is that of 1.0; by position both orders work, and a bool in the sixth place tells them "
-        "apart. `enableasyncallocations=False` does not force device memory",
-    ),
-    "CreateDemuxer": ("filename=None; callback=None", "one function for both signatures"),
-    "CreateEncoder": ("fmt=None", "`format`, as the document of 1.0 spells it, may be given instead"),
-    "CreateSimpleDecoder": ("no encSourceBytes; no stream", "one signature for paths, bytes and streams: `encSource`"),
-    "CreateTranscoder": ("kwargs=None", "0, the original's default, is no mapping"),
-    "Path": ("only in the original", _IMPORT),
-    "PyNvDecoder.issues": ("only here", "reports of damaged packets"),
-    "PyNvEncoder.Encode": ("picParams=None", "one function for the signatures with flags and with NV_ENC_PIC_PARAMS"),
-    "PyNvEncoder.engine": ("only here", "whether NVENC or a CPU encoder works"),
-    "PyNvVCException": ("RuntimeError, Exception, not Exception", "programs for 1.0 catch RuntimeError"),
-    "PyNvVCExceptionUnsupported": ("RuntimeError, Exception, not Exception", "programs for 1.0 catch RuntimeError"),
-    "Transcoder.__init__": ("gpu_id=0", "the last three arguments may be left out"),
-    "module_path": ("only in the original", _IMPORT),
-    "module_suffix": ("only in the original", _IMPORT),
-    "set_api_version": ("only here", "`bf` means different things in 1.0 and 2.x"),
-    "spec": ("only in the original", _IMPORT),
-    "supportedNvEncVersion": ("only in the original", "there may be no driver"),
-}
+def documented() -> dict[str, str]:
+    """What differs by name, as docs/migration/pynvvideocodec_differences.md says."""
+    page = (REPOSITORY / "docs" / "migration" / "pynvvideocodec_differences.md").read_text()
+    table = page.partition("<!-- names")[2].partition("<!-- end of names")[0]
+    return dict(re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", table, re.MULTILINE))
 
 
 def _signature_differs(theirs: list[list[str]], ours: list[list[list[str]]] | None) -> str:
@@ -96,15 +71,3 @@ def differences(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, str]:
         elif their_value != our_value:
             found[name] = f"{our_value}, not {their_value}"
     return found
-
-
-def render(page: str) -> str:
-    """The page with the table of `KNOWN` between its markers."""
-    rows = [f"| `{name}` | {what} | {why} |" for name, (what, why) in KNOWN.items()]
-    begin, end = "<!-- names: written by pynv_helpers/differences.py -->", "<!-- end of names -->"
-    block = "\n".join([begin, "| name | here | why |", "|---|---|---|", *rows, end])
-    return re.sub(f"{begin}.*{end}", lambda _: block, page, flags=re.DOTALL)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(render(PAGE.read_text()))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib.util
-import json
 import os
 import re
 import subprocess
@@ -23,7 +22,6 @@ from wheels import unpacked
 
 VERSION = "2.2.4"
 _HELPERS = Path(__file__).resolve().parents[1]
-_OF_NOTEBOOKS = (("requests", ""), ("notebook", "s"))
 _THAT_USE_TORCH = ("basic/simple_decode_sampling.py",)
 
 
@@ -34,10 +32,10 @@ def folder() -> Path:
     return unpacked(f"pynvvideocodec-{VERSION}-{sys.implementation.cache_tag}", f"pynvvideocodec=={VERSION}")
 
 
-def environment(*packages: str, torch: bool = True) -> dict[str, str]:
-    """What sample programs find: pycuda, PyTorch where it is not installed or not wanted, and more packages."""
+def environment(*, torch: bool = True) -> dict[str, str]:
+    """What sample programs find: pycuda, and PyTorch where it is not installed or not wanted."""
     names = ["pycuda_package", "."] + ([] if torch and importlib.util.find_spec("torch") else ["torch_package"])
-    paths = [*packages, *(str(_HELPERS / name) for name in names), os.environ.get("PYTHONPATH", "")]
+    paths = [*(str(_HELPERS / name) for name in names), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
@@ -62,31 +60,10 @@ def _with_packages(*, torch: bool) -> Preloaded:
     return started
 
 
-def run_notebook(name: str, downloads: Path, cwd: Path, *, torch_first: bool = True) -> str:
-    """Runs the code cells of a notebook but those that install packages; what it downloads is in a folder.
-
-    Packages that need a GPU, and models that need a network, are stand-ins that use the frames as the originals do. One
-    that imports PyTorch only after pycuda takes the CPU for it.
-    """
-    cells = json.loads((folder() / "samples" / "jupyter" / name).read_text())["cells"]
-    codes = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    packages = [str(folder() / "samples"), *(str(_HELPERS / f"{name}_package{s}") for name, s in _OF_NOTEBOOKS)]
-    before = f"import sys; sys.path[:0] = {packages!r}\n_is_windows_arm64 = lambda: False"
-    program = "\n".join([before, *(code for code in codes if "_pip_install(" not in code)])
-    program = re.sub(r"^%matplotlib .*$", "", program, flags=re.MULTILINE)
-    script = cwd / "notebook.py"
-    script.write_text(program)
-    variables = {"MPLBACKEND": "agg", "DOWNLOADS": str(downloads)}
-    if not torch_first:
-        return _output([sys.executable, script], cwd, **variables)
-    return _checked(_with_packages(torch=True).run(script, cwd=cwd, **variables))
-
-
-def _output(command: Sequence[object], cwd: Path, *packages: str, **variables: str) -> str:
-    environ = environment(*packages) | variables
+def _output(command: Sequence[object], cwd: Path) -> str:
     words = list(map(str, command))
     return _checked(
-        subprocess.run(words, cwd=cwd, env=environ, capture_output=True, text=True, check=False, timeout=300)
+        subprocess.run(words, cwd=cwd, env=environment(), capture_output=True, text=True, check=False, timeout=300)
     )
 
 

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of arguments: for the stubs, type checkers, help() and IPython.
+
+Names of values are taken in any case. These are the usual spellings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Buffer, TypeVar
+
+    ArrayT = TypeVar("ArrayT", default=Any)
+else:
+    from typing import TypeVar
+
+    ArrayT = TypeVar("ArrayT")
+
+Layout: TypeAlias = Literal[
+    "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
+    "FCHW2", "FHWC8", "THWC", "TCHW", "thwc", "tchw", "nhwc", "nchw",
+]  # fmt: skip
+Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "rgba", "RGB", "BGR", "GRAY", "YUV", "RGBA", "grey"]
+Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
+Chroma: TypeAlias = Literal["interpolated", "nearest"]
+Unspecified: TypeAlias = Literal["bt601", "bt709", "by_height"]
+Matrix: TypeAlias = Literal[
+    "bt601", "bt709", "bt2020", "fcc", "bt470bg", "smpte170m", "smpte240m", "ycgco", "bt2020nc",
+]  # fmt: skip
+Range: TypeAlias = Literal["limited", "full"]
+DTypeName: TypeAlias = Literal[
+    "uint8", "float16", "float32", "bfloat16", "half", "float", "fp16", "fp32", "bf16",
+]  # fmt: skip
+SoundDTypeName: TypeAlias = Literal["float32", "int16", "float", "fp32"]
+SeekMode: TypeAlias = Literal["exact", "approximate"]
+Policy: TypeAlias = Literal["nearest", "on_screen", "exact"]
+Rule: TypeAlias = Literal["uniform", "uniform_floor", "stride", "centers", "key_frames", "around"]
+"""The values of ``sampling=``."""
+CodecName: TypeAlias = Literal[
+    "h264", "hevc", "av1", "vp8", "vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "h265", "avc",
+    "x264", "x265", "av01", "mpeg1", "mpeg2", "H264", "H265", "HEVC", "AV1",
+]  # fmt: skip
+"""Codecs that are decoded."""
+EncoderName: TypeAlias = Literal[
+    "h264", "hevc", "av1", "h265", "avc", "x264", "x265", "av01", "H264", "H265", "HEVC", "AV1", "libx264",
+    "libx264rgb", "libx265", "libsvtav1", "libaom-av1", "librav1e", "h264_nvenc", "hevc_nvenc", "av1_nvenc", "libvpx",
+    "libvpx-vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "ffv1", "prores_ks", "dnxhd", "libwebp", "png",
+    "rawvideo",
+]  # fmt: skip
+"""Codecs and usual encoders; `encoder_names` lists all that this FFmpeg has."""
+
+
+class TorchDType(Protocol):
+    """torch.dtype, without torch."""
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Whether it is a type of floats."""
+
+
+class TorchDevice(Protocol):
+    """torch.device, without torch."""
+
+    @property
+    def type(self) -> str:
+        """ "cpu" or "cuda"."""
+
+    @property
+    def index(self) -> int | None:
+        """Number of the GPU; None is the current one."""
+
+
+DTypeObject: TypeAlias = "np.dtype[Any] | type[np.generic] | TorchDType"
+DType: TypeAlias = "DTypeName | DTypeObject"
+SoundDType: TypeAlias = "SoundDTypeName | DTypeObject"
+Device: TypeAlias = "str | TorchDevice"
+Number: TypeAlias = "float | Fraction"
+Numbers: TypeAlias = "float | Sequence[float] | npt.NDArray[np.number[Any]]"
+Times: TypeAlias = "Sequence[float] | npt.NDArray[np.floating[Any]]"
+IndexList: TypeAlias = "Sequence[SupportsIndex] | npt.NDArray[np.integer[Any]]"
+
+
+# options types selection: written by tools/options.py
+class SelectionOptions(TypedDict, total=False):
+    """Options of the table `selection`."""
+
+    start: int
+    stride: int
+    count: int
+    times: Times | None
+    tolerance_s: Number | None
+    policy: Policy | None
+    fps: Number | None
+    num_frames: int | None
+    start_s: Number | None
+    end_s: Number | None
+    sampling: Rule | None
+    min_frames: int | None
+    max_frames: int | None
+
+
+# end of options
+
+
+# options types transform: written by tools/options.py
+class TransformOptions(TypedDict, total=False):
+    """Options of the table `transform`."""
+
+    crop: Sequence[int] | None
+    size: Sequence[int] | None
+    resize: Resize
+    antialias: bool
+    chroma: Chroma
+    color: Color
+    matrix: Matrix | None
+    range: Range | None
+    unspecified: Unspecified
+    rotate: bool
+    dtype: DType
+    layout: Layout
+    scale: Number | None
+    mean: Numbers | None
+    std: Numbers | None
+
+
+# end of options
+
+
+class BatchOptions(SelectionOptions, TransformOptions, total=False):
+    """Options beside indices."""
+
+
+class RequestOptions(BatchOptions, total=False):
+    """Which frames, and what is done to them."""
+
+    indices: IndexList | None
+
+
+class SourceOptions(TypedDict, total=False):
+    """How a video is opened, beside the device."""
+
+    stream_index: int
+    num_workers: int
+    ignore_edit_list: bool
+    context: Any
+    stream: Any
+
+
+class DecodeOptions(RequestOptions, SourceOptions, total=False):
+    """Options of `decode_video` beside those that decide the type of its arrays."""
+
+
+class ReaderOptions(SourceOptions, total=False):
+    """Options of `FrameReader` beside the device."""
+
+    index: str | os.PathLike[str] | Buffer | None
+    block_statistics: bool

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sound: `AudioReader`, and `read_av`, the frames of a video and the sound that goes with them, on one clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tricodec._tricodec import AudioReader, AudioSamples, FrameReader, SpooledSource
+from tricodec.options import request_of
+from tricodec.video._decode import read_video
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Unpack
+
+    from tricodec._option_types import Device, RequestOptions, SoundDType
+    from tricodec._tricodec import Source
+
+__all__ = ["AudioReader", "AudioSamples", "DecodedAV", "read_av"]
+
+_OTHERS = (
+    "audio_rate", "audio_channels", "audio_dtype", "audio_stream_index", "device",
+    "stream_index", "num_workers", "ignore_edit_list", "out", "context", "stream", "pinned",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DecodedAV:
+    """The result of `read_av`."""
+
+    frames: Any
+    """The frames, as `DecodedVideo.frames`."""
+    pts_seconds: npt.NDArray[np.float64]
+    """Presentation time of each frame in seconds, float64 [F]."""
+    audio: AudioSamples
+    """The sound from the time of the earliest frame to the end of the latest one. Sample k is heard at
+    ``audio.pts_seconds + k / audio.sample_rate``, on the clock of ``pts_seconds``."""
+    num_damaged_packets: int = 0
+    """Number of packets of the video and of the sound that could not be decoded completely."""
+    indices: npt.NDArray[np.int64] | None = None
+    """Number of each frame in the video, int64 [F]."""
+    asked_seconds: npt.NDArray[np.float64] | None = None
+    """The time that was asked for, of each frame, as `DecodedVideo.asked_seconds`."""
+
+    def __len__(self) -> int:
+        """Number of frames."""
+        return len(self.frames)
+
+    def __repr__(self) -> str:
+        shape = ", ".join(map(str, self.frames.shape))
+        return f"<tricodec.audio.DecodedAV {self.frames.dtype} [{shape}], {self.audio!r}>"
+
+
+def read_av(
+    source: Source,
+    *,
+    audio_rate: int | None = None,
+    audio_channels: int | None = None,
+    audio_dtype: SoundDType = "float32",
+    audio_stream_index: int = -1,
+    device: Device = "auto",
+    stream_index: int = -1,
+    num_workers: int = 0,
+    ignore_edit_list: bool = False,
+    out: Any = None,
+    context: Any = None,
+    stream: Any = None,
+    pinned: bool = False,
+    **options: Unpack[RequestOptions],
+) -> DecodedAV:
+    """Decode frames of a video and the sound of the same time.
+
+    The sound begins with the earliest frame and ends with the latest one: where the next frame of the video would be
+    shown. Its length follows from these times and the rate alone. What lies outside of the sound of the file is
+    silence.
+
+    Args:
+        source: as `decode_video` takes it. An object is read once for the frames and once for the sound, if it can
+            seek; of one that cannot, all data are kept.
+        device, stream_index, num_workers, ignore_edit_list, out, context: as `decode_video` takes them.
+        audio_rate: samples per second of the sound; None is the stream's own rate.
+        audio_channels: channels of the sound: 1 is mono, 2 stereo; None is the stream's own.
+        audio_dtype: "float32", from -1 to 1, or "int16".
+        audio_stream_index: number of the audio stream; -1 is the best one.
+        stream, pinned: as `Transform` takes them.
+        **options: as `decode_video` takes them.
+
+    Returns:
+        The frames, their times and the sound.
+
+    Raises:
+        UnsupportedError: the file has no sound, or no frames.
+        ValueError, IndexError: as `decode_video` raises them.
+        Error: the errors of `decode_video` and `AudioReader`.
+
+    Thread safety: safe.
+    """
+    # First, to find wrong options before the source is opened.
+    selection, transform = request_of("read_av", options, _OTHERS)
+    again = SpooledSource(source)
+    with FrameReader(
+        again, device=device, stream_index=stream_index, num_workers=num_workers, ignore_edit_list=ignore_edit_list,
+        context=context, stream=stream,
+    ) as reader:  # fmt: skip
+        if not any(each.kind == "audio" for each in reader.info.streams):
+            AudioReader(again)  # raises its error before the frames are decoded
+        video = read_video(reader, transform, selection, out, pinned=pinned)
+        begin, end = reader.time_span([] if video.indices is None else video.indices)
+    # After the frames: an object of the caller has one position.
+    with AudioReader(
+        again, stream_index=audio_stream_index, sample_rate=audio_rate, num_channels=audio_channels,
+        dtype=audio_dtype, ignore_edit_list=ignore_edit_list,
+    ) as sound:  # fmt: skip
+        audio = sound.read(start_s=begin, end_s=end, pad=True)
+        damaged = video.num_damaged_packets + sound.num_damaged_packets
+    return DecodedAV(video.frames, video.pts_seconds, audio, damaged, video.indices, video.asked_seconds)

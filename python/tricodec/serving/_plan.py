@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan: a request of frames, compiled for a machine, that many threads read with."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import math
+import operator
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tricodec._tricodec import Transform
+from tricodec.errors import UnsupportedError
+from tricodec.options import request_of
+from tricodec.serving._plan_context import PlanContext, open_reader
+from tricodec.serving._plan_request import (
+    PlanChoices,
+    PlanData,
+    PlanRequest,
+    PlanSample,
+    changed_options,
+    differences,
+    machine_of,
+    read_plan,
+    write_plan,
+)
+from tricodec.serving._plan_tuning import BATCH_SIZE, GOALS, GPU_WORKERS, tune
+from tricodec.serving._requests import check_whole
+from tricodec.video import DecodedVideo
+
+if TYPE_CHECKING:
+    from tricodec._tricodec import Source, Stream
+
+_log = logging.getLogger("tricodec")
+
+
+class Plan:
+    """A request of frames, compiled for this machine: what reads it, with how many threads, in batches of which size.
+
+        plan = tricodec.Plan("sample.mp4", count=16, size=(224, 224), dtype="float32", layout="CHW", tune=True)
+        plan.save("plan.json")
+
+        plan = tricodec.Plan.load("plan.json")       # in another process: milliseconds
+        video = plan.read("a.mp4")                   # as decode_video with the same options
+        with tricodec.WorkerPool(plan) as pool: ...  # many reads at a time
+
+    A plan decides how fast a read is, never what it returns: videos of any codec and size can be read with it. It also
+    serves DALI (``plan=`` of ``fn.tricodec.decode_video`` and ``read_video``) and Triton (a file ``plan.json`` beside
+    ``config.pbtxt``).
+
+    Thread safety: safe, and a plan never changes. Each thread uses a context() of its own, or calls read(), which takes
+    one.
+    """
+
+    def __init__(
+        self,
+        sample: Source,
+        *,
+        device: str = "auto",
+        stream_index: int = -1,
+        ignore_edit_list: bool = False,
+        workers: int = 0,
+        num_workers: int = 0,
+        batch_size: int = 0,
+        tune: bool | str = False,
+        **options: Any,
+    ) -> None:
+        """Compile a request with a video that is like those to come.
+
+        Args:
+            sample: a path or bytes of a video.
+            device, stream_index, ignore_edit_list: as `decode_video` takes them.
+            workers: reads at a time, the threads of a `WorkerPool`; 0 is left to the plan.
+            num_workers: decoders of one read; 0 is left to the plan.
+            batch_size: frames of a batch of `PlanContext.batches`; 0 is left to the plan.
+            tune: False chooses by rules, which takes the time of opening the sample. True, or "throughput", times the
+                candidates for `workers`, `num_workers` and `batch_size` on this machine, with many reads at a time;
+                "latency" with one. It reads the sample some dozens of times. The result of a read is the same with
+                every choice.
+            **options: options of `decode_video` that select frames (start, count, fps, ...), and options of
+                `Transform`.
+
+        Raises:
+            ValueError: an option is not accepted.
+            TypeError: `sample` is neither a path nor bytes.
+            Error: the errors of `FrameReader`.
+        """
+        if not isinstance(sample, str | os.PathLike | bytes | bytearray | memoryview):
+            raise TypeError(
+                f"sample of Plan is of type {type(sample).__name__}; expected a path or bytes, which can be read often"
+            )
+        for name, value in (("workers", workers), ("num_workers", num_workers), ("batch_size", batch_size)):
+            check_whole("Plan", name, value, least=0)
+        goal = GOALS[0] if tune is True else tune or ""
+        if goal not in ("", *GOALS):
+            raise ValueError(f"tune of Plan is {tune!r}; expected True, False, {' or '.join(map(repr, GOALS))}")
+        selection, transform = request_of("Plan", options)
+        request = PlanRequest(
+            device=device,
+            stream_index=operator.index(stream_index),
+            ignore_edit_list=ignore_edit_list,
+            workers=workers,
+            num_workers=num_workers,
+            batch_size=batch_size,
+            transform=changed_options(transform),
+            selection=_json_values({name: value for name, value in selection.items() if value is not None}),
+        )
+        self._settle(_compiled(request, sample, goal))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, strict: bool = True, sample: Source | None = None) -> Plan:
+        """Load a plan of save(). It takes milliseconds, since nothing is timed again.
+
+        Args:
+            path: the file.
+            strict: whether a plan of another machine, or of other versions of the libraries, is an error. If not, the
+                plan is made again for this machine, and a warning names what differs.
+            sample: a path or bytes of a video to make the plan again with; None is the path of the first sample. If
+                there is no such file, the plan is made again by rules.
+
+        Raises:
+            UnsupportedError: the plan is of another machine or version; the text names each field that differs.
+            CorruptDataError: the file is no plan, or was changed.
+            OSError: the file cannot be read.
+            DeviceError: the request demands a GPU, and there is none.
+        """
+        began = time.perf_counter()
+        data = read_plan(path)
+        machine = machine_of(data.request.device)
+        different = differences(data.machine, machine)
+        if different:
+            text = f"the plan {os.fspath(path)!r} does not fit this machine: {'; '.join(different)}"
+            if strict:
+                raise UnsupportedError(f"{text}. Make the plan again here, or load it with strict=False")
+            _log.warning("%s; it is made again", text)
+            data = _made_again(data, machine, sample)
+        plan = cls.__new__(cls)
+        plan._settle(data)
+        _log.info("plan: %s loaded in %.1f ms", os.fspath(path), 1e3 * (time.perf_counter() - began))
+        return plan
+
+    def _settle(self, data: PlanData) -> None:
+        self._data = data
+        self._idle: list[PlanContext] = []
+        self.request = data.request
+        """What the plan reads."""
+        self.choices = data.choices
+        """How the plan reads: the engine, the instruction set, threads, sizes."""
+        self.sample = data.sample
+        """The video that the plan was made with."""
+        self.machine = data.machine
+        """The versions and the machine that the plan is for: what load() compares."""
+        self.tuned = data.tuned
+        """The goal that the candidates were timed for, "throughput" or "latency"; empty if they were not."""
+        self.measurements = data.measurements
+        """What tuning measured."""
+        self.workers = data.choices.workers
+        """Reads at a time: the threads of a `WorkerPool`."""
+        self.num_workers = data.choices.num_workers
+        """Decoders of one read; 0 lets each read choose."""
+        self.batch_size = data.choices.batch_size
+        """Frames of a batch of `PlanContext.batches`."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as JSON, with the versions and the machine that it is for.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        write_plan(path, self._data)
+
+    def context(self, *, stream: Stream | None = None) -> PlanContext:
+        """Make what one thread reads with.
+
+        Args:
+            stream: a CUDA stream of the caller for results on a GPU, as `FrameReader` takes it. Without one the work is
+                queued on a stream of the calling thread.
+        """
+        return PlanContext(self._data, stream)
+
+    def read(self, source: Source, *, out: Any = None, **options: Any) -> DecodedVideo:
+        """Read a video: `PlanContext.read` of an idle context. Any thread may call it at any time."""
+        try:
+            context = self._idle.pop()
+        except IndexError:
+            context = self.context()
+        try:
+            return context.read(source, out=out, **options)
+        finally:
+            self._idle.append(context)
+
+    def __eq__(self, other: object) -> bool:
+        return self._data == other._data if isinstance(other, Plan) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # the request has dicts
+
+    def __repr__(self) -> str:
+        choices, sample = self.choices, self.sample
+        how = f"tuned for {self.tuned}" if self.tuned else "not tuned"
+        return (
+            f"<tricodec.Plan {sample.codec} {sample.width}x{sample.height} by {choices.engine}, "
+            f"{choices.instruction_set}; workers {choices.workers}, num_workers {choices.num_workers}, "
+            f"batch_size {choices.batch_size}, {how}>"
+        )
+
+
+def _json_values(options: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        values: dict[str, Any] = json.loads(json.dumps(dict(options)))
+    except TypeError as error:
+        raise TypeError(f"a plan selects frames by {options!r}; expected str, numbers, bool and lists") from error
+    return values
+
+
+def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
+    """A plan for this machine, with the candidates timed if there is a goal."""
+    machine = machine_of(request.device)
+    transform = Transform(**request.transform)
+    with open_reader(request, sample, request.num_workers) as reader:
+        number = len(reader.select(**request.selected()))
+        stream, is_gpu, shape = reader.stream, reader.device != "cpu", reader.output_shape(transform)
+        path = str(Path(os.fsdecode(sample)).resolve()) if isinstance(sample, str | os.PathLike) else ""
+        choices = PlanChoices(
+            engine=reader.engine,
+            # A stream that the GPU does not decode is transformed on the CPU.
+            instruction_set=(machine if is_gpu else machine_of("cpu"))["instruction_set"],
+            workers=request.workers or _usual_workers(machine, is_gpu),
+            num_workers=request.num_workers,
+            batch_size=request.batch_size or BATCH_SIZE,
+            frame_shape=tuple(shape),
+            frame_bytes=math.prod(shape) * {"uint8": 1, "float32": 4}.get(transform.options["dtype"], 2),
+        )
+    facts = PlanSample(path, stream.codec, stream.width, stream.height)
+    data = PlanData(request, facts, machine, choices)
+    return tune(data, sample, goal, number) if goal and number else data
+
+
+def _usual_workers(machine: Mapping[str, str], is_gpu: bool) -> int:
+    return GPU_WORKERS if is_gpu else int(machine["cores"])
+
+
+def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) -> PlanData:
+    """A plan for this machine from one of another machine."""
+    if sample is None and data.sample.path and Path(data.sample.path).is_file():
+        sample = data.sample.path
+    if sample is not None:
+        return _compiled(data.request, sample, data.tuned)
+    choices = dataclasses.replace(
+        data.choices,
+        engine="an engine that the first read chooses",
+        instruction_set=machine["instruction_set"],
+        workers=data.request.workers or _usual_workers(machine, machine["device"] != "cpu"),
+        num_workers=data.request.num_workers,
+        batch_size=data.request.batch_size or BATCH_SIZE,
+    )
+    return PlanData(data.request, data.sample, machine, choices)

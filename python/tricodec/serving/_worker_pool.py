@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WorkerPool: threads with a context each, for requests that come from many callers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from tricodec.serving._plan import Plan
+from tricodec.serving._plan_context import PlanContext
+from tricodec.serving._requests import DEFAULT_MAX_QUEUE, Request, RequestWorkers, check_whole
+from tricodec.video._cores import num_cores
+
+if TYPE_CHECKING:
+    from tricodec.serving._requests import Clock
+
+_AHEAD = 2
+"""Requests of map() for each worker: one in work, and one that waits for it."""
+
+
+class WorkerPool(RequestWorkers):
+    """Runs a `Plan`, or a function, on threads that have a context each.
+
+        plan = tricodec.Plan("sample.mp4", count=16, size=(224, 224), tune=True)
+        with tricodec.WorkerPool(plan) as pool:
+            future = pool.submit("a.mp4", start=100)         # the arguments of PlanContext.read
+            video = await pool.run("b.mp4")                  # from a coroutine
+            for video in pool.map(["c.mp4", "d.mp4"]): ...   # in order, a few ahead
+
+    With a plan each worker calls ``read`` of a `PlanContext` of its own. So on a GPU each worker has a CUDA stream, and
+    waits for no other worker's work. With a function each worker calls it with the arguments of submit(), after the
+    worker's context if `context` makes one. The interpreter's lock is free while tricodec decodes.
+
+    An error of one request is raised by its future, with its type and traceback, and concerns no other request.
+
+    A context manager. After an error or Ctrl-C in the block it cancels what is queued. Ctrl-C interrupts a thread that
+    waits for room or for a result, never a worker. In a forked child all calls but close() raise `UnsupportedError`,
+    and futures of the parent are never settled.
+
+    Thread safety: safe.
+    """
+
+    def __init__(
+        self,
+        work: Plan | Callable[..., Any],
+        workers: int = 0,
+        *,
+        context: Callable[[], Any] | None = None,
+        max_queue: int = DEFAULT_MAX_QUEUE,
+        queue_timeout_ms: float | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Start the threads.
+
+        Args:
+            work: a `Plan`, or a function.
+            workers: number of threads; 0 is the plan's ``workers``, and one a core for a function.
+            context: makes the context of a worker, at its first request; for functions only. If a context has a
+                ``close()``, its worker calls it at the end.
+            max_queue: requests that may wait for a worker, at least 1. If the queue is full, submit() waits.
+            queue_timeout_ms, clock: as `Batcher` takes them.
+
+        Raises:
+            ValueError: a number is not accepted, or a plan has another `context`.
+            TypeError: `work` is neither a plan nor a function.
+        """
+        check_whole("WorkerPool", "workers", workers, least=0)
+        if isinstance(work, Plan):
+            if context is not None:
+                raise ValueError("context is given for a Plan, which has contexts of its own; leave context out")
+            fn: Callable[..., Any] = PlanContext.read
+            context = work.context
+            workers = workers or work.workers
+        elif callable(work):
+            fn = work
+        else:
+            raise TypeError(f"work of WorkerPool is {work!r}; expected a tricodec.Plan or a function")
+        self._workers = workers or num_cores()
+        super().__init__(
+            lambda: _Worker(fn, context),
+            num_threads=self._workers,
+            max_batch=1,
+            max_wait_ms=0,
+            max_queue=max_queue,
+            queue_timeout_ms=queue_timeout_ms,
+            clock=clock,
+        )
+
+    @property
+    def workers(self) -> int:
+        """Number of threads."""
+        return self._workers
+
+    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Queue a request: arguments of the function, or of `PlanContext.read`. Waits while the queue is full.
+
+        Returns:
+            A future of the result. Its ``cancel()`` withdraws the request while it is queued.
+
+        Raises:
+            queue.Full: there was no room within `queue_timeout_ms`.
+            RuntimeError: the pool is closed.
+            UnsupportedError: the process is a forked child.
+        """
+        return self._requests.put((args, kwargs))
+
+    async def run(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of a request, for coroutines of any event loop. The loop runs on while the request waits.
+
+        If the task is cancelled, the request is withdrawn while it is queued.
+
+        Raises:
+            Exception: what submit() and the work raise.
+        """
+        return await self._requests.put_async((args, kwargs))
+
+    def map(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The results of one request for each item, in the order of the items.
+
+        Two requests a worker are queued ahead, so items and results take bounded memory. What is queued is cancelled
+        when the iterator is closed.
+
+        Raises:
+            Exception: what submit() and the work raise, at the item's place.
+        """
+        ahead: deque[Future[Any]] = deque()
+        try:
+            for item in items:
+                ahead.append(self.submit(item))
+                if len(ahead) > _AHEAD * self._workers:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
+
+
+class _Worker:
+    """Serves requests on one thread of a pool, with the thread's context."""
+
+    def __init__(self, fn: Callable[..., Any], make_context: Callable[[], Any] | None) -> None:
+        self._fn = fn
+        self._make_context = make_context
+        self._contexts: tuple[Any, ...] = ()
+
+    def __call__(self, batch: list[Request] | None) -> None:
+        if batch is None:
+            self._close()
+            return
+        (request,) = batch
+        args, kwargs = request.item
+        try:
+            # Here, so that an error of the context is one of the request, with its type.
+            if self._make_context is not None and not self._contexts:
+                self._contexts = (self._make_context(),)
+            result = self._fn(*self._contexts, *args, **kwargs)
+        except BaseException as error:
+            request.future.set_exception(error)
+            # The frames that hold `batch` live as long as the error, which the future holds: a cycle.
+            batch.clear()
+            del request
+        else:
+            request.future.set_result(result)
+
+    def _close(self) -> None:
+        for context in self._contexts:
+            with contextlib.suppress(Exception):  # no caller is left to be told
+                getattr(context, "close", lambda: None)()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one progress bar of all commands, by rich."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from types import TracebackType
+from typing import Any
+
+
+class Progress:
+    """Counts work of a known or unknown length, with rate and remaining time.
+
+    Silent, and without rich, unless standard error is a terminal and rich is installed. The bar goes when the ``with``
+    block ends.
+
+    Thread safety: safe.
+    """
+
+    def __init__(self, label: str, total: int | None = None) -> None:
+        """Make a bar, which the ``with`` block shows.
+
+        Args:
+            label: what is counted.
+            total: the length of the work; None is unknown, which shows no remaining time.
+        """
+        self._label = label
+        self._total = total
+        self._bar: Any = None
+        self._task: Any = None
+
+    def advance(self, count: int = 1) -> None:
+        """Adds `count` to the work that is done."""
+        if self._bar is not None:
+            self._bar.advance(self._task, count)
+
+    def show(self, done: int, total: int | None = None) -> None:
+        """Sets how much is done, and of what length."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total or None)
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty() and find_spec("rich") is not None:
+            self._bar = _bar()
+            self._task = self._bar.add_task(self._label, total=self._total)
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _bar() -> Any:
+    from rich import progress
+    from rich.console import Console
+
+    class Rate(progress.ProgressColumn):
+        """Steps per second."""
+
+        def render(self, task: progress.Task) -> Any:
+            return f"{task.finished_speed or task.speed or 0:.0f}/s"
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}", markup=False), progress.BarColumn(), progress.MofNCompleteColumn(),
+        Rate(), progress.TimeRemainingColumn(compact=True),
+        console=Console(file=sys.stderr), transient=True,
+    )  # fmt: skip
