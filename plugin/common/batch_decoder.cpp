@@ -118,7 +118,7 @@ FrameReader::Plan BatchDecoder::plan_samples(const std::vector<std::size_t>& num
     std::vector<FrameReader::Part> parts;
     for (const std::size_t i : numbers) {
         const VideoSample& sample = batch_.samples()[i];
-        parts.push_back({sample.request.select, *sample.transform, [this, i](const std::vector<std::int64_t>& shape) {
+        parts.push_back({request_of(sample), *sample.transform, [this, i](const std::vector<std::int64_t>& shape) {
                              auto* const data = place_of(i, static_cast<std::size_t>(shape[0]));
                              auto room = batch_.samples()[i].shape;
                              room[0] = shape[0];
@@ -131,6 +131,12 @@ FrameReader::Plan BatchDecoder::plan_samples(const std::vector<std::size_t>& num
                          }});
     }
     return batch_.samples()[numbers.front()].video->reader().plan_parts(std::move(parts), options);
+}
+
+FrameRequest BatchDecoder::request_of(const VideoSample& sample) const {
+    if (!batch_.video_of(sample).kept) return sample.request.select;
+    // A part of a sequence, which was counted before, must be there.
+    return FrameRequest::Numbers([indices = sample.indices](FrameReader&) { return indices; });
 }
 
 std::byte* BatchDecoder::place_of(std::size_t number, std::size_t num_frames) const {
@@ -167,7 +173,7 @@ FrameReader::Plan BatchDecoder::plan_raw(const std::vector<std::size_t>& numbers
         convert_layout_into(frame, place, stream);
     };
     std::vector<FrameRequest> requests;
-    for (const std::size_t i : numbers) requests.emplace_back(batch_.samples()[i].request.select);
+    for (const std::size_t i : numbers) requests.push_back(request_of(batch_.samples()[i]));
     return first.video->reader().plan_frames(std::move(requests), {std::move(start), std::move(write)}, options);
 }
 

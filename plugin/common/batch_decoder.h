@@ -47,6 +47,7 @@ private:
                                                  const FrameReader::PlanOptions& options) const;
     [[nodiscard]] FrameReader::Plan plan_raw(const std::vector<std::size_t>& numbers,
                                              const FrameReader::PlanOptions& options) const;
+    [[nodiscard]] FrameRequest request_of(const VideoSample& sample) const;
     /// The memory for a sample's frames. Throws Error(corrupt_data) for more of them than were planned.
     [[nodiscard]] std::byte* place_of(std::size_t number, std::size_t num_frames) const;
     void finish_video(VideoWork& work);
