@@ -17,7 +17,7 @@ if(NOT TRICODEC_SANITIZE STREQUAL "FUZZ")
   target_link_options(tricodec_options INTERFACE LINKER:--exclude-libs,ALL)
 endif()
 if(TRICODEC_SANITIZE STREQUAL "THREAD")
-  # Run with TSAN_OPTIONS=suppressions=tools/tsan.supp, which says why.
+  # Run with TSAN_OPTIONS=suppressions=tests/cpp/tsan.supp, which says why.
   target_compile_options(tricodec_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer -g)
   target_link_options(tricodec_options INTERFACE -fsanitize=thread)
 elseif(TRICODEC_SANITIZE STREQUAL "FUZZ")

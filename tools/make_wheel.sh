@@ -16,7 +16,7 @@ for python in "${@:-python3}"; do
   rm -rf $work
   echo "== tricodec for $("$python" --version)"
   "$python" -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir $work/plain .
-  auditwheel --quiet repair --wheel-dir $work/repaired $work/plain/tricodec-*.whl
+  auditwheel repair --wheel-dir $work/repaired $work/plain/tricodec-*.whl
   wheel=$(echo $work/repaired/tricodec-*.whl)
   "$python" -m venv $work/venv
   $work/venv/bin/python -m pip --disable-pip-version-check install --quiet "$wheel"

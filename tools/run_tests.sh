@@ -30,7 +30,7 @@ if [ "${1:-}" = --slow ]; then
   in_memory="Compress*:Codec.*:Deflate*:NpyHeader.*:ConvertLayout*:ResizedSize*:RgbToYuv*:Subsample*:Transform*:Tensor*"
   in_memory+=":Dlpack*:Frame.*:PaddedFrame*:BitReader*:Leb128*:H264Sps*:Av1Units*:*Av1UnitsOf*:StreamIssues*:Encoder.*"
   in_memory+=":AudioEncoder*:AudioReader*:FrameReader.*:ReadPlan*:GopRanges*:IndexFile*"
-  part "C++ (valgrind)" valgrind --quiet --error-exitcode=9 --num-callers=14 --suppressions=tools/valgrind.supp \
+  part "C++ (valgrind)" valgrind --quiet --error-exitcode=9 --num-callers=14 --suppressions=tests/cpp/valgrind.supp \
     build/dev/tests/cpp/tricodec_tests --gtest_brief=1 --gtest_filter="$in_memory"
   part "Python (slow)" python -m pytest --durations=10 -m slow -s
 else

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tricodec as the video reader of vLLM and SGLang themselves; requirements-servers.txt says how to run this."""
+"""tricodec as the video reader of vLLM and SGLang themselves; tools/requirements-servers.txt says how to run this."""
 
 from __future__ import annotations
 

@@ -121,6 +121,23 @@ HWY_INLINE void vertical_row(const VerticalRow& row, std::int16_t* HWY_RESTRICT 
     for (int k = 0; k < row.num_taps; ++k) whole = whole && (row.coefs[k] & ((1 << row.depth) - 1)) == 0;
     // The last vector ends with the row, over columns that are already done.
     const int last = row.width - step;
+    if (whole && row.num_taps == 1) {
+        const int up = 14 - row.depth;
+        for (int x = 0;; x = x + step < last ? x + step : last) {
+            hn::StoreU(hn::ShiftLeftSame(samples(row.data + x * Samples::kBytes), up), d, v + x);
+            if (x == last) return;
+        }
+    }
+    if (whole && row.num_taps == 2) {  // chroma of 4:2:0
+        const auto q0 = hn::Set(d, static_cast<std::int16_t>(row.coefs[0] >> row.depth));
+        const auto q1 = hn::Set(d, static_cast<std::int16_t>(row.coefs[1] >> row.depth));
+        for (int x = 0;; x = x + step < last ? x + step : last) {
+            const std::byte* at = row.data + x * Samples::kBytes;
+            const auto second = hn::Mul(samples(at + row.stride_bytes), q1);
+            hn::StoreU(hn::Add(hn::Mul(samples(at), q0), second), d, v + x);
+            if (x == last) return;
+        }
+    }
     if (whole) {
         for (int x = 0;; x = x + step < last ? x + step : last) {
             hn::StoreU(vertical_whole(row, samples, row.data + x * Samples::kBytes), d, v + x);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "image/cpu/cpu_plan.h"
+#include "image/cpu/engine.h"
 #include "image/cpu/row_filter.h"
 #include "image/cpu/row_store.h"
 #include "image/target.h"

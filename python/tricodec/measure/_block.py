@@ -45,6 +45,6 @@ class Measurement(ABC, Generic[NativeT]):
     def _started(self) -> NativeT:
         if self._native is None:
             name = type(self).__name__
-            msg = f"the {name} has not been started; use it as a context manager: with {name}() as measured"
+            msg = f"the {name} has not been started; use it as a context manager: with tricodec.measure.{name}()"
             raise RuntimeError(msg)
         return self._native

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "image/cpu/cpu_plan.h"
 #include "image/cpu/engine.h"
 #include "image/cpu/kernels.h"
 #include "image/plan.h"

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "image/cpu/cpu_plan.h"
+#include "image/cpu/engine.h"
 #include "image/plan.h"
 #include "image/target.h"
 #include "tricodec/image/transform.h"

@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -131,7 +130,7 @@ protected:
         std::iota(numbers.begin(), numbers.end(), 0);
         return numbers;
     }
-    static void expect_refused(FrameReader& reader, std::span<const std::int64_t> numbers) {
+    static void expect_refused(FrameReader& reader, const std::vector<std::int64_t>& numbers) {
         try {
             (void)reader.frames(numbers);
             ADD_FAILURE() << "nothing was refused";

@@ -38,9 +38,9 @@ PATIENCE_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An hour of small frames with sound, and data to compress."""
+    """Half an hour of small frames with sound, and data to compress."""
     folder = tmp_path_factory.mktemp("long")
-    media.ffmpeg("-stream_loop", "2000", "-i", media.generated("movie.mp4"), "-c", "copy", folder / "long.mp4")
+    media.ffmpeg("-stream_loop", "800", "-i", media.generated("movie.mp4"), "-c", "copy", folder / "long.mp4")
     np.random.default_rng(0).integers(0, 8, 64 << 20, np.uint8).tofile(folder / "raw.bin")
     return folder
 

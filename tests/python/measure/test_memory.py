@@ -110,7 +110,7 @@ def test_each_gpu_has_its_allocators(tmp_path: Path) -> None:
 def test_a_tracker_that_was_not_entered_and_a_negative_number_are_refused() -> None:
     tracker = tricodec.measure.MemoryTracker()
     assert str(tracker) == "MemoryTracker: nothing seen yet"
-    with pytest.raises(RuntimeError, match=r"with tricodec\.MemoryTracker\(\)"):
+    with pytest.raises(RuntimeError, match=r"with tricodec\.measure\.MemoryTracker\(\)"):
         _ = tracker.allocators
     with pytest.raises(ValueError, match="max_events is -1"):
         tricodec.measure.MemoryTracker(-1)
