@@ -117,8 +117,8 @@ OutputColor parse_output_color(std::string_view name) {
 
 Layout parse_layout(std::string_view name) {
     // Batches and sequences add an axis in front, which does not change where a frame's samples stand.
-    const bool has_more = name.size() > 3 && std::string_view("NFTnft").find(name[0]) != std::string_view::npos;
-    if (has_more) name.remove_prefix(1);
+    const auto has = [&](std::size_t at, std::string_view letters) { return letters.find(name[at]) != letters.npos; };
+    if (name.size() > 3 && has(0, "NFTnft") && has(1, "HChc(")) name.remove_prefix(1);
     return kLayouts.value_of(name);
 }
 
