@@ -24,6 +24,12 @@ def _each(found: re.Match[str]) -> str:
 class NativeDocstrings(griffe.Extension):
     """Puts the docstrings of the extension on the names of the stub, and a blank line before each section."""
 
+    def on_class_members(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Called by griffe for each class. Shows the last signature of a method that the stub has in several."""
+        for name, signatures in cls.overloads.items():
+            if name not in cls.members:
+                cls.set_member(name, signatures[-1])
+
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called by griffe for each name that it has read."""
         name = obj.path.removeprefix("tricodec._tricodec.")
