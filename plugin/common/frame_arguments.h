@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/arguments.h"
-#include "common/selection_arguments.h"
+#include "common/option_arguments.h"
 #include "tricodec/read/frame_reader.h"
 #include "tricodec/selection/frame_selection.h"
 

@@ -15,6 +15,8 @@
 namespace tricodec::plugin {
 namespace {
 
+constexpr const char* kRange[] = {"start", "stride", "count"};
+
 /// The meaning as sentences, with the accepted values.
 std::string doc_of(const OptionInfo& option) {
     std::string doc(option.meaning);
@@ -122,4 +124,31 @@ void add_argument(::dali::OpSchema& schema, const OptionInfo& option, const std:
     }
 }
 
+SelectionArguments::SelectionArguments(const ::dali::OpSpec& spec, bool of_reader)
+    : OptionArguments(spec, selection_options(), {"start", "stride", "count"}) {
+    if (!is_given()) return;
+    translate_errors("", [&] {
+        const bool by_sample = differs_by_sample() || std::ranges::any_of(kRange, [&](const char* name) {
+                                   return spec.HasTensorArgument(name);
+                               });
+        TRICODEC_EXPECT(
+            !by_sample || !of_reader, invalid_argument,
+            "an argument that selects frames is a tensor; a reader takes constants, the same for all files");
+        if (by_sample) return;  // each sample's are checked
+        auto& selection = constants();
+        selection.stride = spec.GetArgument<std::int64_t>("stride");
+        if (!of_reader) {
+            selection.start = spec.GetArgument<std::int64_t>("start");
+            selection.count = spec.GetArgument<std::int64_t>("count");
+        }
+        expect_valid(selection);
+    });
+}
+
 }  // namespace tricodec::plugin
+
+static const ::dali::OpSchema& tricodec_selection_arguments = tricodec::plugin::options_schema(
+    "tricodec__SelectionArguments", "The options that select frames.", tricodec::selection_options(),
+    {tricodec::OptionType::whole, tricodec::OptionType::number, tricodec::OptionType::wholes,
+     tricodec::OptionType::numbers},
+    {"start", "stride", "count"});

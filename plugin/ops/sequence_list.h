@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "common/selection_arguments.h"
+#include "common/option_arguments.h"
 #include "ops/video_file.h"
 #include "tricodec/read/frame_reader.h"
 #include "tricodec/selection/frame_selection.h"

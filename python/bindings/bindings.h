@@ -24,7 +24,6 @@ void bind_encoder(py::module_& module);
 void bind_whole_video(py::module_& module);
 void bind_transform(py::module_& module);
 void bind_swscale_rgb(py::module_& module);
-void bind_frame_selection(py::module_& module);
 void bind_options(py::module_& module);
 void bind_frame_reader(py::module_& module);
 void bind_audio_reader(py::module_& module);

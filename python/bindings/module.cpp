@@ -142,7 +142,6 @@ Raises:
     python::bind_whole_video(module);
     python::bind_transform(module);
     python::bind_swscale_rgb(module);
-    python::bind_frame_selection(module);
     python::bind_options(module);
     python::bind_frame_reader(module);
     python::bind_audio_reader(module);

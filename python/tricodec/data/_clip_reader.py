@@ -178,7 +178,9 @@ class ClipReader:
         selections = [self._clips.selection(clip) for clip in clips]
         try:
             frames, wanted = reader._read_parts(selections, self._transform, list(outs) if fits else [])
-        except IndexError:  # it has fewer frames than its index says
+        except IndexError:
+            if len(reader) == len(video.times):  # the request is wrong, not the video
+                raise
             return None
         if len(reader) != len(video.times) or video.is_damaged(np.concatenate(wanted)):
             return None
