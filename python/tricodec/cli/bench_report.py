@@ -12,6 +12,11 @@ from tricodec.measure import bench
 from tricodec.show.tables import format_table
 
 _WIDTH = 118
+_FIGURES = (
+    "threads", "batch", "concurrency", "rate", "queries", "queries_per_second", "frames_per_second",
+    "megabytes_per_second", "ratio", "latency_mean_ms", *(f"latency_p{each:g}_ms" for each in bench.PERCENTILES),
+    "latency_max_ms",
+)  # fmt: skip
 
 
 def print_settings(
@@ -61,33 +66,22 @@ def _label(measured: bench.Measured) -> str:
 
 def _summary(results: Sequence[bench.Measured]) -> tuple[list[str], list[list[object]]]:
     """Headings and rows. Times are in us if the shortest mean is below 1 ms."""
-    unit, factor = ("us", 1e6) if min(each.figures.latency.mean for each in results) < 1e-3 else ("ms", 1e3)
-    columns: list[tuple[str, list[float | None]]] = [
-        (name, [each.case.values().get(name) or None for each in results])
-        for name in ("threads", "batch", "concurrency", "rate")
-    ]
-    columns += [
-        ("queries", [each.figures.queries for each in results]),
-        ("queries/s", [each.figures.queries_per_second for each in results]),
-        ("frames/s", [each.figures.frames_per_second or None for each in results]),
-        ("MB/s", [each.figures.megabytes_per_second or None for each in results]),
-        ("ratio", [each.figures.ratio for each in results]),
-        (f"mean {unit}", [each.figures.latency.mean * factor for each in results]),
-    ]
-    for percentile in bench.PERCENTILES:
-        found = [each.figures.latency.percentiles[percentile] for each in results]
-        columns.append((f"p{percentile:g} {unit}", [None if each is None else each * factor for each in found]))
-    columns.append((f"max {unit}", [each.figures.latency.maximum * factor for each in results]))
-    shown = [(name, values) for name, values in columns if any(value is not None for value in values)]
-    rows: list[list[object]] = [
-        [*("" if values[number] is None else _rounded(values[number]) for _, values in shown), _stability(each)]
-        for number, each in enumerate(results)
-    ]
-    return [*(name for name, _ in shown), "windows differ"], rows
+    flat = [bench.flat_result(each) for each in results]
+    unit, factor = ("us", 1e3) if min(row["latency_mean_ms"] for row in flat) < 1 else ("ms", 1)
+    columns: dict[str, list[object]] = {}
+    for name in _FIGURES:
+        heading = name.replace("_per_second", "/s").replace("megabytes", "MB")
+        values = [row[name] or None for row in flat]
+        if name.startswith("latency_"):
+            heading = f"{name.split('_')[1]} {unit}"
+            values = [value and value * factor for value in values]
+        if any(values):
+            columns[heading] = ["" if value is None else _rounded(value) for value in values]
+    columns["windows differ"] = [_stability(each) for each in results]
+    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
 
-def _rounded(value: float | None) -> float | int:
-    assert value is not None
+def _rounded(value: float) -> float | int:
     return int(value) if value == int(value) else float(f"{value:.4g}") if value < 1000 else round(value)
 
 

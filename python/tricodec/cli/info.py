@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import report
+from tricodec.cli import shared
 from tricodec.compress import compression_algorithms
 
 # The packages of the front ends by pip's names. DALI has one for each version of CUDA.
@@ -19,19 +19,17 @@ _CODECS = ("h264", "hevc", "av1")
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "info",
-        parents=[common],
-        help="describe this build and this machine",
-        description="Describe this build, and the GPU, encoders, algorithms and front ends of this machine.",
-    )
-    parser.set_defaults(run=run)
+    shared.add_command(
+        commands, [common], "info", run,
+        "Describe this build and this machine. The lines name the GPU, encoders, algorithms and front ends.",
+        ("tricodec info", "tricodec info --json"),
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints a line for each fact."""
     lines = [*tricodec.build_info().rstrip().splitlines(), *(f"{name}: {found}" for name, found in _found())]
-    report(options, "\n".join(lines), dict(line.split(": ", 1) for line in lines))
+    shared.report(options, "\n".join(lines), dict(line.split(": ", 1) for line in lines))
     return 0
 
 

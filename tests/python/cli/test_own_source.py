@@ -21,7 +21,7 @@ def clip(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "command",
-    [["transcode", "a.mp4", "a.mp4"], ["encode", "a.mp4", "a.mp4"], ["frames", "a.mp4", "--raw", "a.mp4"]],
+    [["transcode", "a.mp4", "a.mp4"], ["encode", "a.mp4", "-o", "a.mp4"], ["frames", "a.mp4", "--raw", "-o", "a.mp4"]],
     ids=lambda command: command[0],
 )
 def test_commands_refuse_to_write_their_input(
@@ -41,7 +41,7 @@ def test_commands_refuse_to_write_their_input(
     [
         ("transcode a.mp4 b.mp4", "b.mp4"),
         ("transcode a.mp4 -o out/", "out/a.mp4"),
-        ("encode a.mp4 b.mkv", "b.mkv"),
+        ("encode a.mp4 -o b.mkv", "b.mkv"),
         ("audio a.wav -o b.wav", "b.wav"),
         ("frames a.mp4 --count 2", "a_frames/000001.png"),
         ("frames a.mp4 --count 2 --raw", "a.raw"),
