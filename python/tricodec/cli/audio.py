@@ -34,8 +34,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     shared.add_options(parser, "files", "--start", "--end", "--stream")
     add = parser.add_argument
     add("-o", "--output", required=True, metavar="PATH", help=".wav, .flac, .mp3, .m4a, ...; a folder gets .wav files")
-    add("--rate", type=int, metavar="HZ", help="samples per second; default: the stream's")
-    add("--channels", type=int, metavar="N", help="1 is mono, 2 stereo; default: the stream's")
+    add("--rate", dest="sample_rate", type=int, metavar="HZ", help="samples per second; default: the stream's")
+    add("--channels", dest="num_channels", type=int, metavar="N", help="1 is mono, 2 stereo; default: the stream's")
     add("--codec", help="aac, opus, mp3, flac, pcm_s16le, ...; default: the container's")
     add("--bit-rate", type=int, default=0, metavar="BPS", help="bits per second; default: the encoder's own choice")
     shared.add_force(parser)
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 def _write(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
     output = target_of(each, inputs, options, each.relative.with_suffix(".wav"))
     with (
-        tricodec.AudioReader(shared.to_source(each.name), stream_index=options.stream) as reader,
+        tricodec.AudioReader(shared.to_source(each.name), stream_index=options.stream_index) as reader,
         Progress(f"{each.label}: samples") as progress,
     ):
         start = 0 if options.start is None else reader.sample_at(options.start)
@@ -81,8 +81,8 @@ def _write(each: Input, inputs: list[Input], options: argparse.Namespace) -> dic
 
         # Resampled and mixed where it is encoded: in one step to the encoder's type, as ffmpeg does.
         write_audio(
-            output, chunks_of(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
-            num_channels=options.channels, bit_rate=options.bit_rate,
+            output, chunks_of(), reader.sample_rate, codec=options.codec, sample_rate=options.sample_rate,
+            num_channels=options.num_channels, bit_rate=options.bit_rate,
         )  # fmt: skip
         rate, codec, num_damaged = reader.sample_rate, reader.stream.codec_name, reader.num_damaged_packets
         text = f"{num_samples / rate:.3f} s, of {codec} at {rate} Hz, {reader.channel_layout}: {output}"

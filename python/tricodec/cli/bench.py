@@ -51,7 +51,7 @@ class _Kind(NamedTuple):
     text: str
     open_engine: Callable[[argparse.Namespace, contextlib.ExitStack], bench.Engine]
     options: str
-    """Options of this file, then those of `shared`."""
+    """Of this file, then of `shared`."""
     common: str
     example: str
 
@@ -82,52 +82,35 @@ def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse
         parser.set_defaults(open_engine=kind.open_engine)
 
 
-def _checked(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """An argparse type whose errors are those of `kind`."""
-
-    def parse(text: str) -> Any:
+def _range_of(kind: Callable[[str], Any]) -> dict[str, Any]:
+    def parse(text: str) -> list[Any]:
         try:
-            return kind(text)
+            return bench.parse_range(text, kind)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
-    return parse
-
-
-def _percentile(text: str) -> float:
-    bench.needed_values(float(text))
-    return float(text)
-
-
-def _positive(text: str) -> float:
-    if not float(text) > 0:
-        raise ValueError(f"{text} is not accepted; it must be more than 0")
-    return float(text)
-
-
-_NUMBERS: dict[str, Any] = {"type": _checked(lambda text: bench.parse_range(text, int)), "metavar": "RANGE"}
-_RATES: dict[str, Any] = {"type": _checked(lambda text: bench.parse_range(text, float)), "metavar": "RANGE"}
+    return {"type": parse, "metavar": "RANGE"}
 
 
 def _add_load(parser: argparse.ArgumentParser, *, threads: bool) -> None:
     group = parser.add_argument_group(
         "load", "RANGE is a number, a list (1,2,8) or FIRST:LAST:STEP (1:8, 1:8:2; 1:64:x2 doubles)"
     )
-    group.add_argument("--batch", **_NUMBERS, default=[0], help="frames or arrays of a query")
+    group.add_argument("--batch", **_range_of(int), default=[0], help="frames or arrays of a query")
     if threads:
         text = "threads of each codec; for reading a file, its decoders (default: chosen by the codec)"
-        group.add_argument("--threads", **_NUMBERS, default=[0], help=text)
+        group.add_argument("--threads", **_range_of(int), default=[0], help=text)
     loads = group.add_mutually_exclusive_group()
     text = "queries in flight at a time, each in a thread and context of its own (default 1)"
-    loads.add_argument("--concurrency", "--streams", **_NUMBERS, default=[1], help=text)
+    loads.add_argument("--concurrency", "--streams", **_range_of(int), default=[1], help=text)
     text = "queries per second, started at scheduled times whether others have ended or not"
-    loads.add_argument("--request-rate", **_RATES, default=[], help=text)
+    loads.add_argument("--request-rate", **_range_of(float), default=[], help=text)
     text = "queries in flight at most, with a rate (default 16)"
     group.add_argument("--max-threads", type=int, default=16, metavar="N", help=text)
     text = "find the highest load of the range with the percentile of the latency within this bound, by bisection"
-    group.add_argument("--latency-threshold", type=_checked(_positive), metavar="MS", help=text)
+    group.add_argument("--latency-threshold", type=float, metavar="MS", help=text)
     text = "percentile of the threshold (default 99)"
-    group.add_argument("--percentile", type=_checked(_percentile), default=99.0, metavar="P", help=text)
+    group.add_argument("--percentile", type=float, default=99.0, metavar="P", help=text)
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
@@ -136,13 +119,7 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         ("--duration", float, bench.Rules.duration, "SECONDS", "time of three windows"),
         ("--warm-up", float, bench.Rules.warm_up * 1000, "MS", "time before them"),
         ("--iterations", int, bench.Rules.iterations, "N", "least queries in them"),
-        (
-            "--stability-percentage",
-            float,
-            bench.Rules.stability * 100,
-            "P",
-            "how far windows may differ in speed",
-        ),
+        ("--stability-percentage", float, bench.Rules.stability * 100, "P", "how far the speed may differ"),
         ("--max-trials", int, bench.Rules.max_trials, "N", "windows at most"),
     ):
         group.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{text} (default {default:g})")
@@ -158,12 +135,12 @@ def _transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> benc
 
 
 def _encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    return bench.EncodeEngine(_clip(options, stack), options.device, options.codec, dict(options.option))
+    return bench.EncodeEngine(_clip(options, stack), options.device, options.codec, dict(options.options))
 
 
 def _transcode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     clip = _clip(options, stack)
-    return bench.TranscodeEngine(clip, options.device, options.codec, dict(options.option), options.size)
+    return bench.TranscodeEngine(clip, options.device, options.codec, dict(options.options), options.size)
 
 
 def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Engine:
@@ -192,32 +169,32 @@ def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.En
 
 _KINDS = {
     "decode": _Kind(
-        "a file to frames", _decode, "--no-data-transfers", "--device", "video.mp4 --duration 1 --threads 1,2"
+        "a file to frames", _decode, "--no-data-transfers", "--device", "video.mp4 --threads 1,2"
     ),
     "transform": _Kind(
         "decoded frames to a tensor", _transform, "--no-data-transfers --size --dtype --layout", "--device",
-        "video.mp4 --duration 1 --batch 1:8:x2",
+        "video.mp4 --batch 1:8:x2",
     ),
     "encode": _Kind(
         "frames to a file in memory", _encode, "", "--codec --option --device",
-        "video.mp4 --duration 1 --batch 10 --option preset=ultrafast",
+        "video.mp4 --batch 10 --option preset=ultrafast",
     ),
     "transcode": _Kind(
         "a file to a file in memory", _transcode, "", "--codec --option --size --device",
-        "video.mp4 --duration 1 --batch 10 --size 320x-2",
+        "video.mp4 --batch 10 --size 320x-2",
     ),
     "compress": _Kind(
         "arrays to compressed arrays, or back", _compress, "--no-data-transfers --algorithm --direction --array-bytes",
-        "--level --device", "weights.npy --duration 1 --algorithm zstd",
+        "--level --device", "weights.npy --algorithm zstd",
     ),
     "pipeline": _Kind(
         "a file to a tensor: decode, transform, batch", _pipeline,
         "--no-data-transfers --size --dtype --layout --front-end", "--device",
-        "video.mp4 --duration 1 --batch 16 --csv pipeline.csv",
+        "video.mp4 --batch 16 --csv pipeline.csv",
     ),
     "serve": _Kind(
         "requests to a Triton server", _serve, "--size --dtype --layout --url --model --shared-memory", "",
-        "video.mp4 --duration 1 --size 224x224 --concurrency 1,2",
+        "video.mp4 --size 224x224 --concurrency 1,2",
     ),
 }  # fmt: skip
 
@@ -257,15 +234,15 @@ def run(options: argparse.Namespace) -> int:
         environment = bench.environment()
         if not options.json:
             print_settings(engine, environment, rules, sweep)
-        total = None if options.latency_threshold else len(sweep.cases())
+        total = None if options.latency_threshold is not None else len(sweep.cases())
         with Progress("measuring", total) as progress:
             session = bench.Session(engine, rules, lambda _: progress.advance())
-            if options.latency_threshold:
+            if options.latency_threshold is not None:
                 session.search(sweep, options.latency_threshold, options.percentile)
             else:
                 session.sweep(sweep)
     if not options.json:
-        print_report(engine, session)
+        print_report(session)
     if options.csv:
         with OutputFile(options.csv) as file:
             file.write(bench.session_csv(session).encode())

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of `tricodec bench` as text: environment, settings, figures, stages, warnings, one line of JSON."""
+"""The report of `tricodec bench` as text: environment, settings, figures, stages, warnings."""
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from tricodec.measure import bench
 from tricodec.show.tables import format_table
@@ -38,7 +36,7 @@ def print_settings(
     _print_facts("Settings", facts)
 
 
-def print_report(engine: bench.Engine, session: bench.Session) -> None:
+def print_report(session: bench.Session) -> None:
     """Prints the figures of a session."""
     print("\n=== Summary")
     print(format_table(*_summary(session.results)))
@@ -50,7 +48,6 @@ def print_report(engine: bench.Engine, session: bench.Session) -> None:
         print("\n=== Warnings")
         for label, text in warnings:
             print(f"{label}: {text}")
-    print(f"\nresult: {json.dumps(_headline(engine, session))}")
 
 
 def _print_facts(title: str, facts: Mapping[str, str]) -> None:
@@ -126,11 +123,3 @@ def _print_parts(results: Sequence[bench.Measured]) -> None:
     if rows:
         print("\n=== Parts of a query, mean; stages are those of a further run with a Profiler")
         print(format_table(["case", "part", "clock", "ms"], rows))
-
-
-def _headline(engine: bench.Engine, session: bench.Session) -> dict[str, Any]:
-    """The case of the search, or the one with the best throughput, of the stable ones if there are any."""
-    wanted = [each for each in session.results if session.threshold and each.case == session.threshold.case]
-    stable = [each for each in session.results if each.figures.stable]
-    best = max(wanted or stable or session.results, key=lambda each: each.figures.throughput)
-    return {"command": engine.name, **bench.flat_result(best)}

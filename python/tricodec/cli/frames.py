@@ -54,7 +54,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     shared.add_options(parser, "files", "--stream")
     parser.add_argument("--device", default="cpu", help="the device that decodes: cpu (default), auto, cuda, cuda:N")
-    parser.add_argument("--workers", type=int, default=0, metavar="N", help="decoders of a file (default: chosen)")
+    parser.add_argument("--workers", dest="num_workers", type=int, default=0, metavar="N", help="decoders of a file")
     parser.add_argument("--ignore-edit-list", action="store_true", help="include frames that the container hides")
     _add_table(parser.add_argument_group("which frames"), SELECTION_OPTIONS)
     transform = parser.add_argument_group("size, color and type")
@@ -133,8 +133,8 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
     is_coded = not transform and options.kind in ("raw", "md5", "framemd5")
     # Frames as they were coded have the stream's own pixel format on the CPU.
     with tricodec.FrameReader(
-        shared.to_source(each.name), device="cpu" if is_coded else options.device, stream_index=options.stream,
-        num_workers=options.workers, ignore_edit_list=options.ignore_edit_list,
+        shared.to_source(each.name), device="cpu" if is_coded else options.device, stream_index=options.stream_index,
+        num_workers=options.num_workers, ignore_edit_list=options.ignore_edit_list,
     ) as reader:  # fmt: skip
         if options.size:
             height, width = options.crop[2:] if options.crop else (reader.height, reader.width)

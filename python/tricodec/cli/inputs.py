@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import errno
 import os
@@ -14,7 +15,7 @@ from typing import Any
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.output_files import is_there, permissions_of, refuse_existing, refuse_own_source
+from tricodec.cli.output_files import is_there, permissions_of, refuse_existing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Input:
     @property
     def shown(self) -> str:
         """How messages call it."""
-        return shared.shown_name(self.name)
+        return "standard input" if self.name == shared.STDIO else self.name
 
 
 def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None) -> list[Input]:
@@ -154,8 +155,10 @@ def target_of(each: Input, inputs: Sequence[Input], options: argparse.Namespace,
         FileExistsError: the output is there.
     """
     output = output_of(each, inputs, options.output, name) or name.name
-    refuse_own_source(each.name, output)
     if output != shared.STDIO:
+        with contextlib.suppress(OSError):  # in most cases the output does not exist
+            if each.name != shared.STDIO and Path(each.name).samefile(output):
+                raise ValueError(f"{output} is the input itself, which would be lost; name another output")
         check_target(output, options)
     return output
 

@@ -34,10 +34,3 @@ def refuse_existing(path: str | Path, force: bool) -> None:
     """Raises FileExistsError for a file that is there, unless `force` says that a command may replace it."""
     if not force and is_there(path):
         raise FileExistsError(f"'{path}' exists; replace it with --force, or name another output")
-
-
-def refuse_own_source(source: str, target: str) -> None:
-    """Raises ValueError if both names are one file, which the command would replace."""
-    with contextlib.suppress(OSError):  # in most cases the target does not exist
-        if "-" not in (source, target) and Path(source).samefile(target):
-            raise ValueError(f"{target} is the input itself, which would be lost; name another output")

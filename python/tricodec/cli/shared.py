@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import tricodec
+from tricodec.options import meant
 
 DOCUMENTATION = "https://github.com/tricodec/tricodec/blob/main/docs"
 PAGE = "reference/command_line.md"
@@ -42,7 +43,7 @@ class Parser(argparse.ArgumentParser):
         """Refuses what it does not know here, where the options of the sub-command are known."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            near = nearest(unknown[0], self._option_string_actions)
+            near = meant(unknown[0].partition("=")[0], self._option_string_actions)
             self._refuse(f"unrecognized arguments: {' '.join(unknown)}", near)
         return found, unknown
 
@@ -54,7 +55,7 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             names = [str(each) for each in action.choices]
             text = f"invalid choice: {value!r} (choose from {', '.join(map(repr, names))})"
-            self._refuse(str(argparse.ArgumentError(action, text)), nearest(str(value), names))
+            self._refuse(str(argparse.ArgumentError(action, text)), meant(str(value), names))
 
     def _refuse(self, message: str, remedy: str) -> NoReturn:
         remedy = remedy or f"; `{self.prog} --help` explains the usage"
@@ -74,14 +75,6 @@ def add_command(
 def epilog_of(examples: Sequence[str], page: str) -> str:
     """The end of a help: examples, and a page of the documentation."""
     return "\n  ".join(["examples:", *examples]) + f"\n\ndocumentation: {DOCUMENTATION}/{page}"
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """ "; did you mean 'x'?" for the name that is nearest, or nothing."""
-    import difflib
-
-    close = difflib.get_close_matches(name.partition("=")[0], known, 1)
-    return f"; did you mean '{close[0]}'?" if close else ""
 
 
 def parse_size(text: str) -> tuple[int, int]:
@@ -128,7 +121,10 @@ def list_of(kind: Any) -> Any:
 _OPTIONS: dict[str, dict[str, Any]] = {
     "files": {"metavar": "FILE", "nargs": "+", "help": "a video, a folder of videos, - for standard input, or a URL"},
     "--device": {"default": "auto", "help": "auto (default), cpu, cuda, cuda:N"},
-    "--stream": {"type": int, "default": -1, "metavar": "N", "help": "number of the stream (default: the best one)"},
+    "--stream": {
+        "dest": "stream_index", "type": int, "default": -1, "metavar": "N",
+        "help": "number of the stream (default: the best one)",
+    },
     "--size": {
         "type": parse_size, "metavar": "WIDTHxHEIGHT",
         "help": "resize to this width and height; -1 or -2 (even) for one of them keeps the shape",
@@ -141,7 +137,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--end": {"type": parse_time, "metavar": "TIME", "help": "leave out what starts here or later: 62.5 or 1:02.5"},
     "--codec": {"default": "h264", "help": "h264 (default), hevc, av1, or an encoder of libavcodec"},
     "--option": {
-        "type": parse_pair, "action": "append", "default": [], "metavar": "NAME=VALUE",
+        "dest": "options", "type": parse_pair, "action": "append", "default": [], "metavar": "NAME=VALUE",
         "help": "an option of the encoder, such as tune=film; repeatable",
     },
     "--level": {"type": int, "metavar": "N", "help": "level of LZ4 (3 to 12) and Zstd (-7 to 22)"},
@@ -178,17 +174,9 @@ def to_source(text: str) -> Any:
     return tricodec.open_remote(text) if tricodec.remote.is_remote_url(text) else text
 
 
-#: Names of the library, by the option that has another name.
-_OTHER_NAMES = {
-    "container": "format", "workers": "num_workers", "threads": "num_threads", "stream": "stream_index",
-    "rate": "sample_rate", "channels": "num_channels", "option": "options",
-}  # fmt: skip
-
-
 def option_names(parser: argparse.ArgumentParser) -> dict[str, str]:
     """The options of a command by the names that the library has for them."""
-    named = [(action.dest, action.option_strings[-1]) for action in parser._actions if action.option_strings]
-    return {name: option for dest, option in named for name in (dest, _OTHER_NAMES.get(dest, dest))}
+    return {each.dest: each.option_strings[-1] for each in parser._actions if each.option_strings}
 
 
 def in_options(text: str, names: Mapping[str, str]) -> str:
@@ -208,11 +196,6 @@ def in_options(text: str, names: Mapping[str, str]) -> str:
     return re.sub(
         rf"(?<![\w.'-])({known})(?![\w'(])", lambda found: names[found[1]] if "_" in found[1] else found[0], text
     )
-
-
-def shown_name(text: str) -> str:
-    """How messages call a source."""
-    return "standard input" if text == STDIO else text
 
 
 def shown_target(text: str) -> str:

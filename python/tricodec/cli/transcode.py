@@ -14,6 +14,14 @@ from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
 from tricodec.show.progress import Progress
 
 _STREAMABLE = {"mkv": "matroska", "ts": "mpegts", "mp4": "mp4", "webm": "webm", "mov": "mov"}
+#: What `tricodec.transcode` gets of the options as it is, and what the facts have of its result.
+_KEYWORDS = (
+    "codec", "device", "stream_index", "crop", "crf", "preset", "deinterlace", "start", "end", "audio", "audio_codec",
+    "audio_bit_rate", "bit_rate", "pixel_format", "num_workers", "num_threads", "fast_start", "fragmented",
+)  # fmt: skip
+_FACTS = (
+    "num_frames", "seconds", "num_audio_packets", "size_bytes", "decoder", "encoder", "left_out", "num_damaged_packets",
+)  # fmt: skip
 
 _EXAMPLES = (
     "tricodec transcode video.mp4 small.mkv --size 640x-2 --crf 28 --preset veryfast",
@@ -33,24 +41,18 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     shared.add_options(parser, "files", "--start", "--end", "--size", "--crop", "--stream", "--device", "--option")
     add = parser.add_argument
     add("-o", "--output", metavar="PATH", help=".mp4, .mkv, ...; a folder for several FILEs; - is standard output")
-    add("--container", choices=tuple(_STREAMABLE), help="default: by the output's name; mkv on standard output")
+    add("--container", dest="format", choices=tuple(_STREAMABLE), help="default: by the name; mkv on standard output")
     add("--codec", default="h264", help="h264 (default), hevc, av1, an encoder of libavcodec, or copy (no decoding)")
     add("--crf", type=float, metavar="Q", help="constant quality: lower is better and larger")
     add("--preset", metavar="NAME", help="speed of the encoder: ultrafast ... veryslow; p1 ... p7")
     add("--bit-rate", type=int, default=0, metavar="BPS", help="bits per second; default: the encoder's own choice")
     add("--pixel-format", metavar="NAME", help="format of the result: yuv420p, yuv420p10le, ...")
     add("--deinterlace", action="store_true", help="make progressive pictures of interlaced ones")
-    add("--no-audio", action="store_true", help="leave out audio")
+    add("--no-audio", dest="audio", action="store_false", help="leave out audio")
     add("--audio-codec", help="encode the audio again: aac, opus, mp3, ...; default: copy it")
     add("--audio-bit-rate", type=int, default=0, metavar="BPS", help="of --audio-codec; default: its own choice")
-    add(
-        "--workers",
-        type=int,
-        default=1,
-        metavar="N",
-        help="parts of a video that are done at the same time (default 1)",
-    )
-    add("--threads", type=int, default=0, metavar="N", help="threads of each codec (default: its own choice)")
+    add("--workers", dest="num_workers", type=int, default=1, metavar="N", help="parts done at a time (default 1)")
+    add("--threads", dest="num_threads", type=int, default=0, metavar="N", help="of each codec (default: its choice)")
     add("--fast-start", action="store_true", help="write the index of an mp4 before its samples")
     add("--fragmented", action="store_true", help="write an mp4 in fragments")
     shared.add_force(parser)
@@ -69,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
-    output = target_of(each, inputs, options, each.relative.with_suffix("." + (options.container or "mp4")))
+    output = target_of(each, inputs, options, each.relative.with_suffix("." + (options.format or "mp4")))
     with Progress(f"{each.label}: ms of video") as bar:
 
         def progress(_frames: int, seconds: float, total: float) -> bool:
@@ -81,32 +83,19 @@ def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) ->
             source, size = _shaped(source, options)
         else:
             size = options.size
+        keywords = {name: getattr(options, name) for name in _KEYWORDS}
+        is_named = output == shared.STDIO or options.format
         result = tricodec.transcode(
-            source, sys.stdout.buffer if output == shared.STDIO else output,
-            format=_STREAMABLE[options.container or "mkv"] if output == shared.STDIO or options.container else "",
-            codec=options.codec, device=options.device, stream_index=options.stream, crop=options.crop,
-            crf=options.crf, preset=options.preset,
-            size=size, deinterlace=options.deinterlace, start=options.start, end=options.end,
-            audio=not options.no_audio,
-            audio_codec=options.audio_codec, audio_bit_rate=options.audio_bit_rate,
-            bit_rate=options.bit_rate, pixel_format=options.pixel_format, num_workers=options.workers,
-            num_threads=options.threads, options=dict(options.option), fast_start=options.fast_start,
-            fragmented=options.fragmented, progress=progress,
+            source, sys.stdout.buffer if output == shared.STDIO else output, size=size, progress=progress,
+            format=_STREAMABLE[options.format or "mkv"] if is_named else "", options=dict(options.options), **keywords,
         )  # fmt: skip
-    shared.say(
-        options,
-        f"{shared.counted(result.num_frames, 'frame')}, {result.seconds:.3f} s, "
-        f"{shared.counted(result.num_audio_packets, 'audio packet')}, by "
-        f"{result.decoder} and {result.encoder}: {shared.shown_target(output)}",
-    )
+    packets = shared.counted(result.num_audio_packets, "audio packet")
+    text = f"{result.seconds:.3f} s, {packets}, by {result.decoder} and {result.encoder}: {shared.shown_target(output)}"
+    shared.say(options, f"{shared.counted(result.num_frames, 'frame')}, {text}")
     if result.left_out:
         shared.say(options, f"{each.shown}: left out: {result.left_out}")
     shared.warn_of_damage(each.shown, result.num_damaged_packets)
-    return {
-        "file": each.name, "output": output, "num_frames": result.num_frames, "seconds": result.seconds,
-        "num_audio_packets": result.num_audio_packets, "size_bytes": result.size_bytes, "decoder": result.decoder,
-        "encoder": result.encoder, "left_out": result.left_out, "num_damaged_packets": result.num_damaged_packets,
-    }  # fmt: skip
+    return {"file": each.name, "output": output, **{name: getattr(result, name) for name in _FACTS}}
 
 
 def _shaped(source: Any, options: argparse.Namespace) -> tuple[Any, tuple[int, int] | None]:
