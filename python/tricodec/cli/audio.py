@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output == shared.STDIO:
         raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
     inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _write(each, inputs, options), unit="num_samples")
+    return run_each(options, inputs, lambda each: _write(each, inputs, options), "num_samples")
 
 
 def _write(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:

@@ -21,17 +21,12 @@ from tricodec.show.progress import Progress
 EXIT_UNSTABLE = 3
 
 _PAGE = "explanation/performance.md"
+#: The tensor of `transform` and `pipeline`; `serve` leaves it to the model.
 _TENSOR = {"size": (224, 224), "dtype": "float32", "layout": "CHW"}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--no-data-transfers": {"action": "store_true", "help": "leave results on the GPU, as this option of trtexec does"},
-    "--size": {
-        "type": lambda text: text if text == "source" else shared.parse_size(text), "metavar": "WIDTHxHEIGHT",
-        "help": 'width and height of the tensor, or "source" (default of transform and pipeline: 224x224)',
-    },
-    "--dtype": {
-        "choices": TRANSFORM_OPTIONS["dtype"].accepted, "help": "of the tensor; transform and pipeline: float32",
-    },
-    "--layout": {"choices": TRANSFORM_OPTIONS["layout"].accepted, "help": "of the tensor; transform and pipeline: CHW"},
+    "--dtype": {"choices": TRANSFORM_OPTIONS["dtype"].accepted, "help": "of the tensor"},
+    "--layout": {"choices": TRANSFORM_OPTIONS["layout"].accepted, "help": "of the tensor"},
     "--algorithm": {"default": "LZ4", "help": "an algorithm of tricodec.Codec (default LZ4)"},
     "--direction": {"choices": bench.DIRECTIONS, "default": "compress", "help": "default: compress"},
     "--array-bytes": {"type": int, "default": 1 << 22, "metavar": "N", "help": "bytes of an array (default 4 MiB)"},
@@ -51,8 +46,6 @@ class _Kind(NamedTuple):
     text: str
     open_engine: Callable[[argparse.Namespace, contextlib.ExitStack], bench.Engine]
     options: str
-    """Of this file, then of `shared`."""
-    common: str
     example: str
 
 
@@ -71,9 +64,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse
         )
         what = "data to compress" if name == "compress" else "a video"
         parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=f"{what} (default: test pictures)")
-        for option in kind.options.split():
-            parser.add_argument(option, **_OPTIONS[option])
-        shared.add_options(parser, *kind.common.split())
+        shared.add_options(parser, *kind.options.split(), table={**shared.OPTIONS, **_OPTIONS})
         _add_load(parser, threads=name not in ("transform", "serve"))
         _add_rules(parser)
         report = parser.add_argument_group("report")
@@ -131,7 +122,7 @@ def _decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.E
 
 def _transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     clip, transfers = _clip(options, stack), not options.no_data_transfers
-    return bench.TransformEngine(clip, options.device, _tensor(options, _TENSOR), transfers=transfers)
+    return bench.TransformEngine(clip, options.device, _TENSOR | _chosen(options, *_TENSOR), transfers=transfers)
 
 
 def _encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
@@ -152,7 +143,7 @@ def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Eng
 
 def _pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     clip, transfers = _clip(options, stack), not options.no_data_transfers
-    tensor = _tensor(options, _TENSOR)
+    tensor = _TENSOR | _chosen(options, *_TENSOR)
     return bench.PipelineEngine(clip, options.device, tensor, options.front_end, transfers=transfers)
 
 
@@ -164,45 +155,36 @@ def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.En
 
         url = stack.enter_context(Server(models=[options.model])).grpc_url
     memory: Any = {"auto": "auto", "none": False, "system": True}[options.shared_memory]
-    return bench.ServeEngine(path, url, options.model, _tensor(options, {}), memory)
+    return bench.ServeEngine(path, url, options.model, _chosen(options, *_TENSOR), memory)
 
 
 _KINDS = {
-    "decode": _Kind(
-        "a file to frames", _decode, "--no-data-transfers", "--device", "video.mp4 --threads 1,2"
-    ),
+    "decode": _Kind("a file to frames", _decode, "--device --no-data-transfers", "video.mp4 --threads 1,2"),
     "transform": _Kind(
-        "decoded frames to a tensor", _transform, "--no-data-transfers --size --dtype --layout", "--device",
-        "video.mp4 --batch 1:8:x2",
+        "decoded frames to a tensor (of 224x224 float32 CHW)", _transform,
+        "--device --no-data-transfers --size --dtype --layout", "video.mp4 --batch 1:8:x2",
     ),
     "encode": _Kind(
-        "frames to a file in memory", _encode, "", "--codec --option --device",
+        "frames to a file in memory", _encode, "--device --codec --option",
         "video.mp4 --batch 10 --option preset=ultrafast",
     ),
     "transcode": _Kind(
-        "a file to a file in memory", _transcode, "", "--codec --option --size --device",
+        "a file to a file in memory", _transcode, "--device --codec --option --size",
         "video.mp4 --batch 10 --size 320x-2",
     ),
     "compress": _Kind(
-        "arrays to compressed arrays, or back", _compress, "--no-data-transfers --algorithm --direction --array-bytes",
-        "--level --device", "weights.npy --algorithm zstd",
+        "arrays to compressed arrays, or back", _compress,
+        "--device --no-data-transfers --algorithm --level --direction --array-bytes", "weights.npy --algorithm zstd",
     ),
     "pipeline": _Kind(
-        "a file to a tensor: decode, transform, batch", _pipeline,
-        "--no-data-transfers --size --dtype --layout --front-end", "--device",
-        "video.mp4 --batch 16 --csv pipeline.csv",
+        "a file to a tensor (of 224x224 float32 CHW)", _pipeline,
+        "--device --no-data-transfers --size --dtype --layout --front-end", "video.mp4 --batch 16 --csv pipeline.csv",
     ),
     "serve": _Kind(
-        "requests to a Triton server", _serve, "--size --dtype --layout --url --model --shared-memory", "",
+        "requests to a Triton server", _serve, "--size --dtype --layout --url --model --shared-memory",
         "video.mp4 --size 224x224 --concurrency 1,2",
     ),
 }  # fmt: skip
-
-
-def _tensor(options: argparse.Namespace, defaults: dict[str, Any]) -> dict[str, Any]:
-    """The options of the tensor that are asked for."""
-    asked = {**defaults, **_chosen(options, "size", "dtype", "layout")}
-    return {name: value for name, value in asked.items() if value != "source"}
 
 
 def _chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -213,7 +195,7 @@ def _chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
     path = stack.enter_context(bench.clip_or(options.file))
     size = getattr(options, "size", None)
-    if isinstance(size, tuple) and min(size) < 0:
+    if size is not None and min(size) < 0:
         with tricodec.FrameReader(path, device="cpu") as reader:
             options.size = shared.full_size(size, reader.width, reader.height)
     return path

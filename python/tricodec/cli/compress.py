@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     packs = options.command == "compress"
     work, unit = (_compress, "compressed_bytes") if packs else (_decompress, "bytes")
     inputs = inputs_of(options.files, lambda name: name.endswith(FILE_SUFFIX) != packs)
-    return run_each(options, inputs, lambda each: work(each, inputs, options), unit=unit)
+    return run_each(options, inputs, lambda each: work(each, inputs, options), unit)
 
 
 def _compress(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     if options.size and min(options.size) < 0:
         raise ValueError("raw pictures do not say their shape; --size needs both numbers, such as --size 1280x720")
     inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _encode(each, inputs, options), unit="num_frames")
+    return run_each(options, inputs, lambda each: _encode(each, inputs, options), "num_frames")
 
 
 def _encode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:

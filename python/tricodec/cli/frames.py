@@ -115,10 +115,7 @@ def run(options: argparse.Namespace) -> int:
                 "--raw writes arrays of any color"
             )
     inputs = inputs_of(options.files)
-    return run_each(
-        options, inputs, lambda each: _extract(each, inputs, options), unit="num_frames",
-        is_data=is_sum and options.output is None,
-    )  # fmt: skip
+    return run_each(options, inputs, lambda each: _extract(each, inputs, options), "num_frames")
 
 
 def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) -> dict[str, Any]:

@@ -85,21 +85,15 @@ def _check_output(output: str | None, num_inputs: int) -> None:
 
 
 def run_each(
-    options: argparse.Namespace,
-    inputs: Sequence[Input],
-    work: Callable[[Input], dict[str, Any]],
-    *,
-    unit: str = "",
-    is_data: bool = False,
+    options: argparse.Namespace, inputs: Sequence[Input], work: Callable[[Input], dict[str, Any]], unit: str = ""
 ) -> int:
-    """Works on each input. With several, a failure costs its file only, and a line at the end counts all.
+    """Works on each input. With several, a failure costs its file only, and a line on standard error counts all.
 
     Args:
         options: with --json the results of `work` become one array of JSON, or one object of a single file.
         inputs: of `inputs_of`.
         work: prints what is for people unless `options.json`, and returns facts.
         unit: a fact that the last line adds up, such as "num_frames".
-        is_data: what `work` prints is for programs, so the last line goes to standard error.
 
     Returns:
         The exit status: 1 if a file failed.
@@ -138,11 +132,8 @@ def run_each(
             parts.append(f"{count} {unit.removeprefix('num_').replace('_', ' ')}")
         if num_failed:
             parts.append(f"{num_failed} failed")
-        total = f"total: {', '.join(parts)}"
-        if is_data and not options.json:
-            print(total, file=sys.stderr)
-        else:
-            shared.say(options, total)
+        if not options.json:
+            print(f"total: {', '.join(parts)}", file=sys.stderr)
     return 1 if num_failed else 0
 
 
@@ -175,16 +166,7 @@ class Kept(Exception):
 
 
 def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath) -> str | None:
-    """Where the result of an input goes: what -o names, or a file in it if it is a folder.
-
-    Args:
-        each: the input.
-        inputs: all inputs of the call; with several, -o names a folder.
-        output: the value of -o.
-        name: the name in the folder.
-
-    Returns:
-        A path, or "-" for standard output; None without -o.
+    """Where the result of an input goes: what -o names, or the file `name` in it if it is a folder; None without -o.
 
     Raises:
         ValueError: two files would become one.

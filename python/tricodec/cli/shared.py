@@ -118,7 +118,7 @@ def list_of(kind: Any) -> Any:
     return convert
 
 
-_OPTIONS: dict[str, dict[str, Any]] = {
+OPTIONS: dict[str, dict[str, Any]] = {
     "files": {"metavar": "FILE", "nargs": "+", "help": "a video, a folder of videos, - for standard input, or a URL"},
     "--device": {"default": "auto", "help": "auto (default), cpu, cuda, cuda:N"},
     "--stream": {
@@ -144,10 +144,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def add_options(parser: Any, *names: str) -> None:
+def add_options(parser: Any, *names: str, table: Mapping[str, Any] = OPTIONS) -> None:
     """Adds options that several commands have."""
     for name in names:
-        parser.add_argument(name, **_OPTIONS[name])
+        parser.add_argument(name, **table[name])
 
 
 def full_size(size: tuple[int, int] | None, width: int, height: int) -> tuple[int, int] | None:
@@ -234,8 +234,8 @@ def warn_of_damage(name: str, num_packets: int, first: str = "") -> None:
     """Warns on standard error of packets of `name` that could not be decoded completely, if there are any."""
     if num_packets == 0:
         return
-    number = "1 packet" if num_packets == 1 else f"{num_packets} packets"
-    print(f"tricodec: warning: {name}: {number} damaged" + (f"; first: {first}" if first else ""), file=sys.stderr)
+    text = f"{counted(num_packets, 'packet')} damaged" + (f"; first: {first}" if first else "")
+    print(f"tricodec: warning: {name}: {text}", file=sys.stderr)
 
 
 def add_force(parser: Any) -> None:

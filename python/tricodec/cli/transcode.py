@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     elif re.fullmatch(r"\w+=[\w.+-]+", options.output):
         options.parser.error(f"-o names the output; an option of the encoder is --option {options.output}")
     inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _transcode(each, inputs, options), unit="num_frames")
+    return run_each(options, inputs, lambda each: _transcode(each, inputs, options), "num_frames")
 
 
 def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pathlib import Path
 import media
 import numpy as np
 import pytest
-import tricodec
 from tricodec.cli import main
 
 
@@ -65,9 +64,8 @@ def test_a_file_that_is_there_is_replaced_with_force_alone(
     assert f"{target}' exists; replace it with --force" in capsys.readouterr().err
     assert path.read_bytes() == b"old"
     assert sorted(clip.parent.rglob("*")) == others
-    if not command.startswith("bench"):  # which measures for seconds
-        assert main([*command.split(), "--force"]) == 0
-        assert path.read_bytes() != b"old"
+    assert main([*command.split(), "--force"]) == 0
+    assert path.read_bytes() != b"old"
 
 
 @pytest.mark.parametrize(
@@ -103,22 +101,6 @@ def test_resume_keeps_the_results_that_are_there_and_makes_the_others(
     assert all(each["kept"] for each in (facts if isinstance(facts, list) else [facts]))
     with pytest.raises(SystemExit, match="2"):
         main([*command.split(), "--resume", "--force"])
-
-
-def test_of_several_files_those_that_are_there_stay(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copy(clip, clip.parent / "b.mp4")
-    out = clip.parent / "out"
-    out.mkdir()
-    (out / "b.mp4").write_bytes(b"old")
-    words = ["transcode", str(clip), str(clip.parent / "b.mp4"), "-o", str(out), "--preset", "ultrafast"]
-
-    assert main(words) == 1
-
-    told = capsys.readouterr()
-    assert "exists" in told.err
-    assert "2 files, 50 frames, 1 failed" in told.out
-    assert (out / "b.mp4").read_bytes() == b"old"
-    assert tricodec.probe(out / "a.mp4").video.width > 0
 
 
 def test_an_index_of_other_data_is_not_replaced(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ def run_program(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 COMMANDS: dict[str, list[str]] = {
     "decode": ["--device", "cpu", "--threads", "1"],
-    "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "source"],
+    "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "320x-2"],
     "encode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast"],
     "transcode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast", "--size", "160x-2"],
     "compress": ["--device", "cpu", "--array-bytes", "5000", "--batch", "2"],
