@@ -14,8 +14,6 @@ from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
 from tricodec.encode import write_audio
 from tricodec.show.progress import Progress
 
-_CHUNK_SECONDS = 1
-
 _EXAMPLES = (
     "tricodec audio video.mp4 -o sound.wav --rate 16000 --channels 1",
     "tricodec audio video.mp4 -o sound.m4a --start 0:01 --end 2.5",
@@ -60,7 +58,7 @@ def _write(each: Input, inputs: list[Input], options: argparse.Namespace) -> dic
         start = 0 if options.start is None else reader.sample_at(options.start)
         count = -1 if options.end is None else max(0, reader.sample_at(options.end) - start)
         first = None
-        chunks = reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count) if count else iter(())
+        chunks = reader.chunks(reader.sample_rate, start, count) if count else iter(())
         with contextlib.suppress(IndexError):  # --start is past the end
             first = next(chunks, None)
         if first is None or len(first) == 0:

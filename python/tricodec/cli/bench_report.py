@@ -27,13 +27,8 @@ def print_settings(
         f"three windows, {rules.duration:g} s and {rules.iterations} queries or more, "
         f"after {rules.warm_up * 1000:g} ms; stable within {rules.stability:.0%}"
     )
-    facts = {
-        **engine.settings,
-        "clock": engine.scope,
-        "load": f"{loads}; number of cases: {len(sweep.cases())}",
-        "windows": windows,
-    }
-    _print_facts("Settings", facts)
+    load = f"{loads}; number of cases: {len(sweep.cases())}"
+    _print_facts("Settings", {**engine.settings, "clock": engine.scope, "load": load, "windows": windows})
 
 
 def print_report(session: bench.Session) -> None:
@@ -43,11 +38,9 @@ def print_report(session: bench.Session) -> None:
     for line in _conclusions(session):
         print(line)
     _print_parts(session.results)
-    warnings = [(_label(each), text) for each in session.results for text in each.figures.warnings(each.case.load)]
+    warnings = [f"{_label(each)}: {text}" for each in session.results for text in each.figures.warnings(each.case.load)]
     if warnings:
-        print("\n=== Warnings")
-        for label, text in warnings:
-            print(f"{label}: {text}")
+        print("\n=== Warnings", *warnings, sep="\n")
 
 
 def _print_facts(title: str, facts: Mapping[str, str]) -> None:
@@ -74,17 +67,13 @@ def _summary(results: Sequence[bench.Measured]) -> tuple[list[str], list[list[ob
             values = [value and value * factor for value in values]
         if any(values):
             columns[heading] = ["" if value is None else _rounded(value) for value in values]
-    columns["windows differ"] = [_stability(each) for each in results]
+    shares = [(f"{each.figures.difference:.1%}", each.figures.stable) for each in results]
+    columns["windows differ"] = [share if stable else f"unstable ({share})" for share, stable in shares]
     return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
 
 def _rounded(value: float) -> float | int:
     return int(value) if value == int(value) else float(f"{value:.4g}") if value < 1000 else round(value)
-
-
-def _stability(measured: bench.Measured) -> str:
-    share = f"{measured.figures.difference:.1%}"
-    return share if measured.figures.stable else f"unstable ({share})"
 
 
 def _conclusions(session: bench.Session) -> Iterator[str]:
