@@ -5,8 +5,6 @@
 # Frames of a video by number and time, as pictures and as arrays for a model. The video is made here, so that the
 # notebook needs no file.
 # %%
-from pathlib import Path
-
 import numpy as np
 import tricodec
 
@@ -14,12 +12,12 @@ height, width, num_frames = 180, 320, 75
 pictures = np.full((num_frames, height, width, 3), (30, 60, 90), np.uint8)
 for number, picture in enumerate(pictures):
     picture[50:130, 3 * number : 3 * number + 80] = (240, 160, 3 * number)  # a square that moves to the right
-Path("video.mp4").write_bytes(tricodec.encode_video(pictures, frame_rate=25, crf=18))
-tricodec.probe("video.mp4")
+video = tricodec.encode_video(pictures, frame_rate=25, crf=18)  # bytes; a path does as well
+tricodec.probe(video)
 # %% [markdown]
 # A reader numbers the frames without decoding. A number always means the same frame, however the file is read.
 # %%
-reader = tricodec.FrameReader("video.mp4")
+reader = tricodec.FrameReader(video)
 reader
 # %%
 reader[40]
@@ -39,8 +37,8 @@ batch.shape, batch.dtype
 # %% [markdown]
 # `decode_video` is the same in one call, by numbers, times or a rate. It says which frames it took.
 # %%
-video = tricodec.decode_video("video.mp4", fps=2, size=(90, 160))
-video
+clip = tricodec.decode_video(video, fps=2, size=(90, 160))
+clip
 # %% [markdown]
 # ## Exact frames
 #
@@ -62,8 +60,8 @@ profiler
 # %% [markdown]
 # A plan is a request that is compiled once, and read with many times.
 # %%
-plan = tricodec.Plan("video.mp4", count=16, size=(112, 112), dtype="float32", layout="CHW", tune=True)
+plan = tricodec.Plan(video, count=16, size=(112, 112), dtype="float32", layout="CHW", tune=True)
 plan
 # %% [markdown]
-# Next: [training](training.html), [a Triton client](triton_client.html), [encoding](encoding.html),
-# [compressing weights](compress_weights.html).
+# Next: [Start with Python](../start/python.md), [train with PyTorch](../howto/train_pytorch.md),
+# [serve models with Triton](../howto/triton_ensembles.md).

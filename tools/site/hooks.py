@@ -1,72 +1,151 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mkdocs adds to docs/: pages of the Python interface, and addresses for links that leave docs/."""
+"""What mkdocs adds to docs/: the entries of the Python API, CONTRIBUTING.md, and addresses for links that leave docs/.
+
+A line `<!-- api: NAME ... -->` in a page becomes the entries of these names of tricodec, with their members. A module
+stands for its names that no such line has. A line `<!-- api index -->` becomes a table of all names, by page.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import posixpath
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tricodec
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/tricodec/tricodec/blob/main"
-#: Public modules, beside tricodec itself. PyNvVideoCodec has the names of its original, which pages of migration list.
-MODULES = (
-    "arrays audio compress data data.ray data.torch dali encode errors installation io limits measure remote serving "
-    "triton.client triton.serve video video.scenes"
-).split()
-_LINK = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
+_INDEX = "<!-- api index -->"
+_LINE = re.compile(r"^<!-- api: (.*) -->$", re.MULTILINE)
+_SHOWN = re.compile(r"^::: tricodec\.(\S+)$", re.MULTILINE)
+_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
+_PICTURE = re.compile(r"\((?:\.\./)+(benchmarks/results/)([\w.]+)\)")  # assets/ of the site has a copy
+_documented: dict[str, tuple[str, list[str]]] = {}  # by page: its title, and the names of its line
+_shown: set[str] = set()  # names that a page has in its text, at a line `::: tricodec.NAME`
 
 
-def _interface() -> dict[str, tuple[str, str]]:
-    """Pages of the Python interface, each with its title: of each class, of all functions, of each module."""
-    names = sorted(name for name in tricodec.__all__ if not name.startswith("_"))
-    classes = [name for name in names if inspect.isclass(getattr(tricodec, name))]
-    functions = [name for name in names if inspect.isroutine(getattr(tricodec, name))]
-    entries = "".join(f"::: tricodec.{name}\n    options: {{skip_local_inventory: false}}\n\n" for name in functions)
-    pages = {"reference/api/functions.md": ("Functions", f"# Functions of tricodec\n\n{entries}")}
-    for name in [*classes, *MODULES]:
-        title = name if name in classes else f"tricodec.{name}"
-        again = str("." in name).lower()  # names of tricodec.data too: links lead to its page
-        options = f"show_root_heading: false, members: null, filters: public, skip_local_inventory: {again}"
-        text = f"# {title}\n\n::: tricodec.{name}\n    options: {{{options}}}\n"
-        pages[f"reference/api/{title}.md"] = (title, text)
-    return pages
+def _named(name: str) -> Any:
+    """What a name of tricodec stands for, such as FrameReader or data.torch."""
+    try:
+        return importlib.import_module(f"tricodec.{name}")
+    except ImportError:
+        owner, _, last = name.rpartition(".")
+        module = importlib.import_module(f"tricodec.{owner}") if owner else tricodec
+        if not hasattr(module, last):
+            raise PluginError(f"a page has <!-- api: {name} -->, which tricodec does not have") from None
+        return getattr(module, last)
 
 
-def on_config(config: Any) -> Any:
-    """Adds the pages of the interface to the navigation."""
-    entries = [{title: page} for page, (title, _) in _interface().items()]
-    (reference,) = (section["Reference"] for section in config.nav if "Reference" in section)
-    reference.append({"Python API": entries})
-    return config
+def _public(names: Any, owner: Any) -> list[str]:
+    """Classes and functions among the names of a module."""
+    kinds = (inspect.isclass, inspect.isroutine)
+    return [name for name in names if any(kind(getattr(owner, name)) for kind in kinds)]
+
+
+def _frames() -> bytes:
+    """Six frames of a video that tricodec encodes, as `show` draws them: a sun that crosses the sky over a sea."""
+    y, x = np.mgrid[:180, :320]
+
+    def picture(number: int) -> np.ndarray:
+        pixels = np.stack([60 + x * 0.35, 90 + y * 0.5, 190 - y * 0.6], axis=-1)
+        height = 95 - 70 * np.sin(np.pi * (30 + 5 * number) / 320)
+        pixels[(x - 30 - 5 * number) ** 2 + (y - height) ** 2 < 22**2] = (250, 190, 60)
+        pixels[y > 130 + 8 * np.sin((x + 4 * number) / 25)] = (24, 84, 110)
+        return pixels.astype(np.uint8)
+
+    video = tricodec.encode_video(np.stack([picture(number) for number in range(60)]), frame_rate=25, crf=18)
+    return tricodec.FrameReader(video).show(range(0, 60, 10))._repr_jpeg_()
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the pages of the interface."""
-    for page, (_, content) in _interface().items():
-        files.append(File.generated(config, page, content=content))
+    """Adds CONTRIBUTING.md, and reads which page has which names.
+
+    Raises:
+        PluginError: a name of tricodec is on no page.
+    """
+    text = re.sub(r"\]\((?!\w+:|#)", "](../", (ROOT / "CONTRIBUTING.md").read_text())
+    files.append(File.generated(config, "contributing.md", content=text))
+    files.append(File.generated(config, "assets/frames.jpg", content=_frames()))
+    for plot in (ROOT / "benchmarks" / "results").glob("*.svg"):
+        files.append(File.generated(config, f"assets/{plot.name}", content=plot.read_bytes()))
+    lines = {}
+    for page in files.documentation_pages():
+        if page.src_uri.endswith(".md"):
+            _shown.update(_SHOWN.findall(page.content_string))
+            if found := _LINE.search(page.content_string):
+                lines[page.src_uri] = (page.content_string.split("\n", 1)[0].removeprefix("# "), found[1].split())
+    listed = {name for _, names in lines.values() for name in names}
+    there = {_named(name) for name in listed if not inspect.ismodule(_named(name))}
+    for page, (title, names) in lines.items():
+        each = []
+        for name in names:
+            owner = _named(name)
+            if not inspect.ismodule(owner):
+                each.append(name)
+                continue
+            again = [last for last in _public(owner.__all__, owner) if getattr(owner, last) not in there]
+            each += [f"{name}.{last}" for last in again if not hasattr(tricodec, last)]
+        _documented[page] = (title, each)
+    missing = set(_public(tricodec.__all__, tricodec)) - listed - _shown
+    if missing:
+        raise PluginError(f"no page has a line <!-- api: NAME --> with {sorted(missing)}")
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links that leave docs/ lead to the repository.
+def _entry(name: str) -> str:
+    """The entry of a name, with all its members; without those that a page shows in its text, if it shows one."""
+    members = [shown for shown in _shown if shown.startswith(f"{name}.")]
+    if name not in _shown and not members:
+        return f"::: tricodec.{name}\n    options: {{heading_level: 3, members: null, filters: public}}\n"
+    parts = [] if name in _shown else [name]
+    owner = _named(name)
+    if inspect.isclass(owner):
+        public = [member for member in vars(owner) if not member.startswith("_")]
+        parts += [f"{name}.{member}" for member in public if f"{name}.{member}" not in _shown]
+    return "\n".join(f"::: tricodec.{part}\n    options: {{heading_level: 3}}\n" for part in parts)
+
+
+def _index() -> str:
+    """All names, by page, each with the first sentence of its docstring."""
+    parts = []
+    for page, (title, names) in sorted(_documented.items(), key=lambda item: not item[0].startswith("reference/")):
+        rows = "".join(f"| [`{name}`][tricodec.{name}] | {_sentence(_named(name))} |\n" for name in names)
+        parts.append(f"### [{title}](../{page})\n\n| name | what it is |\n|---|---|\n{rows}")
+    return "\n".join(parts)
+
+
+def _sentence(named: Any) -> str:
+    """The first sentence of a docstring that is more than its signature."""
+    text = re.sub(r"\A\w+\(.*\n+", "", inspect.getdoc(named) or "").split("\n\n", 1)[0]
+    return re.split(r"(?<=[.])\s", " ".join(text.replace("``", "`").split()), maxsplit=1)[0].replace("|", "\\|")
+
+
+def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
+    """Writes the entries of the API; links that leave docs/ lead to the repository, those of a translation to English.
 
     Raises:
         PluginError: a link leads nowhere.
     """
+    here = posixpath.dirname(page.file.src_uri)
 
     def replaced(found: re.Match[str]) -> str:
-        path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_uri), found[1]))
-        if path.startswith("docs/"):
+        path = posixpath.normpath(posixpath.join("docs", here, found[2]))
+        if path.startswith("docs/") and not path.startswith("docs/notebooks/"):
             return found[0]
         if not (ROOT / path).exists():
             raise PluginError(f"{page.file.src_uri} links to {path}, which does not exist")
-        return f"]({REPOSITORY}/{path}{found[2] or ''})"
+        return found[0] if path.endswith("first_look.py") else f"[{found[1]}]({REPOSITORY}/{path}{found[3] or ''})"
 
-    return _LINK.sub(replaced, markdown)
+    markdown = _LINK.sub(replaced, markdown)
+    markdown = _PICTURE.sub(rf"({posixpath.relpath('assets', here or '.')}/\2)", markdown)
+    if page.file.src_uri in _documented:
+        _, names = _documented[page.file.src_uri]
+        entries = "\n".join(_entry(name) for name in names)
+        markdown = _LINE.sub(lambda _: f"## Classes and functions\n\n{entries}", markdown)
+    return markdown.replace(_INDEX, _index()) if _INDEX in markdown else markdown

@@ -26,7 +26,7 @@ Compressor make_compressor(int level) {
 #ifdef ZSTD_c_blockSplitterLevel
     // From 1.5.7 on zstd first looks for places to divide its blocks. At these levels that takes up to a fifth of its
     // time and saves at most half a percent of the size. The cheapest search takes little time
-    // (docs/howto/packaging.md).
+    // (docs/start/install.md).
     constexpr int kCheapest = 2;
     if (level <= kDefaultLevel && ZSTD_versionNumber() == ZSTD_VERSION_NUMBER) {
         ZSTD_CCtx_setParameter(compressor.get(), ZSTD_c_blockSplitterLevel, kCheapest);

