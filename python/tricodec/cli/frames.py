@@ -33,7 +33,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "times": (shared.list_of(shared.parse_time), "TIME,..."),
 }
 _OF_TENSORS = ("dtype", "layout", "scale", "mean", "std")
-_COLORS_OF_PICTURES = ("rgb", "rgba", "gray")
+_COLORS_OF_PICTURES = ("rgb", "gray")
 
 _EXAMPLES = (
     "tricodec frames video.mp4 --fps 1 -o pictures/",

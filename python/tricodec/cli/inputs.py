@@ -184,7 +184,8 @@ def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: Pu
 def one_line(error: BaseException) -> str:
     """The message, with the type's name if the message does not say it."""
     if isinstance(error, OSError) and error.filename is not None and not isinstance(error, tricodec.Error):
-        return f"cannot open '{error.filename}': {error.strerror}"
+        remedy = f"; it was looked for in '{os.getcwd()}'" if error.errno == errno.ENOENT else ""  # noqa: PTH109
+        return f"cannot open '{error.filename}': {error.strerror}{remedy}"
     if type(error) is OSError and error.strerror:  # of a stream without a name
         return error.strerror + ("; free some space" if error.errno == errno.ENOSPC else "")
     text = " ".join(str(error).split())

@@ -22,6 +22,11 @@ STDIO = "-"
 class _Formatter(argparse.HelpFormatter):
     """argparse's, except that examples keep their lines, and that the usage has the required arguments alone."""
 
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):  # argparse does not count that their names are indented
+            self._action_max_length += self._indent_increment
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
