@@ -121,14 +121,11 @@ def test_damage_is_told_on_standard_error(run: Run) -> None:
 # errors
 
 
-@pytest.mark.parametrize("command", ["probe", "frames"])
-def test_missing_file_is_one_line_and_status_1(run: Run, command: str) -> None:
-    status, out, err = run(command, "no-such-file.mp4")
+def test_missing_file_is_one_line_and_status_1(run: Run) -> None:
+    status, out, err = run("frames", "no-such-file.mp4")
 
     assert (status, out) == (1, "")
-    assert err.startswith("tricodec: error: ")
-    assert "no-such-file.mp4" in err
-    assert len(err.splitlines()) == 1
+    assert re.fullmatch("tricodec: error: .*no-such-file.mp4.*\n", err)
 
 
 @pytest.mark.parametrize(

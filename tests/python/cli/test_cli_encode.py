@@ -82,7 +82,6 @@ def test_encode_takes_a_video(tmp_path: Path) -> None:
     [
         (["encode", "a.yuv", "-o", "b.mp4"], "pass --size WIDTHxHEIGHT"),
         (["encode", str(media.generated("h264_bframes.mp4")), "-o", "b.mp4", "-p", "bitrat=3"], "mean 'bitrate'"),
-        (["transcode", "no-such-file.mp4", "b.mp4"], "no-such-file"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,6 @@ def test_figures_that_are_not_stable_exit_with_3_and_say_so() -> None:
         (["--batch", "4:1"], "'4:1' is not accepted"),
         (["--concurrency", "2", "--request-rate", "5"], "not allowed with argument"),
         (["--bogus"], "unrecognized arguments: --bogus"),
-        (["--threads", "1", "--percentile", "x"], "x"),
     ],
 )
 def test_wrong_usage_exits_with_2(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
