@@ -77,15 +77,15 @@ def read_av(
     silence.
 
     Args:
-        source: as `decode_video` takes it. An object is read once for the frames and once for the sound, if it can
+        source: as in `decode_video`. An object is read once for the frames and once for the sound, if it can
             seek; of one that cannot, all data are kept.
-        device, stream_index, num_workers, ignore_edit_list, out, context: as `decode_video` takes them.
+        device, stream_index, num_workers, ignore_edit_list, out, context: as in `decode_video`.
         audio_rate: samples per second of the sound; None is the stream's own rate.
         audio_channels: channels of the sound: 1 is mono, 2 stereo; None is the stream's own.
         audio_dtype: "float32", from -1 to 1, or "int16".
         audio_stream_index: number of the audio stream; -1 is the best one.
-        stream, pinned: as `Transform` takes them.
-        **options: as `decode_video` takes them.
+        stream, pinned: as in `Transform`.
+        **options: as in `decode_video`.
 
     Returns:
         The frames, their times and the sound.

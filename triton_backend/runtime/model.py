@@ -34,7 +34,7 @@ Item = tuple[Any, Task]
 """The bytes of a row of the batch, and its task."""
 
 _LOOK_SECONDS = 0.015
-"""For so long Triton's word holds that the client is there: to ask again takes ten switches between threads."""
+"""Triton's answer that the client is there is used for so long: to ask again takes ten switches between threads."""
 _LAST_LOOK_SECONDS = 0.05
 """The same before the answer, which a client that is gone may get, too."""
 

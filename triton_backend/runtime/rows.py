@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values in the rows of a request's tensors: numbers, words, options by their names."""
+"""The values in the rows of a request's tensors: numbers, texts, options by their names."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def word(row: npt.NDArray[Any]) -> str:
     value = number(row)
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     if len(text) > _MAX_WORD:
-        raise ValueError(f"expected a word, got {len(text)} characters")
+        raise ValueError(f"expected a short text, got {len(text)} characters")
     return text
 
 

@@ -251,7 +251,7 @@ Thread safety: calls from several threads take turns.)");
             R"(Open a source and decode the first packet.
 
 Args:
-    source: as ``decode_video`` takes it.
+    source: as in ``decode_video``.
     stream_index: number of the audio stream; -1 is the best one.
     sample_rate: samples per second of the result, resampled by libswresample; None is the stream's own rate.
     num_channels: channels of the result, mixed by libswresample: 1 is mono, 2 stereo; None is the stream's own.
@@ -260,7 +260,7 @@ Args:
         decoding from the start: it seeks in PCM (wav, mov, mp4), and decodes all other codecs up to the place.
         "approximate" seeks in every file. Then codecs that remember the past (AAC with noise, Opus, AC-3) may
         give slightly different samples, and coarse time stamps (mkv) may shift them by a millisecond.
-    ignore_edit_list: as ``decode_video`` takes it.
+    ignore_edit_list: as in ``decode_video``.
 Raises:
     UnsupportedError: if the file has no audio stream, or FFmpeg no decoder for it.
     ValueError: if an option is not accepted, or stream_index is no audio stream.
@@ -293,7 +293,7 @@ Raises:
 
 Args:
     num_samples: samples of a chunk.
-    start: as ``read`` takes it.
+    start: as in ``read``.
     count: number of samples in all; -1 is all to the end.
 Returns:
     An iterator of AudioSamples.)")

@@ -132,7 +132,7 @@ void bind_decoder(py::module_& module) {
 Args:
     stream_or_codec: ``Demuxer.stream``, or a name ("h264", "hevc", "av1", ...) for packets that carry their own
         headers (Annex B, OBU).
-    device, context, stream: as ``FrameReader`` takes them.
+    device, context, stream: as in ``FrameReader``.
     num_threads: threads of the codec; 0 is one for each core that this process may use, at most 16.
     block_statistics: whether frames of H.264 and HEVC have ``Frame.block_statistics``. With device "auto" the CPU
         decodes H.264 if the GPU's driver does not give them.

@@ -93,13 +93,13 @@ void bind_demuxer(py::module_& module) {
             R"(Open a source and read its headers.
 
 Args:
-    source: as ``probe`` takes it. Of an object that cannot seek, only an mp4 with its index at the end is kept,
+    source: as in ``probe``. Of an object that cannot seek, only an mp4 with its index at the end is kept,
         within ``max_spool_bytes`` of ``set_limits``; other containers are read as their bytes arrive.
-    stream_index: as ``decode_video`` takes it.
+    stream_index: as in ``decode_video``.
     all_streams: read the packets of every stream, in the order of the file.
     annexb: rewrite H.264 and HEVC to Annex B, with parameter sets before each key frame. The packets alone then are a
         decodable elementary stream.
-    ignore_edit_list: as ``decode_video`` takes it.
+    ignore_edit_list: as in ``decode_video``.
     kind: "video" or "audio": the stream that -1 means. For "audio", files of sound alone (mp3, aac, ...) open too.
 Raises:
     MediaNotFoundError: if there is no such file.

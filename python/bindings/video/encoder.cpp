@@ -154,14 +154,14 @@ void bind_encoder(py::module_& module) {
 
 Args:
     width, height: size of the pictures in pixels.
-    codec, device: as ``encode_video`` takes them.
+    codec, device: as in ``encode_video``.
     format: FFmpeg's name of the layout that is encoded; frames of other layouts are converted.
     frame_rate: frames per second: an int, a float, a Fraction or (numerator, denominator).
     time_base: seconds per unit of the packets' time stamps; None is 1 / frame_rate.
-    bit_rate, gop_size, num_b_frames: as ``encode_video`` takes them.
+    bit_rate, gop_size, num_b_frames: as in ``encode_video``.
     color: a ColorDescription, or a dict with any of its attributes. The stream states these colors, and RGB frames
         are converted to them.
-    rotation: as ``encode_video`` takes it.
+    rotation: as in ``encode_video``.
     num_threads: threads of the codec; 0 is the codec's own choice.
     global_header: put the headers only beside the packets. Set it if ``Muxer.wants_global_headers`` is true.
     repeat_headers: put the headers before every key frame, not only before the first.
@@ -181,7 +181,7 @@ Args:
     format: of an array: FFmpeg's name or "NV12", "YUV420", "YV12", "YUV444", "P010", "YUV444_16bit", "ARGB", "ABGR",
         ...; "" is rgb24 for [H, W, 3], gray for [H, W] of the picture's size, else the encoder's own format.
     force_key: encode it as a key frame.
-    input_consumed: as `Transform` takes it, for a picture on a GPU. The event is recorded on a stream of this thread
+    input_consumed: as in `Transform`, for a picture on a GPU. The event is recorded on a stream of this thread
         when an encoder on the CPU has read the picture. For NVENC the picture is copied within the GPU, and the event is
         recorded after the copy; without an event NVENC reads the picture itself until its packet is received.
 Returns:

@@ -181,7 +181,7 @@ Thread safety: safe; the pixels must not be written.)");
 Args:
     format: a layout to convert to first: any that convert() accepts, or "rgb24" or "bgr24", which are converted as
         Transform does without rotation.
-    out: an array of the result's shape and dtype to write to, as Transform takes it; None allocates one.
+    out: an array of the result's shape and dtype to write to, as in Transform; None allocates one.
 Returns:
     uint8, or uint16 for more than 8 bits; [H, W] for gray, [H, W, 3] for rgb24, [3, H, W] for three planes of full
     size, [H * 3 / 2, W] for 4:2:0 and [H * 2, W] for 4:2:2 of even size, else one axis. ``out`` if that was given.

@@ -35,7 +35,7 @@ void bind_requests(py::class_<PyFrameReader>& cls) {
                        R"(Frames one after another, decoded ahead.
 
 Args:
-    **options: as ``select`` takes them.
+    **options: as in ``select``.
 Returns:
     An iterator of Frame.
 Raises:
@@ -60,13 +60,13 @@ Returns:
                         R"(Frames through a Transform into one array.
 
 Args:
-    indices: as ``FrameReader.frames`` takes them. None takes the frames that options of ``select`` mean.
+    indices: as in ``FrameReader.frames``. None takes the frames that options of ``select`` mean.
     transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...). A SwscaleRgb
         gives FFmpeg's own RGB, always as a new numpy array.
-    out: an array for the result, as ``Transform`` takes it. Each frame is written directly to its place. None
+    out: an array for the result, as in ``Transform``. Each frame is written directly to its place. None
         allocates one.
-    stream: as ``Transform`` takes it. None is the reader's stream.
-    pinned: as ``Transform`` takes it.
+    stream: as in ``Transform``. None is the reader's stream.
+    pinned: as in ``Transform``.
     **options: options of ``select`` and of ``Transform``.
 Returns:
     ``out`` if it was given, else a numpy array, or a DeviceArray if a GPU decodes: [N, H, W, C], or N and as the
@@ -90,13 +90,13 @@ previous batch.
 
 Args:
     batch_size: frames of a batch, at least 1; the last batch may have fewer.
-    transform: as ``FrameReader.batch`` takes it.
+    transform: as in ``FrameReader.batch``.
     drop_last: leave out a last batch that is not full.
-    out: an array [batch_size, ...] for the batches, as ``Transform`` takes it, or a list or tuple of arrays to use in
+    out: an array [batch_size, ...] for the batches, as in ``Transform``, or a list or tuple of arrays to use in
         turn. A batch is the array, or its first places if the last batch is shorter. It is valid until the array is
         used again. None allocates an array for each batch.
-    stream: as ``FrameReader.batch`` takes it.
-    pinned: as ``Transform`` takes it.
+    stream: as in ``FrameReader.batch``.
+    pinned: as in ``Transform``.
     **options: options of ``select`` and of ``Transform``.
 Returns:
     An iterator of arrays as batch() returns them.
@@ -127,7 +127,7 @@ Raises:
 The end is the time of the next frame, or how long the last frame of the video is shown.
 
 Args:
-    indices: as ``frames`` takes them.
+    indices: as in ``frames``.
 Raises:
     IndexError: if there is no such frame.)")
         .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
@@ -192,12 +192,12 @@ Thread safety: calls from several threads take turns; one read uses several thre
             R"(Open a source and read its headers; packets are indexed when a call first needs them.
 
 Args:
-    source: as ``decode_video`` takes it.
-    device: as ``decode_video`` takes it. ``engine`` and the log at level info state the choice and its reason.
-    stream_index: as ``decode_video`` takes it.
+    source: as in ``decode_video``.
+    device: as in ``decode_video``. ``engine`` and the log at level info state the choice and its reason.
+    stream_index: as in ``decode_video``.
     num_workers: number of decoders of one read; 0 chooses it from the cores or the GPU's engines, the codec and the
         frame size.
-    ignore_edit_list: as ``decode_video`` takes it.
+    ignore_edit_list: as in ``decode_video``.
     index: where the numbers of frames come from. "container": what the container lists, if that leaves no
         doubt; a packet that contradicts it makes the reader read all packets. "packets": the headers of all packets.
         None: "container" for a source of 16 MiB or more and for a remote one, else "packets". Bytes are those of
@@ -209,7 +209,7 @@ Args:
         made in it. None is the primary context of the GPU, which torch, CuPy and JAX use.
     stream: a CUDA stream of the caller: a handle, or a stream of torch, CuPy, pycuda or Numba. Work queued there
         after a call sees the complete results of the call.
-    block_statistics: as ``Decoder`` takes it.
+    block_statistics: as in ``Decoder``.
 Raises:
     MediaNotFoundError: if there is no such file.
     ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged. Also for

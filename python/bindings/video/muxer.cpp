@@ -151,8 +151,8 @@ Args:
     target: a path (str or os.PathLike), an object with ``write(bytes)`` and, for most containers, ``seek(offset,
         whence)``, or None for memory: ``getvalue()`` then returns the bytes.
     format: libavformat's name of the container, or "mkv" or "ts"; "" follows the extension of the target.
-    fast_start: as ``encode_video`` takes it. For mp4, mov and matroska.
-    fragmented: as ``encode_video`` takes it. The target then need not be able to seek.
+    fast_start: as in ``encode_video``. For mp4, mov and matroska.
+    fragmented: as in ``encode_video``. The target then need not be able to seek.
     options: options of the container's muxer, by FFmpeg's names.
     metadata: tags of the file: "title", "comment", ...
 Raises:

@@ -172,7 +172,7 @@ class Codec:
             out: the outputs, one for each: an Array of an earlier call, which grows as needed, or writable memory that
                 is large enough (`get_max_comp_buffer_size`); it must not overlap a source or another output.
             compression_config: of `compression_config`; it has no effect.
-            input_consumed: as `Transform` takes it, for arrays on a GPU. It is recorded on the codec's stream before
+            input_consumed: as in `Transform`, for arrays on a GPU. It is recorded on the codec's stream before
                 the sizes of the results are known; if the codec works on the CPU, after the copies to the host.
                 tricodec's own keyword.
 

@@ -91,12 +91,12 @@ def transcode(
     Where the container has no field for the rotation, the pictures are turned upright. Transparency is dropped.
 
     Args:
-        source: as `probe` takes it.
+        source: as in `probe`.
         target: a path, an object with ``write(bytes)``, or None for a file in ``data`` of the result. A path gets its
             file, which may replace an old one, when the new file is complete; an exception keeps the old file. The
             target is another file than the source.
-        codec, device, bit_rate, crf, gop_size, num_b_frames, preset, options, fast_start, fragmented: as
-            `encode_video` takes them. The codec "copy" copies the packets without decoding, from the last key frame at
+        codec, device, bit_rate, crf, gop_size, num_b_frames, preset, options, fast_start, fragmented: as in
+            `encode_video`. The codec "copy" copies the packets without decoding, from the last key frame at
             or before ``start``; the log says where that is.
         stream_index: number of the video stream; -1 is the stream that `FrameReader` reads.
         crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.
@@ -121,7 +121,7 @@ def transcode(
         num_threads: threads of each codec; 0 is the codec's own choice.
         num_workers: number of parts, cut at key frames, that are transcoded at the same time and joined without another
             encode. Each part has a separate rate control.
-        format, metadata: as `Muxer` takes them.
+        format, metadata: as in `Muxer`.
         progress: a function of (frames, seconds, expected seconds or 0) of the output; False cancels the call.
 
     Raises:

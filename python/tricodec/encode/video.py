@@ -88,7 +88,7 @@ def encode_video(
         audio_codec: "aac", "opus", "mp3", "flac", "vorbis", "pcm_s16le", ... or an encoder of FFmpeg; None is the
             container's own codec.
         audio_bit_rate: bits per second of the sound; 0 is the encoder's own choice.
-        input_consumed: as `Transform` takes it, for ``frames`` on a GPU. Frames are read one after another, so the call
+        input_consumed: as in `Transform`, for ``frames`` on a GPU. Frames are read one after another, so the call
             has read all of them when it returns; the event is recorded then, on a stream of this thread.
 
     Returns:

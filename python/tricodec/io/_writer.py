@@ -66,7 +66,7 @@ class StreamWriter:
         Args:
             dst: a path (str or os.PathLike), or an object with ``write(bytes) -> int`` and, for containers such as mp4,
                 ``seek(offset, whence) -> int``.
-            format: name of the container, as ``ffmpeg -f`` takes it; None follows the extension of the path. File-like
+            format: name of the container, as in ``ffmpeg -f``; None follows the extension of the path. File-like
                 objects need it.
             buffer_size: accepted without effect, as an argument of torchaudio.
 
@@ -155,7 +155,7 @@ class StreamWriter:
             height: height of the chunks in pixels.
             format: pixel format of the chunks: gray8, rgb24, bgr24, yuv444p, gbrp, rgb0, bgr0, rgba, ... as
                 [time, channel, height, width]; yuv420p and nv12 as [time, 1, height * 3 / 2, width].
-            encoder, encoder_option, encoder_format, codec_config, filter_desc: as `add_audio_stream` takes them.
+            encoder, encoder_option, encoder_format, codec_config, filter_desc: as in `add_audio_stream`.
             encoder_frame_rate: encoded frames per second; None is the rate of the chunks.
             encoder_width: encoded width in pixels; None is that of the chunks.
             encoder_height: encoded height in pixels; None is that of the chunks.

@@ -74,7 +74,7 @@ class Plan:
 
         Args:
             sample: a path or bytes of a video.
-            device, stream_index, ignore_edit_list: as `decode_video` takes them.
+            device, stream_index, ignore_edit_list: as in `decode_video`.
             workers: reads at a time, the threads of a `WorkerPool`; 0 is left to the plan.
             num_workers: decoders of one read; 0 is left to the plan.
             batch_size: frames of a batch of `PlanContext.batches`; 0 is left to the plan.
@@ -178,7 +178,7 @@ class Plan:
         """Make what one thread reads with.
 
         Args:
-            stream: a CUDA stream of the caller for results on a GPU, as `FrameReader` takes it. Without one the work is
+            stream: a CUDA stream of the caller for results on a GPU, as in `FrameReader`. Without one the work is
                 queued on a stream of the calling thread.
         """
         return PlanContext(self._data, stream)

@@ -61,7 +61,7 @@ class WorkerPool(RequestWorkers):
             context: makes the context of a worker, at its first request; for functions only. If a context has a
                 ``close()``, its worker calls it at the end.
             max_queue: requests that may wait for a worker, at least 1. If the queue is full, submit() waits.
-            queue_timeout_ms, clock: as `Batcher` takes them.
+            queue_timeout_ms, clock: as in `Batcher`.
 
         Raises:
             ValueError: a number is not accepted, or a plan has another `context`.

@@ -100,18 +100,18 @@ def decode_video(
     The DALI operator and the Triton model take the same keywords and return the same bytes.
 
     Args:
-        source: as `probe` takes it; or an open FrameReader, which stays open and has the options of a reader itself.
+        source: as in `probe`; or an open FrameReader, which stays open and has the options of a reader itself.
             All data of an object that cannot seek are kept, within ``max_spool_bytes`` of
             `set_limits`.
         device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else
             the CPU. TRICODEC_DEVICE replaces "auto".
         stream_index: number of the video stream; -1 is the best one.
-        num_workers: as `FrameReader` takes it.
+        num_workers: as in `FrameReader`.
         ignore_edit_list: include the frames that the container's edit list removes.
-        out: as `FrameReader.batch` takes it.
-        context: as `FrameReader` takes it.
-        stream, pinned: as `Transform` takes them.
-        **options: options that select frames, as `FrameReader.select` takes them (start, stride, count, indices, times,
+        out: as in `FrameReader.batch`.
+        context: as in `FrameReader`.
+        stream, pinned: as in `Transform`.
+        **options: options that select frames, as in `FrameReader.select` (start, stride, count, indices, times,
             fps, num_frames, ...), and options of `Transform` (crop, size, color, dtype, layout, mean, std, ...).
 
     Returns:
@@ -156,8 +156,8 @@ def read_video(
         reader: of the video.
         transform: what is done to the frames.
         selection: the options of `decode_video` that select frames; None is an option left out.
-        out: as `decode_video` takes it.
-        pinned: as `decode_video` takes it.
+        out: as in `decode_video`.
+        pinned: as in `decode_video`.
     """
     frames, indices, asked = reader._read(transform, out=out, pinned=pinned, **selection)
     return DecodedVideo(frames, reader.pts_seconds[indices], reader.num_damaged_packets, indices, asked)

@@ -28,7 +28,7 @@ def read_many(
             [("a.mp4", {"times": [0.5, 3.2]}), ("b.mp4", {"times": [1.0, 1.5]})], policy="nearest", size=(224, 224))
 
     Args:
-        sources: sources as `probe` takes them, or open FrameReaders, which stay open; or pairs of one and a dict of
+        sources: sources as in `probe`, or open FrameReaders, which stay open; or pairs of one and a dict of
             options that count for this source only.
         workers: videos at a time; 0 is the number of cores. With several, each read has one decoder by default.
         **options: options of `decode_video` for all sources.

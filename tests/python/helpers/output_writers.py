@@ -146,10 +146,14 @@ WRITERS = {
     "tricodec transcode": Writer(
         lambda path: command("transcode", clip(), "-o", path, "--preset=ultrafast", "--threads=1"), "a.mp4", seeks=True
     ),
-    "tricodec encode": Writer(lambda path: command("encode", clip(), path, "-p", "preset=P1"), "a.mp4", seeks=True),
+    "tricodec encode": Writer(
+        lambda path: command("encode", clip(), "-p", "preset=P1", "-o", path), "a.mp4", seeks=True
+    ),
     "tricodec frames": Writer(write_picture, "a.png"),
-    "tricodec frames --raw": Writer(lambda path: command("frames", clip(), "--count", 2, "--raw", path), "a.yuv"),
-    "tricodec frames --contact-sheet": Writer(lambda path: command("frames", clip(), "--contact-sheet", path), "a.png"),
+    "tricodec frames --raw": Writer(lambda path: command("frames", clip(), "--count", 2, "--raw", "-o", path), "a.yuv"),
+    "tricodec frames --contact-sheet": Writer(
+        lambda path: command("frames", clip(), "--contact-sheet", "-o", path), "a.png"
+    ),
     "tricodec compress": Writer(
         lambda path: command("compress", sources() / "source", "--algorithm", "lz4", "-o", path), "a.tcz"
     ),

@@ -60,7 +60,7 @@ class Client(Connection):
         """Describe a media file on the server, without decoding it.
 
         Args:
-            source: as `decode_video` takes it.
+            source: as in `decode_video`.
             stream_index: the video stream that "video" describes; -1 is the best one.
             model: name of the model on the server.
 
@@ -93,7 +93,7 @@ class Client(Connection):
         Args:
             source: a path (str or os.PathLike), bytes-like, or an object with ``read()``; the request contains all of
                 its bytes. Or a URL (str), which the server reads if its option ``--allow-remote`` allows that.
-            stream_index: as `tricodec.decode_video` takes it.
+            stream_index: as in `tricodec.decode_video`.
             dtype: "uint8", "float16", "bfloat16" (an array of the package ml_dtypes) or "float32".
             **options: the options of `tricodec.decode_video` that select frames (start, count, times, fps, ...), and
                 options of `tricodec.Transform` (size, crop, layout, mean, std, ...).
@@ -199,15 +199,15 @@ class Client(Connection):
         """Decode frames of a video on the server and yield them as they arrive. The bytes are those of `decode_video`.
 
         Args:
-            source: as `decode_video` takes it.
+            source: as in `decode_video`.
             chunk: number of frames of an answer, at least 1; the last answer may have fewer.
-            dtype: as `decode_video` takes it.
+            dtype: as in `decode_video`.
             model: name of the model on the server.
             window: the most chunks that wait on the server, the network and this client for a caller that is slow; at
                 least 1. The server decodes two chunks beyond them. A long stream is several requests, one after the
                 other: tritonserver keeps the chunks of a request until it ends. None sends one request without a
                 bound, for models that know neither credits nor the input CONTINUE.
-            **options: as `decode_video` takes them, and its stream_index.
+            **options: as in `decode_video`, and its stream_index.
 
         Returns:
             An iterator of DecodedVideo: the frames of a chunk (numpy arrays), their times, and the number of packets
@@ -264,12 +264,12 @@ class Client(Connection):
         """Open a video, or a live stream of packets, that stays open on the server.
 
         Args:
-            source: a video, as `decode_video` takes it; None for a live stream.
+            source: a video, as in `decode_video`; None for a live stream.
             chunk: number of frames of a chunk, at least 1, when the session is read or iterated.
             codec: codec of a live stream: "h264", "hevc", "av1", "vp8", "vp9", ...
-            dtype: as `decode_video` takes it.
+            dtype: as in `decode_video`.
             model: name of the model on the server.
-            **options: as `decode_video` takes them: options that select the first frames (`VideoSession.seek` chooses
+            **options: as in `decode_video`: options that select the first frames (`VideoSession.seek` chooses
                 others), stream_index, and options of `tricodec.Transform`.
 
         Returns:
@@ -302,9 +302,9 @@ class Client(Connection):
         """Encode frames to a file on the server. The bytes are those of `tricodec.encode_video`.
 
         Args:
-            frames: an array in host memory, uint8 or uint16, as `tricodec.encode_video` takes it; a large one goes to a
+            frames: an array in host memory, uint8 or uint16, as in `tricodec.encode_video`; a large one goes to a
                 server on this machine through shared memory.
-            pts_seconds: as `tricodec.encode_video` takes it.
+            pts_seconds: as in `tricodec.encode_video`.
             model: name of the model on the server.
             **options: options of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format,
                 matrix, range, frame_rate, bit_rate, crf, gop_size, num_b_frames, preset, num_threads, rotation,
@@ -334,7 +334,7 @@ class Client(Connection):
         """Transcode a video on the server, with the keywords of `tricodec.transcode`.
 
         Args:
-            source: as `decode_video` takes it.
+            source: as in `decode_video`.
             model: name of the model on the server.
             **options: options of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate,
                 bit_rate, crf, gop_size, num_b_frames, preset, num_threads (1 by default), options, fast_start,

@@ -151,7 +151,7 @@ class VideoSession:
         """Continue with other frames. The next request takes the choice to the server, and raises its errors.
 
         Args:
-            start: number of the next frame, as `tricodec.decode_video` takes it.
+            start: number of the next frame, as in `tricodec.decode_video`.
             **options: the other options of `tricodec.decode_video` that select frames: stride, count, times, fps, ...
                 A choice without options is all frames. Only the stride stays as it is, if the options are start,
                 start_s, end_s or count.
@@ -210,7 +210,7 @@ class VideoSession:
         """End a live stream: no more packets come. The frames after those returned come by `read`, or by iterating.
 
         Args:
-            chunk: as `read` takes it.
+            chunk: as in `read`.
 
         Raises:
             ValueError: the session has a video.

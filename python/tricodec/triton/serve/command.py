@@ -26,7 +26,11 @@ _HANG_SECONDS = 60.0
 """A server that answers nothing for so long is killed: Triton may hang where it should crash."""
 _MOST_ENDS, _ENDS_SECONDS = 4, 120.0
 """A server that crashes so often within this time is not started again."""
-_EPILOG = "docs/reference/triton.md explains the models. A README.md is beside each model in the installed package."
+_EPILOG = """examples:
+  tricodec serve --model video_decode
+  tricodec serve --host 0.0.0.0 --parameter video_decode.timeout_ms=5000
+
+documentation: https://github.com/tricodec/tricodec/blob/main/docs/reference/triton.md"""
 
 
 def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -72,9 +76,7 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
         help="decode and compress on these GPUs, such as 0 or 0,1 (default: on the CPU)",
     )  # fmt: skip
     parser.add_argument("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
-    parser.add_argument(
-        "--tritonserver", metavar="PATH", help="the executable (default: searched for, see docs/reference/triton.md)"
-    )
+    parser.add_argument("--tritonserver", metavar="PATH", help="the executable (default: searched for)")
     parser.add_argument(
         "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
     )
