@@ -14,15 +14,14 @@ import pytest
 from preloaded import Preloaded
 
 DOCUMENTS = [media.REPOSITORY / "README.md", *sorted((media.REPOSITORY / "docs").rglob("*.md"))]
-# The check `pages` of make lint compares the code of translations with that of their originals.
-RUN = [document for document in DOCUMENTS if "zh" not in document.parts]
+
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def _blocks() -> list[tuple[str, str]]:
     """(document and number, code) of each Python block."""
     found = []
-    for document in RUN:
+    for document in DOCUMENTS:
         for number, block in enumerate(_BLOCK.findall(document.read_text()), 1):
             found.append((f"{document.relative_to(media.REPOSITORY).as_posix()}-{number}", block))
     return found
