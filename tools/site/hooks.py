@@ -2,7 +2,7 @@
 """What mkdocs adds to docs/: the entries of the Python API, CONTRIBUTING.md, and addresses for links that leave docs/.
 
 A line `<!-- api: NAME ... -->` in a page becomes the entries of these names of tricodec, with their members. A module
-stands for its names that no such line has. A line `<!-- api index -->` becomes a table of all names, by page.
+stands for its names that no such line has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/tricodec/tricodec/blob/main"
-_INDEX = "<!-- api index -->"
 _LINE = re.compile(r"^<!-- api: (.*) -->$", re.MULTILINE)
 _SHOWN = re.compile(r"^::: tricodec\.(\S+)$", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
@@ -115,23 +114,6 @@ def _entry(name: str) -> str:
     return "\n".join(f"::: tricodec.{part}\n    options: {{heading_level: 3}}\n" for part in parts)
 
 
-def _index() -> str:
-    """All names, by page, each with the first sentence of its docstring."""
-    parts = []
-    for page, (title, names) in sorted(_documented.items(), key=lambda item: not item[0].startswith("reference/")):
-        rows = "".join(f"| [`{name}`][tricodec.{name}] | {_sentence(_named(name))} |\n" for name in names)
-        parts.append(f"### [{title}](../{page})\n\n| name | what it is |\n|---|---|\n{rows}")
-    return "\n".join(parts)
-
-
-def _sentence(named: Any) -> str:
-    """The first sentence of a docstring that is more than its signature."""
-    if files.src_uris.get("index.md") is None:  # a translation
-        return files
-    text = re.sub(r"\A\w+\(.*\n+", "", inspect.getdoc(named) or "").split("\n\n", 1)[0]
-    return re.split(r"(?<=[.])\s", " ".join(text.replace("``", "`").split()), maxsplit=1)[0].replace("|", "\\|")
-
-
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     """Writes the entries of the API; links that leave docs/ lead to the repository, those of a translation to English.
 
@@ -144,10 +126,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     def replaced(found: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join("docs", here, found[2]))
         if path.startswith("docs/") and not path.startswith("docs/notebooks/"):
-            if (
-                not page.file.src_uri.endswith(".zh.md")
-                or (ROOT / path).with_suffix(".zh.md").exists()
-                and not found[3]
+            if not page.file.src_uri.endswith(".zh.md") or (
+                (ROOT / path).with_suffix(".zh.md").exists() and not found[3]
             ):
                 return found[0]
             english = posixpath.relpath(path.removeprefix("docs/").replace(".md", ".html"), at)
@@ -164,4 +144,4 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         _, names = _documented[page.file.src_uri]
         entries = "\n".join(_entry(name) for name in names)
         markdown = _LINE.sub(lambda _: f"## Classes and functions\n\n{entries}", markdown)
-    return markdown.replace(_INDEX, _index()) if _INDEX in markdown else markdown
+    return markdown
