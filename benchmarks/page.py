@@ -7,39 +7,8 @@ import statistics
 from collections.abc import Iterable, Iterator
 
 from benchmarks.figures import Contest, Results, header, line, results
+from benchmarks.readme import DECODE, GPU, PROGRAMS, clip_name
 from benchmarks.results import Row, best
-
-TASKS = {
-    "yuv420p": "every frame, YUV 4:2:0",
-    "nv12": "every frame, NV12",
-    "rgb": "every frame, RGB uint8 HWC",
-    "tensor_antialiased": "every frame to 224x224 float32 CHW, antialiased",
-    "tensor_plain": "the same, not antialiased",
-    "random": "32 random frames, RGB",
-    "every8th": "every 8th frame, RGB",
-    "first": "open to first RGB frame",
-}
-_PROGRAMS = {
-    "sequential": "every frame, one after another",
-    "ranges": "every frame, 50 in a call",
-    "random": "32 frames at random places, in one call",
-    "first": "opening the file and its first frame",
-    "clips": "clips of 16 frames from 64 files in torch's DataLoader, batches of 4",
-    "clips, 2 workers": "the same with 2 worker processes",
-    "clips, 8 workers": "the same with 8 worker processes",
-}
-_GPU = {
-    "one_file": "one file of 3,000 frames",
-    "21_files_of_3000": "21 files of 3,000 frames, a thread each",
-    "28_files_of_300": "28 files of 300 frames, 14 threads",
-    "first_frame": "first frame of a short clip, clips/s",
-}
-_CODECS = {"h264": "H.264", "hevc": "HEVC", "av1": "AV1", "vp9": "VP9"}
-
-
-def _clip(name: str) -> str:
-    codec, _, size = name.partition("_")
-    return f"{_CODECS[codec]} {size}"
 
 
 def _beside(contest: Contest | None) -> str:
@@ -54,10 +23,10 @@ def decoding() -> str:
     for cores in (1, 2):
         rows = (
             [words, *(_beside(decode.contest(task=task, input=clip, cores=cores)) for clip in clips)]
-            for task, words in TASKS.items()
+            for task, (words, _) in DECODE.items()
         )
         title = f"{cores} core{'s' * (cores > 1)}"
-        text += "\n" + header([title, *map(_clip, clips)]) + "".join(map(line, rows))
+        text += "\n" + header([title, *map(clip_name, clips)]) + "".join(map(line, rows))
     return text
 
 
@@ -65,7 +34,7 @@ def programs() -> str:
     """A line for each task of a user's program."""
     found = results("programs")
     rows: list[list[str]] = []
-    for task, words in _PROGRAMS.items():
+    for task, (words, _) in PROGRAMS.items():
         cells = [words]
         for package in ("torchcodec", "decord"):
             contest = found.contest(task=task, setting=package)
@@ -80,7 +49,7 @@ def decoding_on_a_gpu() -> str:
     gpu = results("gpu")
     names = {"tricodec": "tricodec", "tricodec-dali": "tricodec in DALI", "pynvvideocodec": "PyNvVideoCodec"}
     rows = []
-    for task, words in _GPU.items():
+    for task, (words, _) in GPU.items():
         cells = [words]
         for name in (*names, "dali"):
             of = [row for row in gpu.rows if (row.task, row.contender) == (task, name)]

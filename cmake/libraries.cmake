@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # TRICODEC_LIBRARIES: the codec libraries of tools/build_libraries.sh in place of the system's
-# (docs/howto/packaging.md). They are linked from there, and what is shared among them is installed beside
+# (docs/start/install.md). They are linked from there, and what is shared among them is installed beside
 # libtricodec.so.
 set(TRICODEC_LIBRARIES "" CACHE PATH "Prefix of tools/build_libraries.sh; empty for the system's libraries")
 set(TRICODEC_FFMPEG_SUFFIX "")

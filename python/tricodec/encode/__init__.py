@@ -11,6 +11,7 @@ from __future__ import annotations
 from tricodec._tricodec import AudioEncoder, encoder_for, encoder_names
 from tricodec.encode.audio import encode_audio, write_audio
 from tricodec.encode.plan import Plan, build, differences, explain
+from tricodec.encode.sample import sample_video
 from tricodec.encode.settings import CPU_ENCODERS, NVENC_ENCODERS, Settings
 from tricodec.encode.table import TABLE, Refused, Row
 from tricodec.encode.transcoding import TranscodeResult, transcode
@@ -18,6 +19,6 @@ from tricodec.encode.video import encode_video
 
 __all__ = [
     "CPU_ENCODERS", "NVENC_ENCODERS", "TABLE", "AudioEncoder", "Plan", "Refused", "Row", "Settings", "TranscodeResult",
-    "build", "differences", "encode_audio", "encode_video", "encoder_for", "encoder_names", "explain", "transcode",
-    "write_audio",
+    "build", "differences", "encode_audio", "encode_video", "encoder_for", "encoder_names", "explain", "sample_video",
+    "transcode", "write_audio",
 ]  # fmt: skip

@@ -87,3 +87,14 @@ def test_a_quality_past_the_encoders_range_is_one_sentence(codec: str, most: int
     with pytest.raises(ValueError, match=rf"crf is {crf:g}; lib\S+ takes 0 to {most}: a smaller value gives a better"):
         tricodec.encode_video(frames, codec=codec, crf=crf, device="cpu")
     assert tricodec.encode_video(frames, codec=codec, crf=most, device="cpu")
+
+
+def test_the_sample_clip_is_made_once_with_a_frame_for_each_time_and_with_sound(tmp_path: Path) -> None:
+    path = tricodec.sample_video(tmp_path / "a.mp4")
+    made = Path(path).stat().st_mtime_ns
+    assert tricodec.sample_video(path) == path
+    assert Path(path).stat().st_mtime_ns == made
+    video = tricodec.decode_video(path, device="cpu", size=(36, 64))
+    assert len(video.frames) == 132
+    assert tricodec.AudioReader(path).sample_rate == 48_000
+    assert video.frames[66].mean() > 2 * video.frames[0].mean()  # noon and midnight

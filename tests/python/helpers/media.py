@@ -339,16 +339,6 @@ def ffmpeg_framemd5(
     return list(_kept(path, ("framemd5", *input_options, "", *output_options), ask))
 
 
-@functools.cache
-def bigbuckbunny() -> Path:
-    """The demo clip: 132 frames of H.264, 1280x720 (Big Buck Bunny, CC-BY 3.0 Blender Foundation)."""
-    if SHARED_CLIPS is not None:
-        return SHARED_CLIPS / "bigbuckbunny.mp4"
-    from tricodec.cli.demo_media import fetch_bigbuckbunny
-
-    return fetch_bigbuckbunny(CACHE)
-
-
 def run_ffmpeg_raw(path: Path | str, output_options: tuple[str, ...], *, autorotate: bool) -> bytes:
     """Every frame of the first video stream as raw bytes, converted as `output_options` say."""
     rotate = "" if autorotate else "-noautorotate"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import media
 import pytest
+import tricodec
 from preloaded import Preloaded
 
 DOCUMENTS = [media.REPOSITORY / "README.md", *sorted((media.REPOSITORY / "docs").rglob("*.md"))]
-
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -68,9 +68,9 @@ def _heaviest_of(code: str) -> str:
 
 @pytest.mark.parametrize("code", [pytest.param(code, id=name, marks=_needs(code)) for name, code in _blocks()])
 def test_code_block_runs_as_it_stands(code: str, tmp_path: Path, with_packages: Callable[[str], Preloaded]) -> None:
-    """In a folder with the files that the examples name: the demo clip under the names they use."""
+    """In a folder with the files that the examples name: the sample clip under the names they use."""
     for name in set(re.findall(r"[\"']([\w-]+\.mp4)[\"']", code)):
-        (tmp_path / name).symlink_to(media.bigbuckbunny())
+        (tmp_path / name).symlink_to(tricodec.sample_video())
     script = tmp_path / "example.py"
     script.write_text(code)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import REPOSITORY, bigbuckbunny
+from media import REPOSITORY
 from tricodec.triton.serve import Server, main
 
 pytestmark = pytest.mark.needs_triton
@@ -43,13 +43,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def test_a_model_of_the_page_gets_the_frames_of_the_decoder(server: Any, tmp_path: Path, monkeypatch: Any) -> None:
     assert len(blocks("py")[0].splitlines()) <= 16
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.mp4").symlink_to(bigbuckbunny())
+    (tmp_path / "a.mp4").symlink_to(tricodec.sample_video())
     program = blocks("py")[1]
     found: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(program.replace("127.0.0.1:8001", server.grpc_url), found)
 
-    video = tricodec.decode_video(bigbuckbunny(), device="cpu", size=(224, 224), dtype="float32", layout="CHW")
+    video = tricodec.decode_video(tricodec.sample_video(), device="cpu", size=(224, 224), dtype="float32", layout="CHW")
     np.testing.assert_allclose(found["scores"], video.frames.mean(axis=(2, 3)) / 255, atol=1e-4)
     np.testing.assert_array_equal(found["times"], video.pts_seconds)
     assert printed.getvalue().strip() == program.rpartition("# ")[2].strip()
@@ -59,7 +59,7 @@ START = (REPOSITORY / "docs" / "start" / "triton.md").read_text()
 
 
 def test_curl_asks_as_the_first_page_says(tmp_path: Path) -> None:
-    (tmp_path / "video.mp4").symlink_to(bigbuckbunny())
+    (tmp_path / "video.mp4").symlink_to(tricodec.sample_video())
     (command,) = blocks("sh", START)
     with Server(models=["probe"]) as server:
         command = command.replace("127.0.0.1:8000", server.http_url)
