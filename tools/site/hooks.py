@@ -2,7 +2,7 @@
 """What mkdocs adds to docs/: the entries of the Python API, CONTRIBUTING.md, and addresses for links that leave docs/.
 
 A line `<!-- api: NAME ... -->` in a page becomes the entries of these names of tricodec, with their members. A module
-stands for its names that no such line has. A line `<!-- api index -->` becomes a table of all names, by page.
+stands for its names that no such line has.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import tricodec
 from mkdocs.exceptions import PluginError
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/tricodec/tricodec/blob/main"
-_INDEX = "<!-- api index -->"
 _LINE = re.compile(r"^<!-- api: (.*) -->$", re.MULTILINE)
 _SHOWN = re.compile(r"^::: tricodec\.(\S+)$", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
@@ -63,12 +63,15 @@ def _frames() -> bytes:
     return tricodec.FrameReader(video).show(range(0, 60, 10))._repr_jpeg_()
 
 
+@event_priority(-200)  # the plugin i18n knows only files of docs/
 def on_files(files: Files, config: Any) -> Files:
     """Adds CONTRIBUTING.md, and reads which page has which names.
 
     Raises:
         PluginError: a name of tricodec is on no page.
     """
+    if files.src_uris.get("index.md") is None:  # a translation
+        return files
     text = re.sub(r"\]\((?!\w+:|#)", "](../", (ROOT / "CONTRIBUTING.md").read_text()).replace("](../docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
     files.append(File.generated(config, "assets/frames.jpg", content=_frames()))
@@ -111,41 +114,34 @@ def _entry(name: str) -> str:
     return "\n".join(f"::: tricodec.{part}\n    options: {{heading_level: 3}}\n" for part in parts)
 
 
-def _index() -> str:
-    """All names, by page, each with the first sentence of its docstring."""
-    parts = []
-    for page, (title, names) in sorted(_documented.items(), key=lambda item: not item[0].startswith("reference/")):
-        rows = "".join(f"| [`{name}`][tricodec.{name}] | {_sentence(_named(name))} |\n" for name in names)
-        parts.append(f"### [{title}](../{page})\n\n| name | what it is |\n|---|---|\n{rows}")
-    return "\n".join(parts)
-
-
-def _sentence(named: Any) -> str:
-    """The first sentence of a docstring that is more than its signature."""
-    text = re.sub(r"\A\w+\(.*\n+", "", inspect.getdoc(named) or "").split("\n\n", 1)[0]
-    return re.split(r"(?<=[.])\s", " ".join(text.replace("``", "`").split()), maxsplit=1)[0].replace("|", "\\|")
-
-
-def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     """Writes the entries of the API; links that leave docs/ lead to the repository, those of a translation to English.
 
     Raises:
         PluginError: a link leads nowhere.
     """
     here = posixpath.dirname(page.file.src_uri)
+    at = posixpath.dirname(page.file.dest_uri)
 
     def replaced(found: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join("docs", here, found[2]))
         if path.startswith("docs/") and not path.startswith("docs/notebooks/"):
-            return found[0]
+            if not page.file.src_uri.endswith(".zh.md") or (
+                (ROOT / path).with_suffix(".zh.md").exists() and not found[3]
+            ):
+                return found[0]
+            english = posixpath.relpath(path.removeprefix("docs/").replace(".md", ".html"), at)
+            return f'<a href="{english}{found[3] or ""}">{found[1]}</a>'
         if not (ROOT / path).exists():
             raise PluginError(f"{page.file.src_uri} links to {path}, which does not exist")
         return found[0] if path.endswith("first_look.py") else f"[{found[1]}]({REPOSITORY}/{path}{found[3] or ''})"
 
+    if keywords := config.extra["keywords"].get(page.file.src_uri):
+        page.meta["tags"] = keywords  # the search prefers them to a title
     markdown = _LINK.sub(replaced, markdown)
-    markdown = _PICTURE.sub(rf"({posixpath.relpath('assets', here or '.')}/\2)", markdown)
+    markdown = _PICTURE.sub(rf"({posixpath.relpath('assets', at or '.')}/\2)", markdown)
     if page.file.src_uri in _documented:
         _, names = _documented[page.file.src_uri]
         entries = "\n".join(_entry(name) for name in names)
         markdown = _LINE.sub(lambda _: f"## Classes and functions\n\n{entries}", markdown)
-    return markdown.replace(_INDEX, _index()) if _INDEX in markdown else markdown
+    return markdown
