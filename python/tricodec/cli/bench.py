@@ -68,10 +68,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse
     pipeline.add_argument("--front-end", choices=bench.PIPELINES, default="python", help="default: python")
     serve.add_argument("--url", metavar="HOST:PORT", help="gRPC port of a running server (default: starts a server)")
     serve.add_argument("--model", choices=bench.MODELS, default="video_decode", help="default: video_decode")
-    serve.add_argument(
-        "--shared-memory", choices=("auto", "none", "system"), default="auto",
-        help="how results return (default auto: shared memory for large ones of a server on this machine)",
-    )  # fmt: skip
 
 
 def _add(
@@ -166,8 +162,7 @@ def open_serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> benc
         from tricodec.triton.serve import Server
 
         url = stack.enter_context(Server(models=[options.model])).grpc_url
-    memory: Any = {"auto": "auto", "none": False, "system": True}[options.shared_memory]
-    return bench.ServeEngine(path, url, options.model, chosen(options, "size", "dtype", "layout"), memory)
+    return bench.ServeEngine(path, url, options.model, chosen(options, "size", "dtype", "layout"))
 
 
 def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:

@@ -153,20 +153,6 @@ def write_repository(
     return lay_out_models(source, models, folder, path, parameters, link=False, gpus=gpus)
 
 
-def describe_models(
-    source: Path,
-    models: Sequence[str] | None,
-    environment: str | None,
-    parameters: Mapping[str, Mapping[str, str]],
-    gpus: Sequence[int] = (),
-) -> dict[str, str]:
-    """The configuration of each model as lay_out_models() writes it, without writing it."""
-    path = Path(environment) if environment is not None else None
-    chosen = _choose(source, models, parameters, ())
-    parameters = _of_each(source, chosen, parameters)
-    return {name: _served_config(source / name, path, parameters.get(name, {}), gpus) for name in chosen}
-
-
 def _choose(
     source: Path,
     models: Sequence[str] | None,
@@ -184,8 +170,6 @@ def _choose(
     unknown = sorted(set(parameters) - set(chosen) - {EVERY_MODEL})
     if unknown:
         raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
-    for name in chosen:
-        _check_syntax(source / name / "config.pbtxt")
     for name, values in _of_each(source, chosen, parameters).items():
         _check_parameters(name, read_config(source / name), values)
     return chosen
@@ -231,18 +215,6 @@ def _of_each(
     }
 
 
-def _check_syntax(path: Path) -> None:
-    """Raises ValueError for a configuration that Triton could not parse, with the place. Triton knows all fields."""
-    if path.is_file() and importlib.util.find_spec("tritonclient") is not None:
-        from google.protobuf import text_format  # type: ignore[import-untyped]
-        from tritonclient.grpc import model_config_pb2
-
-        try:
-            text_format.Parse(path.read_text(), model_config_pb2.ModelConfig(), allow_unknown_field=True)
-        except text_format.ParseError as error:
-            raise ValueError(f"{path}:{error}") from error
-
-
 def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> None:
     """Raises ValueError for what one of tricodec's models would refuse after some seconds of loading."""
     defaults = dict(_PARAMETER.findall(config))
@@ -257,13 +229,6 @@ def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> Non
             raise ValueError(
                 f"parameter {name} of {model} is {value!r}; expected a whole number such as {defaults[name]}"
             )
-
-
-def model_inputs(config: str) -> dict[str, tuple[str, bool]]:
-    """The inputs of a configuration: for each its data type without TYPE_, and whether a request must have it."""
-    inputs = config[: config.index("\noutput [")] if "\noutput [" in config else config
-    entries = re.findall(r'\{ name: "(\w+)" data_type: TYPE_(\w+) ([^}]*)\}', inputs)
-    return {name: (kind, "optional: true" not in rest) for name, kind, rest in entries}
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:
