@@ -121,7 +121,8 @@ class Connection:
                     num_taken += 1
                     if window is not None and not is_last and num_taken >= (window + 1) // 2:
                         granting = {"tricodec_grant": name, "tricodec_credits": num_taken}
-                        client.async_stream_infer(model, [_NO_VIDEO], parameters=granting)
+                        with contextlib.suppress(InferenceServerException):  # the next answer is the reason
+                            client.async_stream_infer(model, [_NO_VIDEO], parameters=granting)
                         num_taken = 0
             except InferenceServerException as error:
                 raise translate(error, self._url) from error

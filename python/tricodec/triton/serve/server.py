@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -40,14 +39,17 @@ _LEAST_LOADS = 4
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # what a client on this machine connects to instead
 _STUB = re.compile(r"triton_python_backend_stub\0[^\0]*/([^/]+)/\d+/[^/\0]+\0")
 
-# The kernel kills the server when the process that started it dies.
 _LAUNCHER = """
-import ctypes, os, sys
-ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG
-if os.getppid() != int(sys.argv[1]):
-    sys.exit("the process that started the server is gone")
+import os, select, sys
+ends = select.poll()
+for process in (int(sys.argv[1]), os.getpid()):
+    ends.register(os.pidfd_open(process), select.POLLIN)
+if os.fork() == 0:
+    ends.poll()
+    os.killpg(0, 9)
 os.execv(sys.argv[2], sys.argv[2:])
 """
+"""Becomes the server. A child of it kills all of the server's processes when the server ends, or what started it."""
 
 
 class Server:
@@ -59,8 +61,9 @@ class Server:
         with Server() as server:
             frames = Client(server.grpc_url).decode_video("a.mp4").frames
 
-    Thread safety: one thread at a time may call start() and stop(). If the main thread starts the server, the kernel
-    ends it when this process dies.
+    The server ends with this process, however that ends.
+
+    Thread safety: one thread at a time may call start() and stop().
 
     Attributes:
         http_url, grpc_url, metrics_url: "HOST:PORT", for clients on this machine; valid after start(). Prometheus'
@@ -275,8 +278,6 @@ class Server:
     def _launch(self, arguments: Sequence[str], variables: Mapping[str, str], lock: int) -> subprocess.Popen[bytes]:
         ports = [f"--{name}-port={port}" for name, port in zip(INTERFACES, self._ports, strict=True)]
         launcher = [sys.executable, "-I", "-c", _LAUNCHER, str(os.getpid())]
-        if threading.current_thread() is not threading.main_thread():
-            launcher = []  # the kernel would kill the server at the end of this thread
         with contextlib.ExitStack() as stack:
             output = None if self.log_path is None else stack.enter_context(self.log_path.open("ab"))
             # A separate session: Ctrl-C does not reach the server, and one signal ends all of its processes.
