@@ -65,8 +65,8 @@ class Client:
                 server crashed. The client first waits until the model is ready, at most 30 s. All requests of this
                 client can be repeated: they change nothing on the server. A stream is repeated only before its first
                 chunk, a session with a video continues at its next frame, and packets of a live stream are not sent
-                again. Triton never answers the requests of a model whose process died: `tricodec serve` then starts
-                the server again, which ends them; for another server set `timeout_seconds`.
+                again. Triton never answers the requests of a dead process of a model: `tricodec serve` then starts
+                the server again, which ends these requests; for another server set `timeout_seconds`.
             **grpc_options: further arguments of ``tritonclient.grpc.InferenceServerClient``: ssl, ...
 
         Raises:

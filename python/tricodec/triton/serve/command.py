@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from tricodec.triton.serve.ports import INTERFACES
-from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, write_repository
+from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, lay_out_models
 from tricodec.triton.serve.server import Server
 
 _MOST_ENDS, _ENDS_SECONDS = 4, 120.0
@@ -146,7 +146,10 @@ def _tell(server: Server, *, as_json: bool) -> None:
 def _write_models(options: argparse.Namespace) -> int:
     target = Path(options.models_only)
     repository = Path(options.model_repository or installed_repository())
-    names = write_repository(repository, options.model, target, options.environment, options.parameters, options.gpus)
+    environment = Path(options.environment) if options.environment else None
+    names = lay_out_models(
+        repository, options.model, target, environment, options.parameters, link=False, gpus=options.gpus
+    )
     print(
         f"wrote {', '.join(names)} to {target}; serve them with tritonserver --model-repository={target} "
         "--disable-auto-complete-config"

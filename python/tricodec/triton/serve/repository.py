@@ -107,7 +107,7 @@ def lay_out_models(
     Args:
         source: a model repository.
         models: names of its models; None is all. An ensemble includes the models of its steps.
-        folder: the repository to create.
+        folder: the repository to create, which may be an empty folder.
         environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one; None adds none.
         parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
         left_out: models that are not part of "all".
@@ -118,39 +118,20 @@ def lay_out_models(
         The names of the models.
 
     Raises:
+        FileExistsError: `folder` has files.
         FileNotFoundError: the repository or a model does not exist; the text lists the models.
         ValueError: `parameters` name a model that is not served, or a parameter that one of tricodec's models does not
             have, or a value that is no number where one is needed.
     """
     chosen = _choose(source, models, parameters, left_out)
     parameters = _of_each(source, chosen, parameters)
-    folder.mkdir()
+    if folder.is_dir() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
+    folder.mkdir(parents=True, exist_ok=True)
     for name in chosen:
         config = _served_config(source / name, environment, parameters.get(name, {}), gpus)
         _copy_model(source / name, folder / name, config, link=link)
     return chosen
-
-
-def write_repository(
-    source: Path,
-    models: Sequence[str] | None,
-    folder: Path,
-    environment: str | None,
-    parameters: Mapping[str, Mapping[str, str]],
-    gpus: Sequence[int] = (),
-) -> list[str]:
-    """Writes models to a new folder, for any tritonserver on any machine; see lay_out_models().
-
-    Raises:
-        FileExistsError: the folder exists and is not empty.
-    """
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-    if folder.exists():
-        raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    path = Path(environment) if environment is not None else None
-    return lay_out_models(source, models, folder, path, parameters, link=False, gpus=gpus)
 
 
 def _choose(

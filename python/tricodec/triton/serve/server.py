@@ -32,7 +32,6 @@ from tricodec.triton.serve.repository import (
 
 _START_ATTEMPTS = 3
 _CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
-_METRICS_SECONDS = 3.0
 _LOOK_SECONDS = 0.5
 _LEAST_LOADS = 4
 """Models that Triton loads side by side by default."""
@@ -295,21 +294,18 @@ class Server:
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes], deadline: float, name: str) -> str | None:
         """Waits until all models are ready; returns None, or the problem."""
-        metrics_deadline = None
         while time.monotonic() < deadline:
             status = process.poll()
             if status is not None:
                 return f"tritonserver ended with status {status} before it was ready"
-            about = _get(self.http_url, "/v2")  # which may be another server's on the same port
-            if about and name.encode() in about and _get(self.http_url, "/v2/health/ready") is not None:
-                # Metrics start last, and a server continues without them if their port is taken.
-                if "--allow-metrics=false" in self._extra_args or _get(self.metrics_url, "/metrics") is not None:
-                    return None
-                metrics_deadline = metrics_deadline or time.monotonic() + _METRICS_SECONDS
-                if time.monotonic() > metrics_deadline:
-                    return f"tritonserver gives no metrics at {self.metrics_url}; is the port in use?"
+            about = _get(self.http_url, "/v2") or b""  # perhaps of another server on the same port
+            answers = [_get(self.http_url, "/v2/health/ready")]
+            if "--allow-metrics=false" not in self._extra_args:
+                answers.append(_get(self.metrics_url, "/metrics"))  # they start last
+            if name.encode() in about and None not in answers:
+                return None
             time.sleep(0.05)
-        return f"tritonserver was not ready after {self._ready_timeout_seconds:g} s"
+        return f"tritonserver and its metrics were not ready after {self._ready_timeout_seconds:g} s"
 
 
 def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
