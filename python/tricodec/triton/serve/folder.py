@@ -17,8 +17,7 @@ class PrivateFolder:
     """A temporary folder of one server. It is locked until the last process that inherits `lock` ends.
 
     Attributes:
-        path: the folder.
-        name: unique; names of the server's shared memory begin with it.
+        path: the folder; names of the server's shared memory begin with its name.
         lock: the descriptor to pass on to the server.
     """
 
@@ -38,7 +37,6 @@ class PrivateFolder:
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.path = unlocked.with_name(_PREFIX + unlocked.name.rpartition("-")[2])
         unlocked.rename(self.path)  # under this name it is always locked while its owner lives
-        self.name = self.path.name
 
     def close(self) -> None:
         """Delete the folder and the shared memory of its server."""

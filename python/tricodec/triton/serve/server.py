@@ -234,7 +234,7 @@ class Server:
             if attempt > 1:
                 self._take_ports(choose_ports(self._host, self._fixed_ports))
             process = self._process = self._launch(arguments, variables, folder.lock)
-            problem = self._wait_until_ready(process, deadline, folder.name)
+            problem = self._wait_until_ready(process, deadline, folder.path.name)
             if problem is None:
                 return
             said = log.tail(self.log_path) if self.log_path is not None else ""
@@ -264,8 +264,8 @@ class Server:
             str(installation.binary),
             f"--model-repository={folder.path / 'models'}",
             f"--backend-directory={backends}",
-            f"--backend-config=python,shm-region-prefix-name={folder.name}_",
-            f"--id={folder.name}",
+            f"--backend-config=python,shm-region-prefix-name={folder.path.name}_",
+            f"--id={folder.path.name}",
             *(f"--{interface}-address={self._host}" for interface in INTERFACES),
             f"--log-info={str(self._verbose).lower()}",
             f"--exit-timeout-secs={max(1, int(self._stop_timeout_seconds) - 1)}",
