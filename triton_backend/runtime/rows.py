@@ -48,6 +48,11 @@ def word(row: npt.NDArray[Any]) -> str:
     return text
 
 
+def text_of(element: Any) -> bytes:
+    """The bytes of an element of a tensor of BYTES."""
+    return element if isinstance(element, bytes) else str(element).encode()
+
+
 def options(table: Table, tensors: Mapping[str, npt.NDArray[Any]], index: int) -> dict[str, Any]:
     """The options that row `index` of a request gives.
 

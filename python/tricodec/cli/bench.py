@@ -33,10 +33,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--front-end": {"choices": bench.PIPELINES, "default": "python", "help": "default: python"},
     "--url": {"metavar": "HOST:PORT", "help": "gRPC port of a running server (default: starts a server)"},
     "--model": {"choices": bench.MODELS, "default": "video_decode", "help": "default: video_decode"},
-    "--shared-memory": {
-        "choices": ("auto", "none", "system"), "default": "auto",
-        "help": "how results return (default auto: shared memory for large ones of a server on this machine)",
-    },
 }  # fmt: skip
 
 
@@ -154,8 +150,7 @@ def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.En
         from tricodec.triton.serve import Server
 
         url = stack.enter_context(Server(models=[options.model])).grpc_url
-    memory: Any = {"auto": "auto", "none": False, "system": True}[options.shared_memory]
-    return bench.ServeEngine(path, url, options.model, _chosen(options, *_TENSOR), memory)
+    return bench.ServeEngine(path, url, options.model, _chosen(options, *_TENSOR))
 
 
 _KINDS = {
@@ -181,7 +176,7 @@ _KINDS = {
         "--device --no-data-transfers --size --dtype --layout --front-end", "video.mp4 --batch 16 --csv pipeline.csv",
     ),
     "serve": _Kind(
-        "requests to a Triton server", _serve, "--size --dtype --layout --url --model --shared-memory",
+        "requests to a Triton server", _serve, "--size --dtype --layout --url --model",
         "video.mp4 --size 224x224 --concurrency 1,2",
     ),
 }  # fmt: skip

@@ -146,7 +146,7 @@ def test_a_threshold_that_no_load_meets_is_told_from_one_that_is_not_known(
 
 @pytest.mark.needs_triton
 def test_a_server_is_started_and_measured_with_its_own_times(capsys: pytest.CaptureFixture[str]) -> None:
-    request = ["--size", "32x32", "--batch", "2", "--request-rate", "20,40", "--shared-memory", "none"]
+    request = ["--size", "32x32", "--batch", "2", "--request-rate", "20,40"]
 
     assert main(["bench", "serve", str(generated(CLIP)), *request, *ANY, "--json"]) == 0
 
