@@ -34,15 +34,14 @@ $(STAMPS)/venv-test: $(STAMPS)/venv $(STAMPS)/system-test tools/requirements-tes
 	@tools/make_venv.sh test
 	@touch $@
 
-$(STAMPS)/bench: $(STAMPS)/system tools/make_venv.sh tools/install_torch.sh tools/requirements-bench.txt
+$(STAMPS)/bench: $(STAMPS)/system tools/make_venv.sh tools/requirements-bench.txt
 	@echo "== packages of .venv-bench"
 	@tools/make_venv.sh bench
 	@touch $@
 
 # What builds the codec libraries of the wheel.
-$(STAMPS)/libraries: $(STAMPS)/venv tools/requirements-libraries.txt
+$(STAMPS)/libraries: $(STAMPS)/venv
 	@tools/install_system_packages.sh libraries
-	@tools/make_venv.sh libraries
 	@touch $@
 
 $(BUILT): $(STAMPS)/venv $(SOURCES)

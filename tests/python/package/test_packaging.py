@@ -137,7 +137,7 @@ def make_empty_wheel(folder: Path, name: str, version: str, *requirements: str) 
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the wheel of the names, one of tricodec without its files, and one of a program for the original."""
+    """The wheel of the names, one of tricodec without its files, and one of a program for the original."""
     folder = tmp_path_factory.mktemp("wheels")
     source = media.REPOSITORY / "packaging/pynvvideocodec"
     run(*PIP, "wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", folder, source)
