@@ -76,6 +76,11 @@ def test_installed_wheel_needs_nothing_that_not_every_linux_has(site: Path) -> N
     assert {"ffmpeg", "dav1d", "x264", "zstd"} <= {path.name for path in (site / "tricodec/licenses").iterdir()}
 
 
+def test_pypi_shows_a_readme_whose_links_lead_somewhere(site: Path) -> None:
+    (metadata,) = site.glob("tricodec-*.dist-info/METADATA")
+    assert re.findall(r"\]\((?!https?:|#)[^)]*", metadata.read_text()) == []
+
+
 def test_installed_wheel_decodes_as_ffmpeg_does(site: Path) -> None:
     clips = [media.generated(name) for name in CLIPS]
     command = [sys.executable, "-S", media.REPOSITORY / "tools/try_wheel.py", *clips]
