@@ -30,7 +30,7 @@ EXTRAS = {
     "data": "import tricodec.data, pyarrow",
     "remote": "import tricodec.remote, fsspec, obstore",
     "ray": "import tricodec.data.ray, ray.data",
-    "all": "import nvidia.dali, tricodec.data.ray, tricodec_compat, pyarrow, fsspec, PIL",
+    "all": "import nvidia.dali, tricodec.triton.client, tritonclient.grpc, tricodec.data.ray, tricodec_compat, PIL",
 }
 
 
