@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make pynv-wheel · make clean
+# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make name-wheels · make clean
 # make docs · make notebooks · make newcomer · make fuzz · make bench
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 SHELL := /bin/bash
@@ -11,7 +11,7 @@ SOURCES := $(shell find core python compat/tricodec_compat packaging plugin trit
            CMakeLists.txt VERSION pyproject.toml compat/pyproject.toml tools/build.sh
 TEST_SOURCES := $(shell find tests/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench build wheel pynv-wheel clean
+.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench build wheel name-wheels clean
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
@@ -34,15 +34,14 @@ $(STAMPS)/venv-test: $(STAMPS)/venv $(STAMPS)/system-test tools/requirements-tes
 	@tools/make_venv.sh test
 	@touch $@
 
-$(STAMPS)/bench: $(STAMPS)/system tools/make_venv.sh tools/install_torch.sh tools/requirements-bench.txt
+$(STAMPS)/bench: $(STAMPS)/system tools/make_venv.sh tools/requirements-bench.txt
 	@echo "== packages of .venv-bench"
 	@tools/make_venv.sh bench
 	@touch $@
 
 # What builds the codec libraries of the wheel.
-$(STAMPS)/libraries: $(STAMPS)/venv tools/requirements-libraries.txt
+$(STAMPS)/libraries: $(STAMPS)/venv
 	@tools/install_system_packages.sh libraries
-	@tools/make_venv.sh libraries
 	@touch $@
 
 $(BUILT): $(STAMPS)/venv $(SOURCES)
@@ -64,8 +63,8 @@ WHEEL_PYTHONS := $(PYTHON)
 wheel: $(STAMPS)/libraries
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" tools/make_wheel.sh $(WHEEL_PYTHONS)
 
-# Wheels for the names PyNvVideoCodec (metadata) and nvidia.nvcomp, and tricodec-compat, which require tricodec, in build/wheel.
-pynv-wheel: $(STAMPS)/venv
+# Wheels of the names PyNvVideoCodec and nvidia.nvcomp, and of tricodec-compat, which require tricodec, in build/wheel.
+name-wheels: $(STAMPS)/venv
 	@$(PYTHON) -m pip --disable-pip-version-check wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel \
 	  ./packaging/pynvvideocodec ./packaging/nvcomp ./compat
 

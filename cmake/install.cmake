@@ -11,7 +11,11 @@ install(FILES ${PROJECT_BINARY_DIR}/tricodec-config-version.cmake DESTINATION ${
 
 if(TRICODEC_BUILD_PYTHON AND TRICODEC_PYTHON_LAYOUT)
   install(TARGETS _tricodec LIBRARY DESTINATION tricodec)
-  install(DIRECTORY python/tricodec python/PyNvVideoCodec DESTINATION .
+  set(_packages python/tricodec)
+  if(NOT SKBUILD)  # as a wheel PyNvVideoCodec is a distribution of its own: packaging/pynvvideocodec
+    list(APPEND _packages python/PyNvVideoCodec)
+  endif()
+  install(DIRECTORY ${_packages} DESTINATION .
           PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE)
   # What the front ends need at run time: sources of the DALI plugin (compiled for the DALI that is found), Triton's models.
   install(DIRECTORY plugin/ DESTINATION tricodec/dali/plugin

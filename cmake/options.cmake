@@ -44,7 +44,7 @@ function(tricodec_missing library loss)
     message(STATUS "${library} not found: ${loss}")
     return()
   elseif(loss)
-    set(_remedy "Or build without it (${loss}): cmake -DTRICODEC_MINIMAL=ON, pip install . -C cmake.define.TRICODEC_MINIMAL=ON")
+    set(_remedy "Or build without it (${loss}): cmake -DTRICODEC_MINIMAL=ON, pip install . --config-settings=cmake.define.TRICODEC_MINIMAL=ON")
   endif()
   message(FATAL_ERROR "${library} not found. Debian and Ubuntu have all that the build needs by\n"
                       "  apt-get install ${TRICODEC_PACKAGES}\n${_remedy}")

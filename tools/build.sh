@@ -19,7 +19,7 @@ if command -v ccache >/dev/null 2>&1; then
 fi
 install=(python -m pip --disable-pip-version-check --quiet install --no-build-isolation --no-deps --force-reinstall)
 "${install[@]}" "${options[@]}" .
-"${install[@]}" ./compat
+"${install[@]}" ./compat ./packaging/pynvvideocodec
 # `from nvidia import nvcomp` beside DALI, unless it is NVIDIA's own.
 python -m pip --disable-pip-version-check list 2>/dev/null | grep -qi '^nvidia-nvcomp' || "${install[@]}" ./packaging/nvcomp
 python -m tricodec info

@@ -5,7 +5,7 @@
 # A library that the prefix has in this version, built by this command, is not built again. Archives come from Debian's
 # mirrors or their authors and must have the SHA-256 given here; those that PREFIX/archives holds are not fetched again.
 # TRICODEC_LGPL=1 leaves out x264 and x265, which make FFmpeg, and so the wheel as a whole, GPL. Needs a compiler, clang,
-# make, nasm (on x86-64), pkg-config, curl and tools/requirements-libraries.txt.
+# make, nasm (on x86-64), pkg-config, curl, meson, ninja and cmake.
 set -euo pipefail
 prefix=$(realpath -m "${1:?usage: tools/build_libraries.sh PREFIX}")
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}

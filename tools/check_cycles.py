@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from check_layers import ROOT, includes, sources
@@ -41,32 +42,12 @@ def graph(folder: str) -> dict[str, set[str]]:
     return edges
 
 
-def cycles(edges: dict[str, set[str]]) -> Iterator[list[str]]:
-    """Groups of parts that reach each other (Tarjan's strongly connected components)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(part: str) -> None:
-        index[part] = low[part] = len(index)
-        stack.append(part)
-        for other in sorted(edges.get(part, ())):
-            if other not in index:
-                visit(other)
-            if other in stack:
-                low[part] = min(low[part], low[other])
-        if low[part] == index[part]:
-            at = stack.index(part)
-            group = stack[at:]
-            del stack[at:]
-            if len(group) > 1:
-                found.append(sorted(group))
-
-    for part in sorted(edges):
-        if part not in index:
-            visit(part)
-    yield from found
+def cycles(edges: dict[str, set[str]]) -> Iterator[str]:
+    """The first circle of parts that include each other, if there is one."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        yield f"these include each other: {', '.join(error.args[1])}"
 
 
 def longest_chain(edges: dict[str, set[str]]) -> list[str]:
@@ -95,10 +76,8 @@ def too_deep(edges: dict[str, set[str]]) -> Iterator[str]:
 
 
 def main() -> int:
-    sys.setrecursionlimit(10_000)
     graphs = {folder: graph(folder) for folder in ROOTS}
-    groups = [group for edges in graphs.values() for group in cycles(edges)]
-    problems = [f"these include each other: {', '.join(group)}" for group in groups] or list(too_deep(graphs["core"]))
+    problems = [problem for edges in graphs.values() for problem in cycles(edges)] or list(too_deep(graphs["core"]))
     for problem in problems:
         print(problem)
     return 1 if problems else 0

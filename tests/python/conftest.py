@@ -65,7 +65,7 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
     "needs_torch": (lambda: _has_module("torch"), "torch is not installed"),
     "needs_torchdata": (
         lambda: _has_module("torchdata.stateful_dataloader"),
-        "torchdata is not installed: tools/install_torch.sh .venv torchdata==0.11.0",
+        "torchdata is not installed: tools/make_venv.sh torch torchdata==0.11.0",
     ),
     "needs_cupy": (lambda: _has_module("cupy"), "CuPy is not installed"),
     "needs_numba": (lambda: _has_module("numba"), "Numba is not installed"),

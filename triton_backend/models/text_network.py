@@ -77,7 +77,7 @@ class TextNetwork:
         return shares
 
 
-_INSTALL = "pip install 'tricodec[onnx]' into the environment of Triton's Python models"
+_INSTALL = "pip install onnxruntime rapidocr-onnxruntime into the environment of Triton's Python models"
 
 
 def labels(shares: npt.NDArray[np.float32], least: npt.NDArray[np.float32]) -> npt.NDArray[Any]:

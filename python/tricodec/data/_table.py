@@ -58,7 +58,7 @@ def arrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise ImportError(f"an index needs pyarrow: pip install 'tricodec[dataset]' ({error})") from error
+        raise ImportError(f"an index needs pyarrow: pip install 'tricodec[data]' ({error})") from error
     return pyarrow
 
 

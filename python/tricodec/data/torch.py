@@ -21,7 +21,7 @@ try:
     from torch.utils.data import Dataset as TorchDataset
     from torch.utils.data import default_convert
 except ImportError as _error:
-    raise ImportError(f"tricodec.data.torch needs PyTorch ({_error}): pip install 'tricodec[torch]'") from _error
+    raise ImportError(f"tricodec.data.torch needs PyTorch ({_error}): pip install torch") from _error
 
 from tricodec._tricodec import FrameReader
 from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches

@@ -314,5 +314,5 @@ def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path) -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "ImportError" in result.stderr
-    assert "tricodec[dataset]" in result.stderr
+    assert "tricodec[data]" in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -21,10 +21,17 @@ import tricodec
 
 rng = np.random.default_rng(5)
 digest = hashlib.sha256()
-for name, depth in [("yuv420p", 8), ("nv12", 8), ("yuv422p10le", 10), ("yuv444p12le", 12), ("rgb24", 8), ("gray", 8)]:
-    frame = tricodec.Frame.from_planes(
-        [rng.integers(0, 1 << depth, plane.shape).astype(plane.dtype) for plane in PLANES[name]], name
-    )
+luma = (181, 323)
+for name, depth, shapes in [
+    ("yuv420p", 8, [luma, (91, 162), (91, 162)]),
+    ("nv12", 8, [luma, (91, 162, 2)]),
+    ("yuv422p10le", 10, [luma, (181, 162), (181, 162)]),
+    ("yuv444p12le", 12, [luma] * 3),
+    ("rgb24", 8, [(181, 323, 3)]),
+    ("gray", 8, [luma]),
+]:
+    dtype = np.uint8 if depth == 8 else np.uint16
+    frame = tricodec.Frame.from_planes([rng.integers(0, 1 << depth, shape, dtype) for shape in shapes], name)
     for options in [
         {},
         {"size": (97, 61)},
@@ -36,21 +43,6 @@ for name, depth in [("yuv420p", 8), ("nv12", 8), ("yuv422p10le", 10), ("yuv444p1
 engine = next(line for line in tricodec.build_info().splitlines() if line.startswith("image_engine: "))
 print(engine.removeprefix("image_engine: "))
 print(digest.hexdigest())
-"""
-_PLANES = """
-import numpy as np
-
-def planes(luma, chroma, dtype=np.uint8, count=2):
-    return [np.empty(luma, dtype)] + [np.empty(chroma, dtype)] * count
-
-PLANES = {
-    "yuv420p": planes((181, 323), (91, 162)),
-    "nv12": planes((181, 323), (91, 162, 2), count=1),
-    "yuv422p10le": planes((181, 323), (181, 162), np.uint16),
-    "yuv444p12le": planes((181, 323), (181, 323), np.uint16),
-    "rgb24": [np.empty((181, 323, 3), np.uint8)],
-    "gray": [np.empty((181, 323), np.uint8)],
-}
 """
 _ALL = "avx512,avx2,sse4,neon"
 
@@ -69,9 +61,7 @@ def run(disabled: str | None) -> Outcome:
     variables = {name: value for name, value in os.environ.items() if name != "TRICODEC_DISABLE_CPU_FEATURES"}
     if disabled is not None:
         variables["TRICODEC_DISABLE_CPU_FEATURES"] = disabled
-    done = subprocess.run(
-        [sys.executable, "-c", _PLANES + _PROGRAM], env=variables, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], env=variables, capture_output=True, text=True, check=True)
     engine, digest = done.stdout.splitlines()
     return Outcome(engine, digest, done.stderr)
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong keywords: errors name the nearest accepted one, and type checkers find them."""
+"""Keywords: errors name the nearest accepted one, and the tables of options are those of the library."""
 
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import tricodec
 from tricodec import _option_types
+from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS
 
 CLIP = "h264_bframes.mp4"
 
@@ -40,25 +42,31 @@ def test_a_wrong_call_is_answered_with_what_is_accepted(name: str, reader: Any) 
         call(reader)
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda word: tricodec.Transform(layout=word), _option_types.Layout),
-        (lambda word: tricodec.Transform(color=word), _option_types.Color),
-        (lambda word: tricodec.Transform(resize=word), _option_types.Resize),
-        (lambda word: tricodec.Transform(chroma=word), _option_types.Chroma),
-        (lambda word: tricodec.Transform(unspecified=word), _option_types.Unspecified),
-        (lambda word: tricodec.Transform(matrix=word), _option_types.Matrix),
-        (lambda word: tricodec.Transform(range=word), _option_types.Range),
-        (lambda word: tricodec.Transform(dtype=word), _option_types.DTypeName),
-        (lambda word: tricodec.Decoder(word, device="cpu"), _option_types.CodecName),
-    ],
-)
-def test_every_word_of_a_type_is_accepted(make: Any, words: Any) -> None:
-    for word in get_args(words):
-        make(word)
+def test_every_codec_of_the_type_is_accepted() -> None:
+    for name in get_args(_option_types.CodecName):
+        tricodec.Decoder(name, device="cpu")
     with pytest.raises(ValueError, match="NOPE"):
-        make("NOPE")
+        tricodec.Decoder("NOPE", device="cpu")
+
+
+@pytest.mark.parametrize("name", [name for name, option in TRANSFORM_OPTIONS.items() if option.type == "text"])
+def test_an_option_takes_each_value_that_its_table_lists_and_no_other(name: str) -> None:
+    for value in TRANSFORM_OPTIONS[name].accepted:
+        assert tricodec.Transform(**{name: value}).options[name] == value
+    with pytest.raises(ValueError, match="NOPE"):
+        tricodec.Transform(**{name: "NOPE"})
+
+
+@pytest.mark.parametrize(("name", "known"), [("selection", SELECTION_OPTIONS), ("transform", TRANSFORM_OPTIONS)])
+def test_the_tables_in_the_sources_are_those_of_the_library(
+    name: str, known: dict[str, tricodec.options.Option], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(media.REPOSITORY / "tools"))
+    sys.modules.pop("options", None)
+    import options
+
+    read = {option.name: (eval(option.default), option.accepted, option.meaning) for option in options.table(name)}
+    assert read == {option: (known[option].default, known[option].accepted, known[option].meaning) for option in known}
 
 
 SPELLINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [

@@ -32,7 +32,7 @@ def picture() -> np.ndarray:
 
 
 def encoded(**options: Any) -> list[Any]:
-    """The packets of an encoder made with these words."""
+    """The packets of an encoder made with these options."""
     encoder = tricodec.Encoder(160, 96, **{"options": {"preset": "ultrafast"}, **options})
     return [*encoder.encode(picture()), *encoder.encode(picture()), *encoder.flush()]
 
@@ -48,12 +48,6 @@ def compressed(**options: Any) -> Any:
     """Bytes through a codec of the CPU and back."""
     codec = tricodec.Codec(**{"algorithm": "LZ4", "device": "cpu", **options})
     return np.asarray(codec.decode(codec.encode(np.arange(100, dtype=np.uint8)))).tolist()
-
-
-def range_of(start: int, stop: int) -> list[int]:
-    """A part of compressed data."""
-    codec = tricodec.Codec(algorithm="LZ4", device="cpu")
-    return np.asarray(codec.decode_range(codec.encode(np.arange(100, dtype=np.uint8)), start, stop)).tolist()
 
 
 def stream_reader(**options: Any) -> Any:
@@ -83,7 +77,7 @@ CALLS: dict[str, Callable[[Any, int], Any]] = {
 "Encoder width": lambda _, n: tricodec.Encoder(n, 96),
 "Encoder gop_size": lambda _, n: encoded(gop_size=n),
 "Codec level": lambda _, n: compressed(level=n),
-"Codec.decode_range start": lambda _, n: range_of(n, 10),
+"Codec.decode_range start": lambda _, n: tricodec.Codec(algorithm="LZ4", device="cpu").decode_range(b"", n, 10),
 "StreamReader stream_index": lambda _, n: stream_reader(stream_index=n),
 "StreamWriter width": lambda _, n: stream_writer(width=n),
 "SimpleDecoder[n]": lambda _, n: nvc.CreateSimpleDecoder(str(generated(CLIP)))[n],

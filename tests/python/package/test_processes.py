@@ -156,13 +156,10 @@ def test_what_belongs_to_a_process_is_refused_with_the_remedy() -> None:
         pickle.dumps(reader)
 
 
-SECONDS = 120
-
-
 def run(script: str) -> str:
     """What a new process of Python prints."""
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert process.returncode == 0, process.stderr
     return process.stdout
 
@@ -174,7 +171,6 @@ SUB_INTERPRETER = """
     except ImportError:
         import _interpreters as interpreters
 
-    {before}
     script = f'''
     import sys
     sys.path[:] = {{sys.path!r}}
@@ -186,13 +182,12 @@ SUB_INTERPRETER = """
     one = interpreters.create()
     interpreters.run_string(one, script)
     interpreters.destroy(one)
-    {after}
 """
 
 
 @pytest.mark.parametrize("module", ["tricodec", "tricodec.io", "PyNvVideoCodec"])
 def test_a_sub_interpreter_is_refused_by_name(module: str) -> None:
-    printed = run(SUB_INTERPRETER.format(module=module, before="", after=""))
+    printed = run(SUB_INTERPRETER.format(module=module))
 
     assert "tricodec cannot be imported in a sub-interpreter" in printed
 

@@ -86,4 +86,4 @@ def test_without_its_packages_the_models_are_left_out_with_the_remedy(monkeypatc
     lacking = repository.lacking_models(repository.installed_repository())
     assert {"text_detector", "video_text"} <= set(lacking)
     assert "video_decode" not in lacking
-    assert "pip install 'tricodec[onnx]'" in lacking["video_text"]
+    assert "pip install onnxruntime rapidocr-onnxruntime" in lacking["video_text"]

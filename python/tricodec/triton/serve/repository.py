@@ -48,7 +48,7 @@ def _lacking_packages(source: Path) -> dict[str, str]:
         missing = [package for package in named if importlib.util.find_spec(package) is None]
         if missing:
             lacking[config.parent.name] = (
-                f"the packages {', '.join(missing)} are not installed; install them with pip install 'tricodec[onnx]'"
+                f"the packages {', '.join(missing)} are not installed; pip install onnxruntime rapidocr-onnxruntime"
             )
     return lacking
 
