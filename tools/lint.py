@@ -35,7 +35,6 @@ def commands() -> dict[str, list[str]]:
     return {
         "layers": [sys.executable, "tools/check_layers.py"],
         "imports": ["env", "PYTHONPATH=python:compat", str(BIN / "lint-imports"), "--no-logo", "--no-cache"],
-        "cycles": [sys.executable, "tools/check_cycles.py"],
         "sizes": [sys.executable, "tools/check_sizes.py"],
         "sources": [sys.executable, "tools/check_sources.py"],
         "words": [str(BIN / "codespell"), *texts],
