@@ -194,13 +194,13 @@ void bind_compress_memory(py::module_& module) {
            "Set the allocator of the page-locked host memory for copies of sizes and tables to a GPU and back. See\n"
            "`set_device_allocator`.\n\n"
            "Args:\n"
-           "    allocator: as `set_device_allocator` takes it; memory that is not page-locked works, only slower.\n"
+           "    allocator: as in `set_device_allocator`; memory that is not page-locked works, only slower.\n"
            "Raises:\n"
            "    TypeError: if it cannot be called.");
     define("set_host_allocator", Kind::host,
            "Set the allocator of results on the CPU. See `set_device_allocator`.\n\n"
            "Args:\n"
-           "    allocator: as `set_device_allocator` takes it.\n"
+           "    allocator: as in `set_device_allocator`.\n"
            "Raises:\n"
            "    TypeError: if it cannot be called.");
 }

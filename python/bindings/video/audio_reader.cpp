@@ -239,11 +239,15 @@ void bind_audio_reader(py::module_& module) {
     py::class_<PyAudioReader, std::shared_ptr<PyAudioReader>> cls(module, "AudioReader",
                                                                   R"(The sound of a file as a sequence of samples.
 
-``reader[a:b]`` is an array [channels, samples]. Sample i is the i-th sample that decoding the whole stream gives,
-the same as of ``ffmpeg -f f32le`` (or ``s16le``), however the reads are cut. A reader keeps its place, and some seconds
-of what it gave, so that reads in order and reads that overlap decode nothing twice.
+    >>> with tricodec.AudioReader(tricodec.sample_video()) as reader:
+    ...     reader[:48000].shape
+    (1, 48000)
 
-Thread safety: calls from several threads take turns.)");
+``reader[a:b]`` is an array [channels, samples], float32 or int16. Sample i is sample i of the whole decoded stream, as
+in ``ffmpeg -f f32le``, however the reads are cut. A reader keeps its place and some seconds before it, so that reads in
+order and reads that overlap decode nothing twice.
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyAudioReader::open), py::arg("source"), py::kw_only(), py::arg("stream_index") = -1,
             py::arg("sample_rate") = py::none(), py::arg("num_channels") = py::none(), py::arg("dtype") = "float32",
@@ -251,7 +255,7 @@ Thread safety: calls from several threads take turns.)");
             R"(Open a source and decode the first packet.
 
 Args:
-    source: as ``decode_video`` takes it.
+    source: as in ``decode_video``.
     stream_index: number of the audio stream; -1 is the best one.
     sample_rate: samples per second of the result, resampled by libswresample; None is the stream's own rate.
     num_channels: channels of the result, mixed by libswresample: 1 is mono, 2 stereo; None is the stream's own.
@@ -260,7 +264,7 @@ Args:
         decoding from the start: it seeks in PCM (wav, mov, mp4), and decodes all other codecs up to the place.
         "approximate" seeks in every file. Then codecs that remember the past (AAC with noise, Opus, AC-3) may
         give slightly different samples, and coarse time stamps (mkv) may shift them by a millisecond.
-    ignore_edit_list: as ``decode_video`` takes it.
+    ignore_edit_list: as in ``decode_video``.
 Raises:
     UnsupportedError: if the file has no audio stream, or FFmpeg no decoder for it.
     ValueError: if an option is not accepted, or stream_index is no audio stream.
@@ -293,7 +297,7 @@ Raises:
 
 Args:
     num_samples: samples of a chunk.
-    start: as ``read`` takes it.
+    start: as in ``read``.
     count: number of samples in all; -1 is all to the end.
 Returns:
     An iterator of AudioSamples.)")

@@ -121,8 +121,15 @@ void bind_decoder(py::module_& module) {
         py::arg("stream"), py::arg("gpu") = py::none(),
         "Why a GPU does not give the CPU's frames of a stream, as far as its headers tell; None is any GPU.");
     py::class_<PyDecoder> cls(module, "Decoder",
-                              "Packets to frames, in presentation order.\n\n"
-                              "Thread safety: calls from several threads take turns.");
+                              R"(Decodes packets to frames, in presentation order.
+
+    >>> with tricodec.Demuxer(tricodec.sample_video()) as demuxer:
+    ...     decoder = tricodec.Decoder(demuxer.stream)
+    ...     frames = [frame for packet in demuxer for frame in decoder.decode(packet)]
+    >>> len(frames + decoder.flush())
+    132
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyDecoder::create), py::arg("stream_or_codec"), py::kw_only(), py::arg("device") = "auto",
             py::arg("num_threads") = 0, py::arg("context") = py::none(), py::arg("stream") = py::none(),
@@ -132,7 +139,7 @@ void bind_decoder(py::module_& module) {
 Args:
     stream_or_codec: ``Demuxer.stream``, or a name ("h264", "hevc", "av1", ...) for packets that carry their own
         headers (Annex B, OBU).
-    device, context, stream: as ``FrameReader`` takes them.
+    device, context, stream: as in ``FrameReader``.
     num_threads: threads of the codec; 0 is one for each core that this process may use, at most 16.
     block_statistics: whether frames of H.264 and HEVC have ``Frame.block_statistics``. With device "auto" the CPU
         decodes H.264 if the GPU's driver does not give them.

@@ -84,8 +84,13 @@ private:
 void bind_demuxer(py::module_& module) {
     py::class_<PyDemuxer> cls(
         module, "Demuxer",
-        "A container, or a bare elementary stream, to packets. Iterating yields the packets to the end.\n\n"
-        "Thread safety: calls from several threads take turns.");
+        R"(Reads the packets of a container or of a bare elementary stream. Iterating gives them up to the end.
+
+    >>> with tricodec.Demuxer(tricodec.sample_video()) as demuxer:
+    ...     sum(packet.key for packet in demuxer)
+    5
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyDemuxer::open), py::arg("source"), py::kw_only(), py::arg("stream_index") = -1,
             py::arg("all_streams") = false, py::arg("annexb") = false, py::arg("ignore_edit_list") = false,
@@ -93,13 +98,13 @@ void bind_demuxer(py::module_& module) {
             R"(Open a source and read its headers.
 
 Args:
-    source: as ``probe`` takes it. Of an object that cannot seek, only an mp4 with its index at the end is kept,
+    source: as in ``probe``. Of an object that cannot seek, only an mp4 with its index at the end is kept,
         within ``max_spool_bytes`` of ``set_limits``; other containers are read as their bytes arrive.
-    stream_index: as ``decode_video`` takes it.
+    stream_index: as in ``decode_video``.
     all_streams: read the packets of every stream, in the order of the file.
     annexb: rewrite H.264 and HEVC to Annex B, with parameter sets before each key frame. The packets alone then are a
         decodable elementary stream.
-    ignore_edit_list: as ``decode_video`` takes it.
+    ignore_edit_list: as in ``decode_video``.
     kind: "video" or "audio": the stream that -1 means. For "audio", files of sound alone (mp3, aac, ...) open too.
 Raises:
     MediaNotFoundError: if there is no such file.

@@ -141,8 +141,14 @@ void bind_encoder(py::module_& module) {
         "picture_type", [](const Packet& packet) { return std::string(1, picture_type_of(packet)); }, py::arg("packet"),
         "\"I\", \"P\" or \"B\" as the encoder reported for its packet, else \"?\".");
     py::class_<PyEncoder> cls(module, "Encoder",
-                              "Frames to packets, in decoding order.\n\n"
-                              "Thread safety: calls from several threads take turns.");
+                              R"(Encodes frames to packets, in decoding order.
+
+    >>> encoder = tricodec.Encoder(64, 48, codec="h264", device="cpu")
+    >>> packets = encoder.encode(np.zeros((48, 64, 3), np.uint8)) + encoder.flush()
+    >>> len(packets), packets[0].key
+    (1, True)
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyEncoder::create), py::arg("width"), py::arg("height"), py::kw_only(), py::arg("codec") = "h264",
             py::arg("device") = "auto", py::arg("format") = "yuv420p", py::arg("frame_rate") = 30,
@@ -154,14 +160,14 @@ void bind_encoder(py::module_& module) {
 
 Args:
     width, height: size of the pictures in pixels.
-    codec, device: as ``encode_video`` takes them.
+    codec, device: as in ``encode_video``.
     format: FFmpeg's name of the layout that is encoded; frames of other layouts are converted.
     frame_rate: frames per second: an int, a float, a Fraction or (numerator, denominator).
     time_base: seconds per unit of the packets' time stamps; None is 1 / frame_rate.
-    bit_rate, gop_size, num_b_frames: as ``encode_video`` takes them.
+    bit_rate, gop_size, num_b_frames: as in ``encode_video``.
     color: a ColorDescription, or a dict with any of its attributes. The stream states these colors, and RGB frames
         are converted to them.
-    rotation: as ``encode_video`` takes it.
+    rotation: as in ``encode_video``.
     num_threads: threads of the codec; 0 is the codec's own choice.
     global_header: put the headers only beside the packets. Set it if ``Muxer.wants_global_headers`` is true.
     repeat_headers: put the headers before every key frame, not only before the first.
@@ -181,7 +187,7 @@ Args:
     format: of an array: FFmpeg's name or "NV12", "YUV420", "YV12", "YUV444", "P010", "YUV444_16bit", "ARGB", "ABGR",
         ...; "" is rgb24 for [H, W, 3], gray for [H, W] of the picture's size, else the encoder's own format.
     force_key: encode it as a key frame.
-    input_consumed: as `Transform` takes it, for a picture on a GPU. The event is recorded on a stream of this thread
+    input_consumed: as in `Transform`, for a picture on a GPU. The event is recorded on a stream of this thread
         when an encoder on the CPU has read the picture. For NVENC the picture is copied within the GPU, and the event is
         recorded after the copy; without an event NVENC reads the picture itself until its packet is received.
 Returns:

@@ -164,12 +164,15 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
 void bind_frame(py::module_& module) {
     py::class_<Frame, std::shared_ptr<Frame>> cls(
         module, "Frame",
-        R"(A decoded picture. It stays valid and unchanged as long as it, or an array made from it, is held.
+        R"(A decoded picture. It stays valid and unchanged as long as the program holds it or an array made from it.
 
-``np.asarray(frame)`` and ``plt.imshow(frame)`` give the picture: upright, uint8 RGB, [H, W, 3], in host memory,
-whatever the frame's format and device. The samples as they were decoded are in ``planes``, which share the frame's
-memory, in ``to_ndarray()`` and in ``pack()``, which copy. DLPack and the CUDA array interface share all samples
-without a copy if one strided array describes them (gray, rgb24, packed nv12): ``torch.from_dlpack(frame)``.
+    >>> frame = tricodec.FrameReader(tricodec.sample_video(), device="cpu")[66]
+    >>> frame.format, frame.pts_seconds, np.asarray(frame.planes[0]).shape
+    ('yuv420p', 2.64, (720, 1280))
+
+``np.asarray(frame)`` and ``plt.imshow(frame)`` give the upright picture in host memory, uint8 RGB, [H, W, 3], for every
+format and device. ``planes`` share the decoded samples; ``to_ndarray()`` and ``pack()`` copy them. DLPack and the CUDA
+array interface share frames that one strided array describes (gray, rgb24, packed nv12).
 
 Thread safety: safe; the pixels must not be written.)");
     publish(cls);
@@ -181,7 +184,7 @@ Thread safety: safe; the pixels must not be written.)");
 Args:
     format: a layout to convert to first: any that convert() accepts, or "rgb24" or "bgr24", which are converted as
         Transform does without rotation.
-    out: an array of the result's shape and dtype to write to, as Transform takes it; None allocates one.
+    out: an array of the result's shape and dtype to write to, as in Transform; None allocates one.
 Returns:
     uint8, or uint16 for more than 8 bits; [H, W] for gray, [H, W, 3] for rgb24, [3, H, W] for three planes of full
     size, [H * 3 / 2, W] for 4:2:0 and [H * 2, W] for 4:2:2 of even size, else one axis. ``out`` if that was given.

@@ -22,51 +22,37 @@ Raises:
     ValueError: for options that are not accepted or contradict each other.)";
 }
 
-/// The docstring of a method with the signature that Python reads from it.
-std::string signed_doc(const std::string& signature, const std::string& doc) {
-    return signature + "\n--\n\n" + doc;
-}
-
 void bind_requests(py::class_<PyFrameReader>& cls) {
-    py::options shown;
-    shown.disable_function_signatures();  // the docstrings have their own
     cls.def("iterate", &PyFrameReader::iterate,
-            signed_doc("iterate(self, **options)",
-                       R"(Frames one after another, decoded ahead.
+            R"(Frames one after another, decoded ahead.
 
 Args:
-    **options: as ``select`` takes them.
+    **options: as in ``select``.
 Returns:
     An iterator of Frame.
 Raises:
     IndexError: if start is past the end.
     ValueError: for options that are not accepted or contradict each other.)")
-                .c_str())
-        .def(
-            "frames", &PyFrameReader::frames, py::arg("indices"),
-            signed_doc(
-                "frames(self, indices)",
-                R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
+        .def("frames", &PyFrameReader::frames, py::arg("indices"),
+             R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
 
 Args:
     indices: a slice, or integers in a list, tuple, range or array.
 Returns:
     list of Frame.)")
-                .c_str())
-        .def("select", &PyFrameReader::select, signed_doc("select(self, **options)", select_doc()).c_str())
+        .def("select", &PyFrameReader::select, select_doc().c_str())
         .def("batch", &PyFrameReader::batch, py::arg("indices") = py::none(), py::arg("transform") = py::none(),
              py::arg("out") = py::none(), py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
-             signed_doc("batch(self, indices=None, transform=None, out=None, *, stream=None, pinned=False, **options)",
-                        R"(Frames through a Transform into one array.
+             R"(Frames through a Transform into one array.
 
 Args:
-    indices: as ``FrameReader.frames`` takes them. None takes the frames that options of ``select`` mean.
+    indices: as in ``FrameReader.frames``. None takes the frames that options of ``select`` mean.
     transform: a Transform; or give its options as keywords (size, crop, dtype, layout, mean, std, ...). A SwscaleRgb
         gives FFmpeg's own RGB, always as a new numpy array.
-    out: an array for the result, as ``Transform`` takes it. Each frame is written directly to its place. None
+    out: an array for the result, as in ``Transform``. Each frame is written directly to its place. None
         allocates one.
-    stream: as ``Transform`` takes it. None is the reader's stream.
-    pinned: as ``Transform`` takes it.
+    stream: as in ``Transform``. None is the reader's stream.
+    pinned: as in ``Transform``.
     **options: options of ``select`` and of ``Transform``.
 Returns:
     ``out`` if it was given, else a numpy array, or a DeviceArray if a GPU decodes: [N, H, W, C], or N and as the
@@ -77,26 +63,21 @@ Raises:
     TypeError: for an ``out`` of another dtype, or an object that is not an array.
     CorruptDataError: if a requested frame cannot be decoded.
     ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
-                 .c_str())
-        .def(
-            "batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(), py::kw_only(),
-            py::arg("drop_last") = false, py::arg("out") = py::none(), py::arg("stream") = py::none(),
-            py::arg("pinned") = false,
-            signed_doc(
-                "batches(self, batch_size, transform=None, *, drop_last=False, out=None, stream=None, pinned=False, "
-                "**options)",
-                R"(Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the
+        .def("batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
+             py::kw_only(), py::arg("drop_last") = false, py::arg("out") = py::none(), py::arg("stream") = py::none(),
+             py::arg("pinned") = false,
+             R"(Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the
 previous batch.
 
 Args:
     batch_size: frames of a batch, at least 1; the last batch may have fewer.
-    transform: as ``FrameReader.batch`` takes it.
+    transform: as in ``FrameReader.batch``.
     drop_last: leave out a last batch that is not full.
-    out: an array [batch_size, ...] for the batches, as ``Transform`` takes it, or a list or tuple of arrays to use in
+    out: an array [batch_size, ...] for the batches, as in ``Transform``, or a list or tuple of arrays to use in
         turn. A batch is the array, or its first places if the last batch is shorter. It is valid until the array is
         used again. None allocates an array for each batch.
-    stream: as ``FrameReader.batch`` takes it.
-    pinned: as ``Transform`` takes it.
+    stream: as in ``FrameReader.batch``.
+    pinned: as in ``Transform``.
     **options: options of ``select`` and of ``Transform``.
 Returns:
     An iterator of arrays as batch() returns them.
@@ -105,8 +86,7 @@ Raises:
     ValueError: for options that are not accepted.
     UnsupportedError: while iterating, naming the first frame of another size than the others.
     CorruptDataError: while iterating, if a frame cannot be decoded.
-    ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
-                .c_str());
+    ImportError: for bfloat16 where ml_dtypes is not installed; batch() accepts an ``out``.)");
 }
 
 void bind_reading(py::class_<PyFrameReader>& cls) {
@@ -127,7 +107,7 @@ Raises:
 The end is the time of the next frame, or how long the last frame of the video is shown.
 
 Args:
-    indices: as ``frames`` takes them.
+    indices: as in ``frames``.
 Raises:
     IndexError: if there is no such frame.)")
         .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
@@ -178,12 +158,19 @@ void bind_frame_reader(py::module_& module) {
                    ", num_packets_decoded=" + std::to_string(self.num_packets_decoded) +
                    ", num_packets_left_out=" + std::to_string(self.num_packets_left_out) + ")";
         });
-    py::class_<PyFrameReader> cls(
-        module, "FrameReader",
-        R"(A video as a sequence of frames in presentation order: ``reader[i]``, ``reader[10:200:5]``, ``reader[[3, 3,
-1]]``, ``for frame in reader``. Frame i is the i-th frame of the whole decoded stream, in every kind of access.
+    py::class_<PyFrameReader> cls(module, "FrameReader",
+                                  R"(A video as a sequence of frames in presentation order, numbered from 0.
 
-Thread safety: calls from several threads take turns; one read uses several threads inside.)");
+    >>> reader = tricodec.FrameReader(tricodec.sample_video(), device="cpu")
+    >>> len(reader), reader[-1].index, [frame.index for frame in reader[10:30:5]]
+    (132, 131, [10, 15, 20, 25])
+    >>> reader.batch([3, 1, 4], size=(224, 224), dtype="float32", layout="CHW").shape
+    (3, 3, 224, 224)
+
+An integer gives a `Frame`; a slice or a list of integers gives a list of frames. Frame i is frame i of the whole
+decoded stream in every kind of access.
+
+Thread safety: safe; calls run one after another. One read uses several threads inside.)");
     publish(cls);
     cls.def(py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
             py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
@@ -192,12 +179,12 @@ Thread safety: calls from several threads take turns; one read uses several thre
             R"(Open a source and read its headers; packets are indexed when a call first needs them.
 
 Args:
-    source: as ``decode_video`` takes it.
-    device: as ``decode_video`` takes it. ``engine`` and the log at level info state the choice and its reason.
-    stream_index: as ``decode_video`` takes it.
+    source: as in ``decode_video``.
+    device: as in ``decode_video``. ``engine`` and the log at level info state the choice and its reason.
+    stream_index: as in ``decode_video``.
     num_workers: number of decoders of one read; 0 chooses it from the cores or the GPU's engines, the codec and the
         frame size.
-    ignore_edit_list: as ``decode_video`` takes it.
+    ignore_edit_list: as in ``decode_video``.
     index: where the numbers of frames come from. "container": what the container lists, if that leaves no
         doubt; a packet that contradicts it makes the reader read all packets. "packets": the headers of all packets.
         None: "container" for a source of 16 MiB or more and for a remote one, else "packets". Bytes are those of
@@ -209,7 +196,7 @@ Args:
         made in it. None is the primary context of the GPU, which torch, CuPy and JAX use.
     stream: a CUDA stream of the caller: a handle, or a stream of torch, CuPy, pycuda or Numba. Work queued there
         after a call sees the complete results of the call.
-    block_statistics: as ``Decoder`` takes it.
+    block_statistics: as in ``Decoder``.
 Raises:
     MediaNotFoundError: if there is no such file.
     ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged. Also for

@@ -133,14 +133,19 @@ Returns:
 Raises:
     ValueError: for a codec that is not known or a size below 1.)");
     py::class_<PyMuxer> cls(module, "Muxer",
-                            R"(Packets to a container: mp4, mov, mkv, webm, ts, ivf, or a bare stream.
+                            R"(Writes packets to a container: mp4, mov, mkv, webm, ts, ivf, or a bare stream.
 
-First add the streams, then write their packets, each stream's in decoding order, then call ``finish()`` or
-``close()``. A ``with`` block closes it. A file gets its name, and replaces an existing file, when it is complete. An
-exception in the block, a Muxer that is dropped unfinished (ResourceWarning) and the end of the process leave the old
-file unchanged.
+    >>> with tricodec.Demuxer(tricodec.sample_video()) as demuxer, tricodec.Muxer(None, format="mkv") as muxer:
+    ...     number = muxer.add_stream(demuxer.stream)
+    ...     for packet in demuxer:
+    ...         muxer.write(packet, number)
+    >>> tricodec.probe(muxer.getvalue()).format_name
+    'matroska,webm'
 
-Thread safety: calls from several threads take turns.)");
+Add all streams first. Then write the packets of each stream in decoding order. A file replaces an existing one when it
+is complete. An exception in the block, or a Muxer that is dropped unfinished, leaves the old file unchanged.
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyMuxer::open), py::arg("target"), py::kw_only(), py::arg("format") = "",
             py::arg("fast_start") = false, py::arg("fragmented") = false, py::arg("options") = py::none(),
@@ -148,11 +153,11 @@ Thread safety: calls from several threads take turns.)");
             R"(Open a target.
 
 Args:
-    target: a path (str or os.PathLike), an object with ``write(bytes)`` and, for most containers, ``seek(offset,
-        whence)``, or None for memory: ``getvalue()`` then returns the bytes.
+    target: a path, an object with ``write(bytes)`` and, for most containers, ``seek(offset, whence)``, or None for
+        memory: ``getvalue()`` then returns the bytes.
     format: libavformat's name of the container, or "mkv" or "ts"; "" follows the extension of the target.
-    fast_start: as ``encode_video`` takes it. For mp4, mov and matroska.
-    fragmented: as ``encode_video`` takes it. The target then need not be able to seek.
+    fast_start: as in ``encode_video``. For mp4, mov and matroska.
+    fragmented: as in ``encode_video``. The target then need not be able to seek.
     options: options of the container's muxer, by FFmpeg's names.
     metadata: tags of the file: "title", "comment", ...
 Raises:

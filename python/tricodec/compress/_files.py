@@ -53,7 +53,7 @@ def compress_file(
         source: the path of a regular file, or a regular file that is open to read bytes without a buffer.
         target: a path, which gets its file when it is complete, with the permissions of the source at most; or an
             object with ``write(bytes)``.
-        algorithm: as `Codec` takes it; "auto" tries a sample, and takes the faster one of those that compress alike.
+        algorithm: as in `Codec`; "auto" tries a sample, and takes the faster one of those that compress alike.
         level: of LZ4 (3 to 12) and Zstd (-7 to 22).
         strength: ``algorithm_type`` of Deflate, Gzip and GDeflate.
         chunk_bytes: uncompressed bytes of a chunk.
@@ -104,7 +104,7 @@ def decompress_file(
     """Decompresses a file of `compress_file`, and verifies its checksums.
 
     Args:
-        source, target: as `compress_file` takes them.
+        source, target: as in `compress_file`.
         on_progress: is called with the bytes that are read, and all bytes.
 
     Raises:

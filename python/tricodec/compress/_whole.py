@@ -18,7 +18,7 @@ def chunk_bytes_of(chunk_bytes: int | None, algorithm: str, num_bytes: int) -> i
 
     Args:
         chunk_bytes: what the user asked for; None is the whole of the data, up to 16 MiB.
-        algorithm: as `Codec` takes it.
+        algorithm: as in `Codec`.
         num_bytes: of the data.
     """
     if chunk_bytes is not None:

@@ -21,13 +21,13 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
     """Compresses buffers in nvCOMP's container.
 
     Args:
-        algorithm: as `tricodec.Codec` takes it.
+        algorithm: as in `tricodec.Codec`.
         chunk_bytes: uncompressed bytes of a chunk of the container. None is all of a buffer, up to 16 MiB, which gives
             the best ratio. With less, such as 65536, several cores or a GPU work on one buffer.
         data_type: array protocol string of the elements, for Bitcomp and Cascaded.
         algorithm_type: strength of Deflate, Gzip and GDeflate, kind of Bitcomp.
         level: of LZ4 and Zstd.
-        trusted: False for data from strangers, as `tricodec.Codec` takes it; if absent, the value of TRICODEC_TRUSTED.
+        trusted: False for data from strangers, as in `tricodec.Codec`; if absent, the value of TRICODEC_TRUSTED.
             The reader decides it, so it is not stored with the data.
 
     Thread safety: safe.

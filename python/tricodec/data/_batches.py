@@ -60,7 +60,7 @@ class ClipBatches:
 
         Args:
             dataset: the clips.
-            batch_size, rank, num_ranks, shuffle, seed, drop_last: as `ClipSampler` takes them.
+            batch_size, rank, num_ranks, shuffle, seed, drop_last: as in `ClipSampler`.
             read_ahead_bytes: bound of the memory of the frames that are read ahead. Clips of it that need the same
                 group of pictures are decoded together. The next batch is read whatever it takes.
             num_threads: videos read at once; 0 is the number of cores.

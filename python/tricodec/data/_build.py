@@ -50,7 +50,7 @@ def build_table(
         names: the sources.
         path: the index that may be there.
         root: the folder that relative paths start in.
-        read, workers, remote_options, on_progress: as `DatasetIndex.build` takes them.
+        read, workers, remote_options, on_progress: as in `DatasetIndex.build`.
     """
     pa = arrow()
     known = _Known(path, root, read)

@@ -72,8 +72,8 @@ class Dataset:
             on_damage: how a clip that cannot be given whole is handled, which includes videos that cannot be opened.
                 "raise" is an error. "skip" leaves it out: the batch is shorter, and lists it. From a damaged packet
                 on, a group of pictures counts as damaged.
-            device: as `FrameReader` takes it; "cpu" unless it is named.
-            num_workers: as `FrameReader` takes it.
+            device: as in `FrameReader`; "cpu" unless it is named.
+            num_workers: as in `FrameReader`.
             **transform_options: options of `Transform`: size, dtype, layout, mean, std, ...
 
         Raises:

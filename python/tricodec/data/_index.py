@@ -144,7 +144,7 @@ class DatasetIndex:
             yield from batch.to_pylist()
 
     def source(self, i: SupportsIndex) -> Any:
-        """The video of a row as ``FrameReader`` takes it: an absolute path, a RemoteSource, or a part of an archive."""
+        """The video of a row as in ``FrameReader``: an absolute path, a RemoteSource, or a part of an archive."""
         facts = self._values(self._checked(i), "path", "file", "file_offset", "size_bytes")
         return located_row(facts, self._root).source(self._remote_options)
 

@@ -104,12 +104,12 @@ class LeRobotClips(Dataset):
             clip_length: frames of a clip, which are rows of the episode.
             camera: the key of the video, such as "observation.images.top"; None is the only one. The clips of several
                 cameras have the same numbers.
-            stride, step: as `Dataset` takes them.
+            stride, step: as in `Dataset`.
             columns: columns of the rows that a clip has too.
             episodes: numbers of the episodes; None is all of them.
             tolerance_s: greatest distance in seconds of a row's time from that of its frame.
-            on_damage, device, num_workers: as `Dataset` takes them.
-            **transform_options: as `Dataset` takes them.
+            on_damage, device, num_workers: as in `Dataset`.
+            **transform_options: as in `Dataset`.
 
         Raises:
             FileNotFoundError: there is no such data set, or a file of it is missing.

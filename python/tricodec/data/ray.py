@@ -61,7 +61,7 @@ def read_video(
         sources: an index of `tricodec index` (``.parquet``, or a DatasetIndex), or files, folders and URLs, which are
             indexed here first. URLs that need options of `tricodec.open_remote` have them in a DatasetIndex.
         frames_per_block: frames of a task, at least; a group of pictures is never divided.
-        device: as `FrameReader` takes it. With `num_gpus` "cuda" is the GPU that Ray gives to the task.
+        device: as in `FrameReader`. With `num_gpus` "cuda" is the GPU that Ray gives to the task.
         num_cpus, num_gpus: what a task needs, as Ray counts it.
         **transform_options: options of `Transform`: crop, size, color, dtype, layout, ...
 
@@ -121,7 +121,7 @@ def transcode(
     each source has one output.
 
     Args:
-        sources: as `read_video` takes them.
+        sources: as in `read_video`.
         output: a folder that all nodes see; it is made.
         suffix: of the outputs.
         resume: keep outputs that are there. Otherwise one that is there is an error.

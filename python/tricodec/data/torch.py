@@ -69,9 +69,9 @@ class ClipLoader(ClipBatches):
 
         Args:
             dataset: the clips.
-            batch_size, shuffle, seed, drop_last: as `ClipSampler` takes them.
-            rank, num_ranks: as `ClipSampler` takes them; None is what ``torch.distributed`` says, or the only one.
-            read_ahead_bytes, num_threads: as `ClipBatches` takes them.
+            batch_size, shuffle, seed, drop_last: as in `ClipSampler`.
+            rank, num_ranks: as in `ClipSampler`; None is what ``torch.distributed`` says, or the only one.
+            read_ahead_bytes, num_threads: as in `ClipBatches`.
 
         Raises:
             ValueError: an argument is not accepted.
@@ -192,8 +192,8 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
             fps: frames a second instead of `stride`.
             position: where the clip is: "random" (by torch's generator, which a DataLoader seeds in each worker),
                 "middle" or "start".
-            device, num_workers: as `FrameReader` takes them; the workers of the DataLoader share the cores.
-            layout: as `Transform` takes it.
+            device, num_workers: as in `FrameReader`; the workers of the DataLoader share the cores.
+            layout: as in `Transform`.
             **transform_options: other options of `Transform`: size, dtype, mean, std, ...
 
         Raises:

@@ -27,11 +27,15 @@ def encode_audio(
 ) -> bytes:
     """Encode an array of sound to a file in memory.
 
+        >>> file = tricodec.encode_audio(np.zeros((2, 48000), np.float32), 48000, container="flac")
+        >>> tricodec.AudioReader(file)[:].shape
+        (2, 48000)
+
     Args:
         audio: an array in host memory: [channels, samples] or [samples], float32 (-1 to 1) or int16.
         audio_rate: samples per second of ``audio``.
         container: "wav", "flac", "mp3", "ogg", "mp4", "mkv", ...
-        codec, bit_rate: as `AudioEncoder` takes them.
+        codec, bit_rate: as in `AudioEncoder`.
         sample_rate: samples per second in the file; None is ``audio_rate``, or the nearest that the codec has.
         num_channels: channels in the file; None is the number of ``audio``, or the nearest that the codec has.
         options: further options of the encoder, by FFmpeg's names.
@@ -68,10 +72,10 @@ def write_audio(
     """Encode chunks of sound [channels, samples] of one type to a file, as they come.
 
     Args:
-        target: as `Muxer` takes it.
+        target: as in `Muxer`.
         chunks: at least one array.
-        container: as `encode_audio` takes it; "" is by the extension of the target.
-        audio_rate, codec, sample_rate, num_channels, bit_rate, options: as `encode_audio` takes them.
+        container: as in `encode_audio`; "" is by the extension of the target.
+        audio_rate, codec, sample_rate, num_channels, bit_rate, options: as in `encode_audio`.
 
     Returns:
         The file if the target is None.

@@ -185,8 +185,7 @@ class StreamReader:
         """Add an output of video.
 
         Args:
-            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as `add_basic_audio_stream`
-                takes them.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as in `add_basic_audio_stream`.
             format: pixel format: rgb24, bgr24, gray, yuv420p, yuv444p, nv12, rgba, ...; None is the decoder's. The
                 reader repeats subsampled chroma to full size.
             frame_rate: frames per second; frames are repeated or dropped to reach it. None is the source's.
@@ -215,8 +214,7 @@ class StreamReader:
         """Add an output of audio with any filters.
 
         Args:
-            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as `add_basic_audio_stream`
-                takes them.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as in `add_basic_audio_stream`.
             filter_desc: filters with one input and one output, as ``ffmpeg -af`` takes them; None is no filter. Filters
                 can open files: do not use descriptions from untrusted sources.
 
@@ -245,7 +243,7 @@ class StreamReader:
         Args:
             frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option, filter_desc: as
                 `add_audio_stream` takes them.
-            hw_accel: as `add_basic_video_stream` takes it.
+            hw_accel: as in `add_basic_video_stream`.
 
         Raises:
             StreamArgumentError, UnsupportedError: as `add_audio_stream`.
@@ -319,7 +317,7 @@ class StreamReader:
         """Call `process_packet` until `is_buffer_ready`.
 
         Args:
-            timeout, backoff: as `process_packet` takes them.
+            timeout, backoff: as in `process_packet`.
 
         Returns:
             0 if chunks are ready, 1 at the end of the source; the last chunk may be shorter.
@@ -344,7 +342,7 @@ class StreamReader:
         """Iterate to the end over lists with a chunk of each output.
 
         Args:
-            timeout, backoff: as `process_packet` takes them.
+            timeout, backoff: as in `process_packet`.
 
         Raises:
             StreamArgumentError: there is no output.

@@ -155,7 +155,7 @@ class StreamWriter:
             height: height of the chunks in pixels.
             format: pixel format of the chunks: gray8, rgb24, bgr24, yuv444p, gbrp, rgb0, bgr0, rgba, ... as
                 [time, channel, height, width]; yuv420p and nv12 as [time, 1, height * 3 / 2, width].
-            encoder, encoder_option, encoder_format, codec_config, filter_desc: as `add_audio_stream` takes them.
+            encoder, encoder_option, encoder_format, codec_config, filter_desc: as in `add_audio_stream`.
             encoder_frame_rate: encoded frames per second; None is the rate of the chunks.
             encoder_width: encoded width in pixels; None is that of the chunks.
             encoder_height: encoded height in pixels; None is that of the chunks.

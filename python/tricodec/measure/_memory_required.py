@@ -48,9 +48,9 @@ def memory_required(
         print(need.host_bytes / 2**20, "MiB")
 
     Args:
-        source: as `probe` takes it; or an open FrameReader, with its options.
-        batch_size: as `FrameReader.batches` takes it. None means one array with all frames.
-        transform: as `FrameReader.batch` takes it.
+        source: as in `probe`; or an open FrameReader, with its options.
+        batch_size: as in `FrameReader.batches`. None means one array with all frames.
+        transform: as in `FrameReader.batch`.
         **options: the options of `decode_video` that select frames (start, count, times, fps, ...), options of
             `FrameReader` (device, num_workers, ...) for a source, and options of `Transform`.
 

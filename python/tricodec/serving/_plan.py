@@ -42,12 +42,10 @@ _log = logging.getLogger("tricodec")
 class Plan:
     """A request of frames, compiled for this machine: what reads it, with how many threads, in batches of which size.
 
-        plan = tricodec.Plan("sample.mp4", count=16, size=(224, 224), dtype="float32", layout="CHW", tune=True)
-        plan.save("plan.json")
-
-        plan = tricodec.Plan.load("plan.json")       # in another process: milliseconds
-        video = plan.read("a.mp4")                   # as decode_video with the same options
-        with tricodec.WorkerPool(plan) as pool: ...  # many reads at a time
+        >>> tricodec.Plan(tricodec.sample_video(), count=16, size=(224, 224), layout="CHW").save("plan.json")
+        >>> plan = tricodec.Plan.load("plan.json")  # in another process: milliseconds
+        >>> plan.read(tricodec.sample_video()).frames.shape  # as decode_video with these options
+        (16, 3, 224, 224)
 
     A plan decides how fast a read is, never what it returns: videos of any codec and size can be read with it. It also
     serves DALI (``plan=`` of ``fn.tricodec.decode_video`` and ``read_video``) and Triton (a file ``plan.json`` beside
@@ -74,7 +72,7 @@ class Plan:
 
         Args:
             sample: a path or bytes of a video.
-            device, stream_index, ignore_edit_list: as `decode_video` takes them.
+            device, stream_index, ignore_edit_list: as in `decode_video`.
             workers: reads at a time, the threads of a `WorkerPool`; 0 is left to the plan.
             num_workers: decoders of one read; 0 is left to the plan.
             batch_size: frames of a batch of `PlanContext.batches`; 0 is left to the plan.
@@ -178,7 +176,7 @@ class Plan:
         """Make what one thread reads with.
 
         Args:
-            stream: a CUDA stream of the caller for results on a GPU, as `FrameReader` takes it. Without one the work is
+            stream: a CUDA stream of the caller for results on a GPU, as in `FrameReader`. Without one the work is
                 queued on a stream of the calling thread.
         """
         return PlanContext(self._data, stream)

@@ -48,10 +48,10 @@ class PlanContext:
         """Read the frames of the request from a video.
 
         Args:
-            source: as `probe` takes it.
+            source: as in `probe`.
             **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
                 request.
-            out: as `FrameReader.batch` takes it.
+            out: as in `FrameReader.batch`.
 
         Returns:
             What `decode_video` returns for the same options, byte for byte.
@@ -69,7 +69,7 @@ class PlanContext:
         """The frames of the request in batches of the plan's size, decoded ahead.
 
         Args:
-            source: as `probe` takes it.
+            source: as in `probe`.
             **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
                 request.
             drop_last: leave out a last batch of fewer frames.

@@ -27,7 +27,7 @@ class PlanRequest:
     """What a plan reads: the arguments of `Plan`. A number of 0 was left to the plan."""
 
     device: str = "auto"
-    """As `decode_video` takes it."""
+    """As in `decode_video`."""
     stream_index: int = -1
     """Number of the video stream; -1 is the best one."""
     ignore_edit_list: bool = False

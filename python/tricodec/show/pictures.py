@@ -43,14 +43,14 @@ def to_image(picture: Any) -> Any:
 
 
 def encode_png(picture: Any) -> bytes:
-    """A picture, as `to_image` takes it, as the bytes of a PNG file."""
+    """A picture, as in `to_image`, as the bytes of a PNG file."""
     file = io.BytesIO()
     to_image(picture).save(file, "png")
     return file.getvalue()
 
 
 def write_png(path: str | os.PathLike[str], picture: Any) -> None:
-    """Writes a picture, as `to_image` takes it, to a PNG file."""
+    """Writes a picture, as in `to_image`, to a PNG file."""
     data = encode_png(picture)
     with OutputFile(path) as file:
         file.write(data)

@@ -28,7 +28,11 @@ _OF_READER = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedVideo(Generic[ArrayT]):
-    """The result of `decode_video`."""
+    """The frames that `decode_video` has decoded, and their times.
+
+    >>> tricodec.decode_video(tricodec.sample_video(), times=[1.0, 2.48], size=(90, 160))
+    <tricodec.DecodedVideo uint8 [2, 90, 160, 3]>
+    """
 
     frames: ArrayT
     """The frames, [F, H, W, C] or [F, C, H, W], in the requested dtype: a numpy array, a `DeviceArray` if a GPU
@@ -95,23 +99,24 @@ def decode_video(
     pinned: bool = False,
     **options: Any,
 ) -> DecodedVideo[Any]:
-    """Decode frames of a video into one array.
+    """Decode frames of a video into one array. DALI's operator and Triton's model return the same bytes.
 
-    The DALI operator and the Triton model take the same keywords and return the same bytes.
+        >>> video = tricodec.decode_video(tricodec.sample_video(), fps=2, size=(224, 224), device="cpu")
+        >>> video.frames.shape, video.frames.dtype, video.pts_seconds[:3].tolist()
+        ((11, 224, 224, 3), dtype('uint8'), [0.0, 0.48, 1.0])
 
     Args:
-        source: as `probe` takes it; or an open FrameReader, which stays open and has the options of a reader itself.
-            All data of an object that cannot seek are kept, within ``max_spool_bytes`` of
-            `set_limits`.
+        source: as in `probe`, or an open FrameReader, which stays open; arguments of a reader then are an error. All
+            data of an object that cannot seek are kept, within ``max_spool_bytes`` of `set_limits`.
         device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else
             the CPU. TRICODEC_DEVICE replaces "auto".
         stream_index: number of the video stream; -1 is the best one.
-        num_workers: as `FrameReader` takes it.
+        num_workers: as in `FrameReader`.
         ignore_edit_list: include the frames that the container's edit list removes.
-        out: as `FrameReader.batch` takes it.
-        context: as `FrameReader` takes it.
-        stream, pinned: as `Transform` takes them.
-        **options: options that select frames, as `FrameReader.select` takes them (start, stride, count, indices, times,
+        out: as in `FrameReader.batch`.
+        context: as in `FrameReader`.
+        stream, pinned: as in `Transform`.
+        **options: options that select frames, as in `FrameReader.select` (start, stride, count, indices, times,
             fps, num_frames, ...), and options of `Transform` (crop, size, color, dtype, layout, mean, std, ...).
 
     Returns:
@@ -119,8 +124,7 @@ def decode_video(
         stream the result has all frames that could be decoded, and ``num_damaged_packets`` is not 0.
 
     Raises:
-        ValueError: an option is not accepted, options contradict each other, or `out` has another shape, is read-only
-            or is on another GPU.
+        ValueError: an option is not accepted or contradicts another one, or `out` does not fit.
         TypeError: `out` has another dtype or is no array.
         IndexError: the video does not have so many frames, or a time has no frame; the text names the nearest one.
         CorruptDataError: the video has no frames at all, and `count` is not 0.
@@ -156,8 +160,8 @@ def read_video(
         reader: of the video.
         transform: what is done to the frames.
         selection: the options of `decode_video` that select frames; None is an option left out.
-        out: as `decode_video` takes it.
-        pinned: as `decode_video` takes it.
+        out: as in `decode_video`.
+        pinned: as in `decode_video`.
     """
     frames, indices, asked = reader._read(transform, out=out, pinned=pinned, **selection)
     return DecodedVideo(frames, reader.pts_seconds[indices], reader.num_damaged_packets, indices, asked)

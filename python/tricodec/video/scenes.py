@@ -68,10 +68,10 @@ def scene_cuts(
     a histogram. Slow fades and pans have no such frame.
 
     Args:
-        source: as `decode_video` takes it.
+        source: as in `decode_video`.
         threshold: the part of the pixels that must change, from 0 to 1.
         size: (height, width) in pixels at which frames are compared.
-        device, num_workers: as `FrameReader` takes them.
+        device, num_workers: as in `FrameReader`.
         on_progress: is called with the number of frames that are done, and of all.
 
     Raises:

@@ -23,7 +23,7 @@ class VideoEngine:
 
     Args:
         path: the video.
-        device: as `tricodec.FrameReader` takes it.
+        device: as in `tricodec.FrameReader`.
         transfers: whether results on a GPU are copied to the host; the copies are part of the time.
 
     Raises:
@@ -125,9 +125,9 @@ class TransformEngine(VideoEngine):
 
     Args:
         path: the video.
-        device: as `tricodec.FrameReader` takes it.
+        device: as in `tricodec.FrameReader`.
         options: those of `tricodec.Transform`.
-        transfers: as `VideoEngine` takes it.
+        transfers: as in `VideoEngine`.
     """
 
     name = "transform"
@@ -171,8 +171,8 @@ class EncodeEngine(VideoEngine):
 
     Args:
         path: the video that has the frames; the CPU decodes it before the clock starts.
-        device: the device that encodes, as `tricodec.Encoder` takes it.
-        codec: as `tricodec.Encoder` takes it.
+        device: the device that encodes, as in `tricodec.Encoder`.
+        codec: as in `tricodec.Encoder`.
         options: options of the encoder, by FFmpeg's names.
     """
 
@@ -221,8 +221,8 @@ class TranscodeEngine(VideoEngine):
 
     Args:
         path: the video.
-        device: as `tricodec.transcode` takes it.
-        codec: as `tricodec.transcode` takes it.
+        device: as in `tricodec.transcode`.
+        codec: as in `tricodec.transcode`.
         options: options of the encoder, by FFmpeg's names.
         size: (height, width) of the output in pixels; None is that of the video.
     """

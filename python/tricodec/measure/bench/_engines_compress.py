@@ -25,7 +25,7 @@ class CompressEngine:
 
     Args:
         path: a file with the data; None is the pixels of the test pictures.
-        device: as `tricodec.Codec` takes it.
+        device: as in `tricodec.Codec`.
         direction: "compress" or "decompress".
         array_bytes: bytes of an array; a smaller file is one array.
         transfers: whether arrays start and end in host memory if a GPU works; the copies are part of the time.

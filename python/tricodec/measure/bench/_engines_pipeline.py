@@ -23,10 +23,10 @@ class PipelineEngine(VideoEngine):
 
     Args:
         path: the video.
-        device: as `tricodec.decode_video` takes it.
+        device: as in `tricodec.decode_video`.
         options: those of `tricodec.Transform`.
         front_end: "python" for `tricodec.decode_video`, "dali" for a pipeline with `fn.tricodec.decode_video`.
-        transfers: as `VideoEngine` takes it; a DALI pipeline always copies its result to the host.
+        transfers: as in `VideoEngine`; a DALI pipeline always copies its result to the host.
     """
 
     name = "pipeline"

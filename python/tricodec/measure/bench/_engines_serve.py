@@ -24,7 +24,7 @@ class ServeEngine:
         url: the address of the server's gRPC port, "HOST:PORT".
         model: one of `MODELS`.
         options: options of the request, as the method of the client takes them.
-        shared_memory: as `tricodec.triton.client.Client` takes it.
+        shared_memory: as in `tricodec.triton.client.Client`.
 
     Raises:
         ConnectionError: no server answers.
