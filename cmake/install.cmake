@@ -11,9 +11,8 @@ install(FILES ${PROJECT_BINARY_DIR}/tricodec-config-version.cmake DESTINATION ${
 
 if(TRICODEC_BUILD_PYTHON AND TRICODEC_PYTHON_LAYOUT)
   install(TARGETS _tricodec LIBRARY DESTINATION tricodec)
-  install(TARGETS tricodec_secret_arguments LIBRARY DESTINATION tricodec/triton/serve)
   install(DIRECTORY python/tricodec python/PyNvVideoCodec DESTINATION .
-          PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE PATTERN "*.cpp" EXCLUDE)
+          PATTERN "__pycache__" EXCLUDE PATTERN "*.pyc" EXCLUDE)
   # What the front ends need at run time: sources of the DALI plugin (compiled for the DALI that is found), Triton's models.
   install(DIRECTORY plugin/ DESTINATION tricodec/dali/plugin
           FILES_MATCHING PATTERN "*.cpp" PATTERN "*.h")

@@ -52,12 +52,5 @@ def check(path: Path) -> Iterator[str]:
         yield f"{relative}: no newline at the end"
 
 
-def main() -> int:
-    problems = [problem for path in files() for problem in check(path)]
-    for problem in problems:
-        print(problem)
-    return 1 if problems else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(problem for path in files() for problem in check(path)) or None)

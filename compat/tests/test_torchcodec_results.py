@@ -154,7 +154,7 @@ def test_more_clips_than_starts_repeat() -> None:
             "clips_at_regular_indices",
             {"sampling_range_start": -101},
             r"\(-101\) must be greater than or equal to -100",
-            marks=pytest.mark.skipif(ORIGINALS, reason="torchcodec 0.17 takes it"),
+            marks=pytest.mark.skipif(ORIGINALS, reason="torchcodec 0.17 accepts it"),
         ),
         (
             "clips_at_regular_indices",

@@ -101,7 +101,7 @@ def sample(source: Any, *, sampling: str | None = None, **options: Any) -> Sampl
     Of threads that call it at once for files or bytes, as many decode as there are cores, or 8 on a GPU; others wait.
 
     Args:
-        source: as `tricodec.decode_video` takes it, or an open FrameReader.
+        source: as in `tricodec.decode_video`, or an open FrameReader.
         sampling: a rule of `RULES`, or one that `tricodec.decode_video` has. None takes the frames that the other
             options select.
         **options: the parameters of the rule; start, start_s and end_s choose a part of the video. Also the other

@@ -51,7 +51,7 @@ def install(*packages: str, chroma: Chroma | None = None) -> None:
         ImportError: a package is not installed.
     """
     global _chroma  # noqa: PLW0603
-    Transform(chroma=chroma or "nearest")  # refuses other words
+    Transform(chroma=chroma or "nearest")  # refuses other values
     _chroma = chroma
     for package in packages:
         name = package.lower().replace("-", "_")
@@ -88,7 +88,7 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
 
 
 def read_for_qwen(ele: dict[str, Any]) -> tuple[Any, dict[str, Any], float]:
-    """A reader as qwen-vl-utils' ``VIDEO_READER_BACKENDS`` has them, with its rule and its words.
+    """A reader as qwen-vl-utils' ``VIDEO_READER_BACKENDS`` has them, with its rule and its options.
 
     Args:
         ele: ``video`` (a path, also as file://, or an http or https URL), and fps or nframes, min_frames, max_frames,

@@ -109,7 +109,7 @@ public:
     }
 
 private:
-    /// The input's own type if the encoder takes it, else the first that it takes.
+    /// The type of the input if the encoder accepts it, else the first type that the encoder accepts.
     static AVSampleFormat best_format(const std::vector<AVSampleFormat>& accepted, AVSampleFormat input) {
         if (accepted.empty()) return input;
         for (const auto each : accepted) {

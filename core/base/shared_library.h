@@ -12,7 +12,7 @@ namespace tricodec {
 /// A library that is opened while the program runs, because it may be missing. It stays open for good.
 class SharedLibrary {
 public:
-    /// `name` as dlopen() takes it; no other library sees its symbols.
+    /// `name` as dlopen() expects it; no other library sees its symbols.
     explicit SharedLibrary(const std::string& name) : handle_(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
         if (handle_ != nullptr) return;
         const char* const text = dlerror();
@@ -20,7 +20,7 @@ public:
     }
 
     [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
-    /// Why it is not, in the system's words.
+    /// Why it is not, as the system reports it.
     [[nodiscard]] const std::string& error() const noexcept { return error_; }
     /// The first function that was looked for and is not there; empty if all are.
     [[nodiscard]] const std::string& missing() const noexcept { return missing_; }

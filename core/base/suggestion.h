@@ -9,14 +9,14 @@
 
 namespace tricodec {
 
-/// The accepted word that a misspelled one most likely means, in any case; empty if none is near.
+/// The accepted name that a misspelled one most likely means, in any case; empty if none is near.
 [[nodiscard]] std::string nearest_word(std::string_view word, std::span<const std::string> accepted);
 
-/// "; did you mean 'bilinear'?" for the end of an error, or nothing. `accepted` is the list in that error. Its words
+/// "; did you mean 'bilinear'?" for the end of an error, or nothing. `accepted` is the list in that error. Its names
 /// have commas, spaces or quotation marks between them.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::string_view accepted);
 
-/// "a, b, c": the words of the elements, for messages. `word` gives the one of an element.
+/// "a, b, c": the names of the elements, for messages. `word` gives the name of an element.
 template <class Elements, class Word = std::identity>
 [[nodiscard]] std::string listed(const Elements& elements, Word word = {}) {
     std::string list;

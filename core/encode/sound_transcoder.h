@@ -11,7 +11,7 @@
 
 namespace tricodec {
 
-/// Decodes one audio stream of a source and encodes it again, exactly from the begin of the range to its end.
+/// Decodes one audio stream of a source and encodes it again, exactly from the start of the range to its end.
 class SoundTranscoder {
 public:
     /// Throws as AudioReader::open() and AudioEncoder::create().

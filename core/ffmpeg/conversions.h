@@ -26,7 +26,7 @@ struct StreamFacts {
 /// that names a pixel format which cannot be kept.
 [[nodiscard]] Frame to_frame(ff::FramePtr picture, const StreamFacts& facts);
 
-/// A frame in host memory as libavcodec takes it. Nothing is copied: the picture keeps the frame's memory.
+/// A frame in host memory as libavcodec expects it. Nothing is copied: the picture keeps the frame's memory.
 /// Throws Error(unsupported) for a format that this FFmpeg does not have.
 [[nodiscard]] ff::FramePtr to_av_picture(const Frame& frame);
 

@@ -77,7 +77,7 @@ void open_codec(AVCodecContext& context, const DecoderSetup& setup, const Pictur
 
 /// Note [Kept codecs]: to open a codec with many threads takes longer than the first frames of a small video, most of
 /// it for new pages of memory. So a decoder of H.264 or HEVC leaves its codec here,
-/// flushed, and the next stream with the same headers takes it. The frames are those of a new codec:
+/// flushed, and the next stream with the same headers uses it. The frames are those of a new codec:
 /// - all headers are in the extradata, and no packet has changed what they say,
 /// - the decoder has met no damage,
 /// - the codec has given up the memory of its pictures (FrameMemory clears what it takes).

@@ -22,7 +22,7 @@ namespace tricodec {
 [[nodiscard]] std::string_view protocol_of(std::string_view path) noexcept;
 
 /// What a file is that is no video, and what to do with it, for the end of an error; "" if that is not known.
-/// `demuxer_name` is what libavformat takes it for ("" nothing), `begin` its first bytes, 512 where there are as many.
+/// `demuxer_name` is what libavformat recognizes ("" nothing), `begin` its first bytes, 512 where there are as many.
 [[nodiscard]] std::string other_media_remedy(std::string_view demuxer_name, std::string_view begin);
 
 /// The error for a video of which an edit list shows nothing.

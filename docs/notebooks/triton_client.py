@@ -31,7 +31,7 @@ print(", ".join(server.models))
 # %% [markdown]
 # ## Frames
 #
-# The client has the words of `tricodec.decode_video`, and the server gives the same bytes.
+# The client has the options of `tricodec.decode_video`, and the server gives the same bytes.
 # %%
 with Client(server.grpc_url) as client:
     video = client.decode_video(data, stride=3, size=(90, 160))

@@ -109,7 +109,7 @@ int int_argument(const ::dali::OpSpec& spec, const char* name) {
 void expect_one_word(const ::dali::OpSpec& spec, const char* argument, const char* dali_word) {
     TRICODEC_EXPECT(!spec.ArgumentDefined(argument) || !spec.ArgumentDefined(dali_word), invalid_argument,
                     std::string(argument) + " and " + dali_word + " are both given; " + dali_word +
-                        " is DALI's word for the same, so leave one out");
+                        " is DALI's name for the same, so leave one out");
 }
 
 }  // namespace tricodec::plugin

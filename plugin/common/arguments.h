@@ -64,7 +64,7 @@ private:
 /// The same for a constant argument; DALI's own GetArgument<int> drops the upper bits.
 [[nodiscard]] int int_argument(const ::dali::OpSpec& spec, const char* name);
 
-/// Throws tricodec::Error(invalid_argument) if both an argument and DALI's word for it are given.
+/// Throws tricodec::Error(invalid_argument) if both an argument and DALI's name for it are given.
 void expect_one_word(const ::dali::OpSpec& spec, const char* argument, const char* dali_word);
 
 }  // namespace tricodec::plugin

@@ -14,7 +14,7 @@
 namespace tricodec::plugin {
 namespace {
 
-/// DALI's words for options of a Transform, which have no meaning for raw frames either.
+/// DALI's arguments for options of a Transform, which have no meaning for raw frames either.
 constexpr const char* kDaliNames[] = {"image_type", "normalized",     "interp_type",  "resize_x",
                                       "resize_y",   "resize_shorter", "resize_longer"};
 
@@ -132,10 +132,10 @@ DALI_SCHEMA(tricodec__DecodingArguments)
                     true)
     .AddOptionalArg("image_type",
                     "Channels of the output: ``types.RGB``, ``BGR``, ``GRAY``, or ``YCbCr``, the stream's own samples; "
-                    "DALI's word for ``color``.",
+                    "DALI's name for ``color``.",
                     ::dali::DALI_RGB)
     .AddOptionalArg("normalized",
-                    "DALI's word for the scale of floating-point frames: ``False`` gives 0 to 255, ``True`` 0 to 1.",
+                    "DALI's name for the scale of floating-point frames: ``False`` gives 0 to 255, ``True`` 0 to 1.",
                     false)
     .AddOptionalArg("channels", "Number of channels as in DALI, which is 3.", 3)
     .AddOptionalArg("stream_index", "Number of the stream in the file; -1 is the best video stream.", -1)

@@ -171,13 +171,13 @@ DALI_SCHEMA(tricodec__FrameArguments)
     .AddOptionalArg("start", "Number of the first frame; a negative one counts from the end.", std::int64_t{0}, true)
     .AddOptionalArg("stride", "Every ``stride``-th frame is taken; at least 1.", std::int64_t{1}, true)
     .AddOptionalArg("count", "Number of frames; -1 is to the end of the video.", std::int64_t{-1}, true)
-    .AddOptionalArg<std::int64_t>("start_frame", "DALI's word for ``start``; at least 0.", nullptr, true)
+    .AddOptionalArg<std::int64_t>("start_frame", "DALI's name for ``start``; at least 0.", nullptr, true)
     .AddOptionalArg<std::int64_t>("end_frame",
-                                  "The frame after the last one, in place of ``count``: DALI's word. Places past the "
+                                  "The frame after the last one, in place of ``count``: DALI's name. Places past the "
                                   "end of the video are filled as ``pad_mode`` says.",
                                   nullptr, true)
     .AddOptionalArg<std::int64_t>("sequence_length",
-                                  "DALI's word for ``count``. Places past the end of the video are filled as "
+                                  "DALI's name for ``count``. Places past the end of the video are filled as "
                                   "``pad_mode`` says.",
                                   nullptr, true)
     .AddOptionalArg<std::vector<std::int64_t>>("frames",
@@ -190,7 +190,7 @@ DALI_SCHEMA(tricodec__FrameArguments)
         "(``\"symmetric\"``) and ``\"reflect_101\"`` (``\"reflect\"``) the frames backwards, "
         "with the last frame again or without it. ``\"none\"``: the sequence is shorter, and a "
         "number in ``frames`` or a ``count`` past the end is an error. The default is "
-        "``\"constant\"`` with DALI's words ``frames``, ``end_frame`` and "
+        "``\"constant\"`` with DALI's arguments ``frames``, ``end_frame`` and "
         "``sequence_length``, else ``\"none\"``.",
         nullptr)
     .AddOptionalArg("fill_value", "The value of the output in places without a frame: one number, or one a channel.",

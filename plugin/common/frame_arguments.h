@@ -16,11 +16,11 @@
 
 namespace tricodec::plugin {
 
-/// Which frames of each video are decoded (the schema tricodec__FrameArguments): in our words or in those of DALI's
+/// Which frames of each video are decoded (the schema tricodec__FrameArguments): in our arguments or in those of DALI's
 /// decoders.video.
 class FrameArguments {
 public:
-    /// Throws DALI's errors for words that exclude each other and values that are not accepted.
+    /// Throws DALI's errors for arguments that exclude each other and values that are not accepted.
     explicit FrameArguments(const ::dali::OpSpec& spec);
 
     /// For each sample what gives the numbers of its frames, kNoFrame in places that get the fill value.

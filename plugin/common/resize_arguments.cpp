@@ -101,5 +101,5 @@ DALI_SCHEMA(tricodec__ResizeArguments)
     .AddOptionalArg<std::vector<float>>("max_size", "The largest size: one number, or ``(height, width)``.", nullptr)
     .AddOptionalArg("interp_type",
                     "Filter of the resize: ``INTERP_NN``, ``INTERP_LINEAR``, ``INTERP_CUBIC`` or "
-                    "``INTERP_TRIANGULAR``; DALI's word for ``resize``.",
+                    "``INTERP_TRIANGULAR``; DALI's name for ``resize``.",
                     ::dali::DALI_INTERP_LINEAR);

@@ -16,14 +16,14 @@
 
 namespace tricodec::plugin {
 
-/// The size of frames in the words of DALI's resize (the schema tricodec__ResizeArguments), which may depend on the
+/// The size of frames by the arguments of DALI's resize (the schema tricodec__ResizeArguments), which may depend on the
 /// size of the picture.
 class ResizeArguments {
 public:
-    /// Throws tricodec::Error(invalid_argument) for words that exclude each other and values that are not accepted.
+    /// Throws tricodec::Error(invalid_argument) for arguments that exclude each other and values that are not accepted.
     explicit ResizeArguments(const ::dali::OpSpec& spec);
 
-    /// One request a sample; none if no word is given.
+    /// One request a sample; none if no argument is given.
     [[nodiscard]] std::vector<ResizeRequest> for_samples(const ::dali::ArgumentWorkspace& workspace, int num_samples);
 
 private:

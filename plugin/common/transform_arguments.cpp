@@ -26,7 +26,7 @@ DType to_dtype(::dali::DALIDataType type) {
     }
 }
 
-/// DALI's word for `color`.
+/// DALI's name for `color`.
 void read_color(const ::dali::OpSpec& spec, TransformOptions& options) {
     expect_one_word(spec, "color", "image_type");
     if (!spec.ArgumentDefined("image_type")) return;
@@ -41,7 +41,7 @@ void read_color(const ::dali::OpSpec& spec, TransformOptions& options) {
     options.color = colors.at(type);
 }
 
-/// DALI's word for `resize` and `antialias`.
+/// DALI's name for `resize` and `antialias`.
 void read_filter(const ::dali::OpSpec& spec, TransformOptions& options) {
     expect_one_word(spec, "resize", "interp_type");
     if (!spec.ArgumentDefined("interp_type")) return;
@@ -56,7 +56,7 @@ void read_filter(const ::dali::OpSpec& spec, TransformOptions& options) {
     if (type == ::dali::DALI_INTERP_TRIANGULAR) options.antialias = true;
 }
 
-/// DALI's word for `scale`, `mean` and `std`.
+/// DALI's name for `scale`, `mean` and `std`.
 void read_scale(const ::dali::OpSpec& spec, TransformOptions& options) {
     if (!spec.ArgumentDefined("normalized")) return;
     for (const char* name : {"scale", "mean", "std"}) expect_one_word(spec, name, "normalized");

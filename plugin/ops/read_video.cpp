@@ -144,11 +144,11 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
                     "start_down_end_up")
     .AddOptionalArg("file_list_include_end", "Also read the frame at ``end``.", false)
     .AddOptionalArg("file_list_frame_num",
-                    "DALI's older word: ``True`` is ``file_list_format=\"frames\"`` with "
+                    "DALI's older name: ``True`` is ``file_list_format=\"frames\"`` with "
                     "``file_list_rounding=\"start_up_end_down\"``.",
                     false)
     .AddOptionalArg("file_list_include_preceding_frame",
-                    "DALI's older word: ``True`` is ``file_list_rounding=\"start_down_end_up\"``, ``False`` "
+                    "DALI's older name: ``True`` is ``file_list_rounding=\"start_down_end_up\"``, ``False`` "
                     "``\"start_up_end_down\"``.",
                     false)
     .AddOptionalArg<std::vector<std::string>>("paths",
@@ -176,7 +176,7 @@ DALI_SCHEMA(tricodec__ReadVideoArguments)
     .AddOptionalArg("uniform_sample",
                     "Each file is one sequence: ``sequence_length`` frames evenly from its first to its last, halves "
                     "rounded up, repeated if there are fewer. ``stride``, ``step`` and ``pad_mode`` have no effect. "
-                    "DALI's word; ``num_frames`` rounds halves to even, as numpy.",
+                    "DALI's name; ``num_frames`` rounds halves to even, as numpy.",
                     false)
     .AddOptionalArg("pad_mode",
                     "How the frames at the end of a file are used that are too few for a sequence. ``\"none\"``: they "

@@ -124,7 +124,7 @@ std::int64_t num_sequences(const SequenceOptions& options, const FileFrames& fra
     return std::max(num_whole, num_with_gap + (num_with_gap * options.step < num_frames ? 1 : 0));
 }
 
-/// file_list_format, or what DALI's older word for it means.
+/// file_list_format, or what DALI's older name for it means.
 std::string list_format(const ::dali::OpSpec& spec) {
     expect_one_word(spec, "file_list_format", "file_list_frame_num");
     return spec.GetArgument<bool>("file_list_frame_num") ? "frames" : spec.GetArgument<std::string>("file_list_format");

@@ -33,8 +33,8 @@ struct FileFrames {
     [[nodiscard]] std::int64_t at(std::int64_t place, PadMode mode) const;
 };
 
-/// Which frames of each file are read: `start` and `end` of a list as numbers of frames, and in this part the words of
-/// SelectionArguments or uniform_sample.
+/// Which frames of each file are read: `start` and `end` of a list as numbers of frames, and in this part the arguments
+/// of SelectionArguments or uniform_sample.
 class FileSelection {
 public:
     /// Throws DALI's errors for arguments that are not accepted.
@@ -42,7 +42,7 @@ public:
 
     /// Those of one file. Throws tricodec::Error.
     [[nodiscard]] FileFrames of(const VideoFile& file, FrameReader& reader) const;
-    /// True if `stride` is a word of the selection: sequences then take all of its frames.
+    /// True if `stride` is an argument of the selection: sequences then take all of its frames.
     [[nodiscard]] bool has_stride() const;
     /// The length of the sequence that each file is, for uniform_sample.
     [[nodiscard]] std::optional<std::int64_t> uniform_length() const noexcept { return uniform_length_; }

@@ -305,8 +305,8 @@ DALI_SCHEMA(tricodec__Transform)
 #endif
     .AddArg("format", "Layout of the planes, by FFmpeg's name: ``\"yuv420p\"``, ``\"nv12\"``, ``\"p010le\"``, ...",
             DALI_STRING)
-    .AddOptionalArg("width", "Width of the pictures in pixels; 0 takes it from the shape.", std::int64_t{0}, true)
-    .AddOptionalArg("height", "Height of the pictures in pixels; 0 takes it from the shape.", std::int64_t{0}, true)
+    .AddOptionalArg("width", "Width of the pictures in pixels; 0 means that of the shape.", std::int64_t{0}, true)
+    .AddOptionalArg("height", "Height of the pictures in pixels; 0 means that of the shape.", std::int64_t{0}, true)
     .AddOptionalArg(
         "rotation",
         "Degrees clockwise, 0, 90, 180 or 270, that turn the pictures upright; ``crop`` and ``size`` are in "

@@ -89,7 +89,7 @@ class PyNvEncoder:
     """Encodes frames to packets of H.264, HEVC (Annex B) or AV1 (IVF).
 
     Args:
-        width, height, usecpuinputbuffer, cudacontext, cudastream: as :func:`CreateEncoder` takes them.
+        width, height, usecpuinputbuffer, cudacontext, cudastream: as in :func:`CreateEncoder`.
         format: the layout of the pictures, ``fmt`` of :func:`CreateEncoder`.
         params: the parameters of the document's Table 1.
 

@@ -38,7 +38,7 @@ _NUMPY_EXPORTS_VERSIONED_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 class _HostMemory:
-    """Memory as numpy takes it, and the object that keeps it alive."""
+    """Memory in the form of numpy, and the object that keeps it alive."""
 
     __slots__ = ("__array_interface__", "_owner")
 

@@ -245,7 +245,7 @@ class Transcoder:
         gpu_id: number of the GPU that decodes, and encodes if it can; without a GPU it has no effect.
         cuda_context: accepted without effect; a GPU works in its primary context.
         cuda_stream: accepted without effect; a GPU works on separate streams.
-        kwargs: parameters of Table 1, as ``CreateEncoder`` takes them. Frames keep their times, so ``fps`` has no
+        kwargs: parameters of Table 1, as in ``CreateEncoder``. Frames keep their times, so ``fps`` has no
             effect.
 
     Raises:

@@ -47,7 +47,7 @@ void release_left_objects();
     return {object.release().ptr(), [](PyObject* held) { release_object(held); }};
 }
 
-/// Releases the interpreter's lock and takes it again.
+/// Releases the interpreter's lock and acquires it again.
 class Released {
 public:
     Released() : state_(PyEval_SaveThread()) {}

@@ -204,12 +204,3 @@ def client(server: Any) -> Iterator[Any]:
 
     with Client(server.grpc_url) as connected:
         yield connected
-
-
-@pytest.fixture(scope="module")
-def plain_client(server: Any) -> Iterator[Any]:
-    """The same, and everything goes through gRPC."""
-    from tricodec.triton.client import Client
-
-    with Client(server.grpc_url, shared_memory=False) as connected:
-        yield connected

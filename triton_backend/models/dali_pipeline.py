@@ -120,7 +120,7 @@ class TritonPythonModel(Model):
 
 
 def _plain(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A row as DALI takes it: an element of BYTES as its bytes.
+    """A row in the form of DALI: an element of BYTES as its bytes.
 
     Raises:
         ValueError: for several elements of BYTES.

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import math
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,6 @@ import numpy.typing as npt
 import tricodec
 from tricodec.options import selection_of
 from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
-from tricodec.triton_backend.runtime.client_files import ClientFile, Mapped
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.task import Job
 
@@ -51,7 +50,6 @@ class DecodeJob:
         first_place, num_places: which frames of the selection; -1 is to its end.
         read_sound: the sound of some frames, if it is asked for.
         sound: the last result of `read_sound`, float32 [channels, samples].
-        file: the client's memory for the frames; None if they are part of the outcome.
     """
 
     reader: tricodec.FrameReader
@@ -63,7 +61,6 @@ class DecodeJob:
     num_places: int = dataclasses.field(default=-1, kw_only=True)
     read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
     sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
-    file: Mapped | None = dataclasses.field(default=None, kw_only=True)
 
     @property
     def dtype(self) -> str:
@@ -77,26 +74,20 @@ class DecodeJob:
 
     @property
     def block(self) -> Block:
-        """Frames but those in a file, their times as float64 seconds, the sound if any, and facts."""
-        arrays = [("<f8", self.shape[:1])]
-        if self.file is None:
-            arrays.insert(0, (self.element.str, self.shape))
+        """The frames, their times as float64 seconds, the sound if any, and facts."""
+        arrays = [(self.element.str, self.shape), ("<f8", self.shape[:1])]
         if self.sound is not None:
             arrays.append(("<f4", self.sound.shape))
         return Block(lay_out(arrays), self._facts())
 
     def _facts(self) -> dict[str, Any]:
-        """How much damage was met so far, and of frames in a file the shape."""
-        facts: dict[str, Any] = {"num_damaged_packets": self.reader.num_damaged_packets}
-        if self.file is not None:
-            facts |= {"shape": self.shape, "num_file_bytes": math.prod(self.shape) * self.element.itemsize}
-        return facts
+        """How much damage was met so far."""
+        return {"num_damaged_packets": self.reader.num_damaged_packets}
 
     def write(self, memory: mmap.mmap) -> None:
         """Decodes into a memory file."""
-        self._read(self._file_array() if self.file is not None else self.block.places[0].array(memory))
-        places = self.block.places[0 if self.file is not None else 1 :]  # of the frames that were read
-        for place, values in zip(places, self._beside(), strict=True):
+        self._read(self.block.places[0].array(memory))
+        for place, values in zip(self.block.places[1:], self._beside(), strict=True):  # of the frames that were read
             place.array(memory)[:] = values
 
     def outcome(self) -> Outcome:
@@ -104,11 +95,8 @@ class DecodeJob:
 
         The frames are a tricodec.DeviceArray if a GPU decodes.
         """
-        frames = self._read(None if self.file is None else self._file_array())
-        return Outcome([*([] if self.file is not None else [frames]), *self._beside()], self._facts())
-
-    def _file_array(self) -> npt.NDArray[Any]:
-        return np.ndarray(self.shape, self.element, self.file)
+        frames = self._read(None)
+        return Outcome([frames, *self._beside()], self._facts())
 
     def _beside(self) -> list[npt.NDArray[Any]]:
         """The arrays of an answer after the frames."""
@@ -124,7 +112,7 @@ class DecodeJob:
             out = np.empty(self.shape, self.element)
         request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.selection}
         # The numpy() of an array on a GPU needs ml_dtypes for bfloat16.
-        if out is None or not (on_cpu or is_bfloat16 or isinstance(self.file, np.ndarray)):
+        if out is None or not (on_cpu or is_bfloat16):
             frames, numbers, _ = self.reader._read(self.transform, **request)
         else:
             place = tricodec.arrays.Bfloat16Array(out) if is_bfloat16 else out
@@ -160,25 +148,6 @@ class DecodeJob:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ShapeJob:
-    """The answer to a request with a file that is too small for the frames: their shape. Nothing is decoded."""
-
-    shape: tuple[int, ...]
-
-    @property
-    def block(self) -> Block:
-        """No times."""
-        return Block(lay_out([("<f8", (0,))]), {"num_damaged_packets": 0, "shape": self.shape, "num_file_bytes": 0})
-
-    def write(self, _memory: mmap.mmap) -> None:
-        """There is nothing to write."""
-
-    def outcome(self) -> Outcome:
-        """See Job."""
-        return Outcome([np.empty(0, np.float64)], self.block.facts)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class DecodeTask:
     """The request for one video, with the keywords of `tricodec.decode_video`.
 
@@ -188,7 +157,6 @@ class DecodeTask:
         transform: arguments of tricodec.Transform, JSON values only.
         audio_rate, audio_channels: the sound of the time of the frames, as `tricodec.read_av` gives it. A rate of 0 is
             none, 0 channels are those of the stream.
-        frames_file: the fields of a ClientFile that the frames go to; None if they are part of the answer.
     """
 
     DOING: ClassVar[str] = "decoding"
@@ -200,7 +168,6 @@ class DecodeTask:
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
     audio_rate: int = 0
     audio_channels: int = 0
-    frames_file: Sequence[Any] | None = None
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[Job]]:
@@ -227,12 +194,6 @@ class DecodeTask:
                 job.sound = read_sound(job.indices)
                 frame_bytes = math.prod(job.shape) * job.element.itemsize
                 expect_output_room(frame_bytes + job.sound.nbytes, settings, "with COUNT", "the frames and their sound")
-            if self.frames_file is not None:
-                num_bytes = math.prod(job.shape) * job.element.itemsize
-                job.file = ClientFile(*self.frames_file).map(num_bytes, writable=True, device=reader.device)
-                if job.file is None:
-                    yield [ShapeJob(job.shape)]
-                    return
             yield [job]
 
     def sound_reader(self, data: Any) -> tricodec.AudioReader:

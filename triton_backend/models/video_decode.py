@@ -14,9 +14,8 @@ import triton_python_backend_utils as pb_utils
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option, replaced
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
 from tricodec.triton_backend.models.planned import Defaults, PlannedModel
-from tricodec.triton_backend.models.video_input import VIDEO_FILE, VIDEO_INPUTS, read_videos
+from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_videos
 from tricodec.triton_backend.runtime.block import Outcome
-from tricodec.triton_backend.runtime.client_files import ClientFile, text_of
 from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Table, any_numbers, number, numbers, options, word
 from tricodec.triton_backend.runtime.settings import Settings
@@ -41,8 +40,6 @@ _SOUND: Table = {
     "AUDIO_RATE": ("audio_rate", number),
     "AUDIO_CHANNELS": ("audio_channels", number),
 }
-_FRAMES_FILE, _FRAMES_DTYPE, _FRAMES_SHAPE = "FRAMES_FILE", "FRAMES_DTYPE", "FRAMES_SHAPE"
-"""With a file of the client for the frames: that file, their dtype, and the output that takes the place of FRAMES."""
 
 INPUTS = (*VIDEO_INPUTS, *SELECTION, *STREAM, *TRANSFORM)
 """The inputs about frames; VIDEO or URL is needed."""
@@ -51,7 +48,7 @@ INPUTS = (*VIDEO_INPUTS, *SELECTION, *STREAM, *TRANSFORM)
 class TritonPythonModel(PlannedModel):
     """What Triton calls."""
 
-    INPUTS = (*INPUTS, *_SOUND, VIDEO_FILE, _FRAMES_FILE, _FRAMES_DTYPE)
+    INPUTS = (*INPUTS, *_SOUND)
     OPEN_WORKERS = sys.maxsize
 
     def read(
@@ -62,45 +59,30 @@ class TritonPythonModel(PlannedModel):
 
     def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
         """The frames of all videos as one tensor, their times, and how many of their packets were damaged."""
-        shapes = sorted({_shape_of(outcome) for outcome in outcomes})
+        shapes = sorted({tuple(outcome.arrays[0].shape) for outcome in outcomes})
         if len(shapes) > 1:
             raise ValueError(
                 f"the videos of one request came out in different shapes, {', '.join(map(str, shapes))}; give SIZE "
                 "and COUNT that make them equal, or send each video in a separate request"
             )
-        in_files = _in_file(outcomes[0])
-        arrays = [outcome.arrays if in_files else outcome.arrays[1:] for outcome in outcomes]
+        arrays = [outcome.arrays[1:] for outcome in outcomes]
         others = {
             "PTS": np.stack([pts for pts, *_ in arrays]),
             "NUM_DAMAGED_PACKETS": np.array([[outcome.facts["num_damaged_packets"]] for outcome in outcomes], np.int64),
         }
-        if in_files:
-            others[_FRAMES_SHAPE] = np.array([_shape_of(outcome) for outcome in outcomes], np.int64)
         if all(sound for _, *sound in arrays):
             others["AUDIO"] = _stacked_sounds([sound[0] for _, *sound in arrays])
         tensors = [pb_utils.Tensor(name, array) for name, array in others.items() if name in requested]
         num_frames = len(outcomes) * shapes[0][0]
-        if in_files:
-            return Answer(tensors, num_frames, 0, sum(outcome.facts["num_file_bytes"] for outcome in outcomes))
         frames = _stacked([outcome.arrays[0] for outcome in outcomes])
         return Answer([*frames_outputs(requested, frames), *tensors], num_frames, frames.nbytes)
-
-
-def _shape_of(outcome: Outcome) -> tuple[int, ...]:
-    return tuple(outcome.facts["shape"] if _in_file(outcome) else outcome.arrays[0].shape)
-
-
-def _in_file(outcome: Outcome) -> bool:
-    """Whether the frames are in a file of the client, and not in the outcome."""
-    return "shape" in outcome.facts
 
 
 def read_request(
     tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings, defaults: Defaults
 ) -> list[tuple[bytes, DecodeTask]]:
     """The videos of a request with their tasks. See Model.read; `defaults` are the model's."""
-    in_file = _FRAMES_FILE in tensors
-    dtype = _file_dtype(tensors, requested) if in_file else OUTPUT_DTYPES[frames_output(requested)]
+    dtype = OUTPUT_DTYPES[frames_output(requested)]
     check_float_only(tensors, dtype)
     items = []
     for index, data in enumerate(read_videos(tensors, settings)):
@@ -108,31 +90,8 @@ def read_request(
         selection = replaced(defaults.selection, options(SELECTION, tensors, index))
         source = {**defaults.source, **options(STREAM, tensors, index)}
         sound = _sound_options(tensors, requested, index)
-        file = _frames_file(tensors, index) if in_file else None
-        items.append((data, DecodeTask(selection=selection, **source, transform=transform, **sound, frames_file=file)))
-    if in_file and len(items) != 1:
-        raise ValueError(f"the request has {len(items)} videos; with {_FRAMES_FILE}, send one in a request")
+        items.append((data, DecodeTask(selection=selection, **source, transform=transform, **sound)))
     return items
-
-
-def _file_dtype(tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str]) -> str:
-    """The dtype of frames in a client's file.
-
-    Raises:
-        ValueError: FRAMES_DTYPE is none, or the request names no FRAMES_SHAPE, or one of the outputs with frames.
-    """
-    dtype = options({_FRAMES_DTYPE: ("dtype", word)}, tensors, 0).get("dtype", "uint8")
-    if dtype not in OUTPUT_DTYPES.values():
-        raise ValueError(f"{_FRAMES_DTYPE} is {dtype!r}; accepted: {', '.join(OUTPUT_DTYPES.values())}")
-    if _FRAMES_SHAPE not in requested or any(name in requested for name in OUTPUT_DTYPES):
-        raise ValueError(f"with {_FRAMES_FILE}, request {_FRAMES_SHAPE} and none of {', '.join(OUTPUT_DTYPES)}")
-    return str(dtype)
-
-
-def _frames_file(tensors: Mapping[str, npt.NDArray[Any]], index: int) -> ClientFile:
-    """The file that row `index` names."""
-    [text] = np.asarray(tensors[_FRAMES_FILE][index]).reshape(-1)
-    return ClientFile.parse(text_of(text), _FRAMES_FILE)
 
 
 def check_float_only(names: Collection[str], dtype: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs VIDEO, VIDEO_FILE and URL: the media file of a request, or where it is."""
+"""The inputs VIDEO and URL: the media file of a request, or where it is."""
 
 from __future__ import annotations
 
@@ -7,31 +7,25 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
-from tricodec.triton_backend.runtime.client_files import ClientVideo, text_of
-from tricodec.triton_backend.runtime.rows import check_size
+from tricodec.triton_backend.runtime.rows import check_size, text_of
 from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.sources import Url, expect_allowed
 
 VIDEO_INPUTS = ("VIDEO", "URL")
-VIDEO_FILE = "VIDEO_FILE"
-"""In place of VIDEO, in models that take it: the file of a client on this machine."""
-
 _MAX_URL = 8192
 
 
 def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> list[Any]:
-    """The media files of a request, one a row: bytes, a ClientVideo or a Url each.
+    """The media files of a request, one a row: bytes or a Url each.
 
     Raises:
         ValueError: if several inputs are there, or none; if one is empty, or larger than the model accepts.
         tricodec.RefusedError: for URLs, if the model reads none.
     """
-    if sum(name in tensors for name in (*VIDEO_INPUTS, VIDEO_FILE)) != 1:
+    if sum(name in tensors for name in VIDEO_INPUTS) != 1:
         raise ValueError("give either VIDEO, the bytes of a media file, or URL, where it is, and not both")
     if "URL" in tensors:
         return [_url_of(element, settings) for element in tensors["URL"].reshape(-1)]
-    if VIDEO_FILE in tensors:
-        return [_client_video(element, settings) for element in tensors[VIDEO_FILE].reshape(-1)]
     files = []
     for element in tensors["VIDEO"].reshape(-1):
         data = text_of(element)
@@ -48,12 +42,6 @@ def read_video(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> A
     if len(files) != 1:
         raise ValueError(f"{'URL' if 'URL' in tensors else 'VIDEO'} has {len(files)} files; send one in a request")
     return files[0]
-
-
-def _client_video(element: Any, settings: Settings) -> ClientVideo:
-    video = ClientVideo.parse(text_of(element), VIDEO_FILE)
-    check_size(video.size, VIDEO_FILE, settings)
-    return video
 
 
 def _url_of(element: Any, settings: Settings) -> Url:

@@ -15,9 +15,8 @@ from tricodec.triton_backend.models.decode_task import StreamTask
 from tricodec.triton_backend.models.planned import PlannedModel
 from tricodec.triton_backend.models.video_decode import INPUTS, frames_tensors, read_request
 from tricodec.triton_backend.runtime.block import Outcome
-from tricodec.triton_backend.runtime.client_files import text_of
 from tricodec.triton_backend.runtime.model import Answer
-from tricodec.triton_backend.runtime.rows import number, options
+from tricodec.triton_backend.runtime.rows import number, options, text_of
 from tricodec.triton_backend.runtime.settings import Settings
 
 _CHUNK = {"CHUNK": ("chunk", number)}

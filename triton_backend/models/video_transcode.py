@@ -66,7 +66,7 @@ class TritonPythonModel(Model):
 
 
 def _as_transcode(words: dict[str, Any]) -> dict[str, Any]:
-    """Words of tricodec.encode_video in those of tricodec.transcode."""
+    """Options of tricodec.encode_video as options of tricodec.transcode."""
     request = dict(words)
     container = request.pop("container", "mp4")
     request["format"] = _BARE.get(request.get("codec", "h264"), "ivf") if container == "raw" else container

@@ -21,7 +21,6 @@ _CODES = {
     "RefusedError": "INVALID_ARG",
     "MediaIOError": "INVALID_ARG",
     "PipelineError": "INVALID_ARG",
-    "MemoryFileError": "INVALID_ARG",
     "UnsupportedError": "UNSUPPORTED",
     "OutOfMemoryError": "UNAVAILABLE",
     "TimeoutError": "UNAVAILABLE",
@@ -39,10 +38,6 @@ class BusyError(Exception):
 
 class UnavailableError(Exception):
     """The process that the request needs is gone."""
-
-
-class MemoryFileError(Exception):
-    """A memory file of the client cannot be used here, for instance because its process is on another machine."""
 
 
 class PipelineError(Exception):

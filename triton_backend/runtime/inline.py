@@ -10,14 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.runtime.errors import failure_of
-from tricodec.triton_backend.runtime.ping import answer_ping
 from tricodec.triton_backend.runtime.rows import number, options
 
 
 def answer(request: Any, outputs_of: Callable[[Any], Mapping[str, npt.NDArray[Any]]]) -> Any:
     """The response to a request: the outputs that it wants of those that `outputs_of` gives for it, or an error."""
-    if (pong := answer_ping(request)) is not None:
-        return pong
     try:
         outputs = outputs_of(request)
     except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch

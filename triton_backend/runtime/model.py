@@ -17,12 +17,10 @@ from typing import Any, ClassVar, cast
 
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
-from tricodec.triton_backend.runtime.client_files import ClientVideo
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
-from tricodec.triton_backend.runtime.ping import answer_ping
 from tricodec.triton_backend.runtime.pool import Pool
 from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room, take_room
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
@@ -34,7 +32,7 @@ Item = tuple[Any, Task]
 """The bytes of a row of the batch, and its task."""
 
 _LOOK_SECONDS = 0.015
-"""For so long Triton's word holds that the client is there: to ask again takes ten switches between threads."""
+"""Triton's answer that the client is there is used for so long: to ask again takes ten switches between threads."""
 _LAST_LOOK_SECONDS = 0.05
 """The same before the answer, which a client that is gone may get, too."""
 
@@ -47,13 +45,11 @@ class Answer:
         tensors: the outputs, of pb_utils.Tensor.
         num_frames: that went in or out, for the counters.
         num_bytes: of the outputs, for the counters.
-        num_file_bytes: that went to files of the client, for the counters.
     """
 
     tensors: list[Any]
     num_frames: int
     num_bytes: int
-    num_file_bytes: int = 0
 
 
 class Model(abc.ABC):
@@ -220,9 +216,6 @@ class _Exchange:
 
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
-        if (pong := answer_ping(self._request)) is not None:
-            self._sender.send(pong, pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
-            return
         try:
             self._stream = self._model.flow.open(self._request)
             if self._stream is None:
@@ -236,9 +229,7 @@ class _Exchange:
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
-        self._bytes_in = sum(
-            data.size if isinstance(data, ClientVideo) else memoryview(data).nbytes for data, _ in items
-        )
+        self._bytes_in = sum(memoryview(data).nbytes for data, _ in items)
         self._outcomes = [None] * len(items)
         give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
@@ -325,7 +316,7 @@ class _Exchange:
         answer = self._model.answer(self._requested, outcomes)
         self._num_frames += answer.num_frames
         expect_room(answer.num_bytes)
-        self._bytes_out += answer.num_bytes + answer.num_file_bytes
+        self._bytes_out += answer.num_bytes
         return pb_utils.InferenceResponse(output_tensors=answer.tensors), answer.num_bytes
 
     def _locate(self, index: int, failure: Failure) -> Failure:

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tricodec.triton_backend.runtime.client_files import REST_SECONDS
 from tricodec.triton_backend.runtime.settings import num_cores
 from tricodec.triton_backend.runtime.slots import Slot
 from tricodec.triton_backend.runtime.task import Work
@@ -20,8 +18,6 @@ _Queued = tuple[Work, Callable[[Any], None]]
 
 _RECENT_SECONDS = 0.05
 """A client that got an answer so recently is about to ask again: the tasks of others leave it its cores."""
-
-_MOST_FILES = 4  # of clients, that a worker is known to have mapped
 
 
 class Pool:
@@ -48,7 +44,6 @@ class Pool:
         self._queues: list[queue.SimpleQueue[_Queued | None]] = [queue.SimpleQueue() for _ in slots]
         self._waiting: collections.deque[_Queued] = collections.deque()  # before all slots
         self._idle: list[int] = []  # numbers of slots without a task, the latest at the end
-        self._files: list[collections.deque[Any]] = [collections.deque(maxlen=_MOST_FILES) for _ in slots]
         self._closed, self._changed = False, threading.Condition()
         self._pending = 0
         self._pending_before = 0  # when the last task began
@@ -82,19 +77,8 @@ class Pool:
                 if not self._idle:
                     self._waiting.append((work, done))
                     return
-                slot = self._free_slot(work.file)
+                slot = self._idle.pop()
         self._queues[slot].put((work, done))
-
-    def _free_slot(self, file: Any) -> int:
-        """Takes a slot that has this file of a client mapped, else the one that is idle longest.
-
-        To map it costs some percent of decoding into it. A task without a file goes to the slot that worked last.
-        """
-        if file is None:
-            return self._idle.pop()
-        chosen = next((number for number in self._idle if file in self._files[number]), self._idle[0])
-        self._idle.remove(chosen)
-        return chosen
 
     @property
     def num_waiting(self) -> int:
@@ -125,9 +109,6 @@ class Pool:
                 if self._closed:
                     return None
                 self._idle.append(number)
-        with contextlib.suppress(queue.Empty):
-            return self._queues[number].get(timeout=REST_SECONDS)
-        self._slots[number].rest()
         return self._queues[number].get()
 
     def _work(self, number: int, opens_now: bool) -> None:
@@ -145,8 +126,6 @@ class Pool:
                 self._changed.notify_all()
         try:
             while (queued := self._next(number)) is not None:
-                if (file := queued[0].file) is not None and file not in self._files[number]:
-                    self._files[number].append(file)
                 self._run(slot, *queued)
                 del queued  # its bytes
         finally:

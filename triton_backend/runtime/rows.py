@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values in the rows of a request's tensors: numbers, words, options by their names."""
+"""The values in the rows of a request's tensors: numbers, texts, options by their names."""
 
 from __future__ import annotations
 
@@ -44,8 +44,13 @@ def word(row: npt.NDArray[Any]) -> str:
     value = number(row)
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     if len(text) > _MAX_WORD:
-        raise ValueError(f"expected a word, got {len(text)} characters")
+        raise ValueError(f"expected a short text, got {len(text)} characters")
     return text
+
+
+def text_of(element: Any) -> bytes:
+    """The bytes of an element of a tensor of BYTES."""
+    return element if isinstance(element, bytes) else str(element).encode()
 
 
 def options(table: Table, tensors: Mapping[str, npt.NDArray[Any]], index: int) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from typing import Any
 import tricodec
 from tricodec.triton_backend.runtime import channel
 from tricodec.triton_backend.runtime.block import Block
-from tricodec.triton_backend.runtime.client_files import ClientVideo, forget_files, keep_files
 from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Suspended
 from tricodec.triton_backend.runtime.frame_files import FrameMappings
@@ -54,7 +53,6 @@ class InlineSlot:
     def open(self) -> None:
         """Sets the limits of this process."""
         tricodec.set_limits(**self._settings.limits)
-        keep_files()
 
     def work(self, work: Work, num_threads: int) -> Any:
         """The task's outcome, or its last part, or a Failure; never raises because of what a request contains.
@@ -86,10 +84,6 @@ class InlineSlot:
 
     def recover(self) -> None:
         """Nothing is held."""
-
-    def rest(self) -> None:
-        """Unmaps files of clients; called after a while without a task."""
-        forget_files()
 
     def close(self) -> None:
         """Nothing is held."""
@@ -139,12 +133,11 @@ class ProcessSlot:
                 self._restart("crash")  # it died between two requests
             if self._process is None:
                 self.open()
-            file = None if isinstance(work.data, ClientVideo) else channel.memory_file_of(work.data)
+            file = channel.memory_file_of(work.data)
             try:
                 return self._exchange(work, file, num_threads)
             finally:
-                if file is not None:
-                    os.close(file)
+                os.close(file)
         except Exception as error:  # such as no memory for the bytes, or no process for the worker
             return failure_of(error)
 
@@ -153,9 +146,6 @@ class ProcessSlot:
         if self._ran_out:
             self._ran_out = False
             self._restart("memory")
-
-    def rest(self) -> None:
-        """The child does that itself."""
 
     def close(self) -> None:
         """Ends the child."""
@@ -167,14 +157,13 @@ class ProcessSlot:
                 self._process.wait(_STOP_TIMEOUT_SECONDS)
         self._kill()
 
-    def _exchange(self, work: Work, data_file: int | None, num_threads: int) -> Any:
+    def _exchange(self, work: Work, data_file: int, num_threads: int) -> Any:
         assert self._connection is not None
         task, give = work.task, work.give
         try:
             released = self._mappings.released()
             request = {"task": describe(task), "num_threads": num_threads, "released": released}
             request["is_url"] = isinstance(work.data, Url)
-            request["client_video"] = work.data if isinstance(work.data, ClientVideo) else None
             channel.send(self._connection, request, data_file)
             # Each part has at least one frame, so a worker that misbehaves comes to an end too.
             for _ in range(self._settings.max_frames if give else 1):

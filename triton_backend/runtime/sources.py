@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task reads: bytes, files of clients, and videos by URL, below the prefixes of the parameter `allow_remote`."""
+"""What a task reads: bytes, and videos by URL, below the prefixes of the parameter `allow_remote`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import tricodec
-from tricodec.triton_backend.runtime.client_files import ClientVideo
 from tricodec.triton_backend.runtime.settings import Settings
 
 CACHE_BYTES = 64 << 20
@@ -21,17 +20,13 @@ class Url(bytes):
 
 @contextlib.contextmanager
 def source_of(data: Any, settings: Settings) -> Iterator[Any]:
-    """What a task reads: the bytes of an item, the file of a client, or the remote source that a Url names.
+    """What a task reads: the bytes of an item, or the remote source that a Url names.
 
     Raises:
-        MemoryFileError: the file cannot be used here.
-        ValueError: for a file of too many bytes, or a URL that is no text.
+        ValueError: for a URL that is no text.
         tricodec.RefusedError: for a URL that the model does not allow. Redirects are checked while it is read.
     """
-    if isinstance(data, ClientVideo):
-        with data.opened(settings) as source:
-            yield source
-    elif isinstance(data, Url):
+    if isinstance(data, Url):
         url = data.decode("utf-8")
         expect_allowed(url, settings)
         yield tricodec.open_remote(url, allowed_prefixes=settings.remote_prefixes, cache_bytes=CACHE_BYTES)

@@ -75,7 +75,7 @@ class Work:
 
     Attributes:
         task: the request.
-        data: its bytes, bytes-like; a ClientVideo or a Url if they are elsewhere.
+        data: its bytes, bytes-like; a Url if they are elsewhere.
         cancelled: whether the answer is no longer wanted.
         give: takes each part of an outcome but the last, and returns None, or with what the task ends; None for tasks
             of one part.
@@ -87,11 +87,6 @@ class Work:
     cancelled: Callable[[], bool]
     give: Callable[[Outcome], Failure | Suspended | None] | None = None
     keeps_state: bool = False
-
-    @property
-    def file(self) -> Any:
-        """The client's file that the outcome goes to, which a worker keeps mapped; None without one."""
-        return getattr(self.task, "frames_file", None)
 
 
 def describe(task: Task) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import dataclasses
 import mmap
 import os
 import resource
-import select
 import signal
 import socket
 import sys
@@ -18,7 +17,6 @@ from typing import Any
 
 import tricodec
 from tricodec.triton_backend.runtime import channel
-from tricodec.triton_backend.runtime.client_files import REST_SECONDS, ClientFile, ClientVideo, forget_files, keep_files
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.frame_files import FrameFile, FrameFiles
 from tricodec.triton_backend.runtime.settings import Settings
@@ -44,10 +42,7 @@ def run_worker(connection: socket.socket, parent: int, settings: Settings) -> No
     with contextlib.suppress(channel.ChannelClosedError):
         channel.send(connection, {"ready": tricodec.__version__})
         files = FrameFiles()
-        keep_files()
         while True:
-            if not select.select([connection], [], [], REST_SECONDS)[0]:
-                forget_files()
             _serve_one(connection, settings, files)
 
 
@@ -89,10 +84,8 @@ def _is_stopped(connection: socket.socket, files: FrameFiles) -> bool:
 
 
 def _data_of(request: dict[str, Any], data_file: int | None) -> Any:
-    """What `source_of` takes: the file of a client, a Url, or the bytes that came with a task."""
-    if data_file is None:
-        file, size, on_disk = request["client_video"]
-        return ClientVideo(ClientFile(*file), size, on_disk)
+    """What `source_of` takes: a Url, or the bytes that came with a task."""
+    assert data_file is not None
     try:
         # An empty file cannot be mapped.
         data = mmap.mmap(data_file, 0, prot=mmap.PROT_READ) if os.fstat(data_file).st_size else b""

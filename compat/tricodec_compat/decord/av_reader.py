@@ -19,9 +19,9 @@ class AVReader:
 
     Args:
         uri: a path, or an object with ``read`` and ``seek``.
-        ctx, width, height, num_threads, fault_tol: as `VideoReader` takes them.
+        ctx, width, height, num_threads, fault_tol: as in `VideoReader`.
         sample_rate: of the sound; -1 is the file's.
-        mono: as `AudioReader` takes it.
+        mono: as in `AudioReader`.
 
     Raises:
         RuntimeError: if the file cannot be read.

@@ -86,7 +86,7 @@ class VideoStreamMetadata(VideoStreamHeaderMetadata):
         begin_stream_seconds_from_content: time of the first frame.
         end_stream_seconds_from_content: end of the last frame.
         num_frames_from_content: frames of the stream.
-        duration_seconds: from begin to end; without a scan the header's, else frames by rate, else the container's.
+        duration_seconds: from start to end; without a scan the header's, else frames by rate, else the container's.
         begin_stream_seconds: of the content; without a scan the header's, else 0.
         end_stream_seconds: of the content; without a scan begin plus duration.
         num_frames: of the content; without a scan the header's, else duration times rate.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources as torchcodec takes them, for the project's readers."""
+"""torchcodec's sources, for the project's readers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Opened = TypeVar("_Opened")
 
 
 def to_source(source: Any) -> Any:
-    """The same source as `tricodec.FrameReader` takes it.
+    """The same source as in `tricodec.FrameReader`.
 
     Raises:
         TypeError: for objects that are no source, text files among them.
@@ -57,7 +57,7 @@ def opened(source: Any, open_it: Callable[[Any], _Opened]) -> _Opened:
     """What `open_it` makes of a source.
 
     Raises:
-        RuntimeError: if the source cannot be opened, with torchcodec's first words.
+        RuntimeError: if the source cannot be opened, with the start of torchcodec's text.
     """
     given = to_source(source)
     try:

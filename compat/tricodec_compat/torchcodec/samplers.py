@@ -214,9 +214,9 @@ def clips_at_random_timestamps(
         num_clips: how many.
         num_frames_per_clip: frames of each.
         seconds_between_frames: distance of a clip's frames; None is that of the video on average.
-        sampling_range_start: the first time that a clip may start at; None is the begin of the stream.
+        sampling_range_start: the first time that a clip may start at; None is the start of the stream.
         sampling_range_end: the time before which clips start; None is the last that leaves clips whole.
-        policy: as clips_at_random_indices() takes it.
+        policy: as in clips_at_random_indices().
 
     Returns:
         A FrameBatch, [clips, frames, ...], with times [clips, frames].
@@ -253,10 +253,10 @@ def clips_at_regular_timestamps(
         decoder: a VideoDecoder.
         seconds_between_clip_starts: distance of the clips.
         num_frames_per_clip: frames of each.
-        seconds_between_frames: as clips_at_random_timestamps() takes it.
-        sampling_range_start: the time of the first clip; None is the begin of the stream.
-        sampling_range_end: as clips_at_random_timestamps() takes it.
-        policy: as clips_at_random_indices() takes it.
+        seconds_between_frames: as in clips_at_random_timestamps().
+        sampling_range_start: the time of the first clip; None is the start of the stream.
+        sampling_range_end: as in clips_at_random_timestamps().
+        policy: as in clips_at_random_indices().
 
     Returns:
         A FrameBatch, [clips, frames, ...], with times [clips, frames].

@@ -222,7 +222,7 @@ private:
         const int parsed = av_bsf_list_parse_str(options_.bitstream_filter.c_str(), &filters);
         TRICODEC_EXPECT(parsed >= 0, invalid_argument,
                         "bitstream_filter '" + options_.bitstream_filter +
-                            "' cannot be parsed: " + ff::error_text(parsed) + "; write it as ffmpeg's -bsf takes it");
+                            "' cannot be parsed: " + ff::error_text(parsed) + "; write it as for ffmpeg -bsf");
         filter_.reset(filters);
         ff::check(avcodec_parameters_copy(filter_->par_in, &encoded), "setting up a bitstream filter");
         filter_->time_base_in = context_->time_base;
@@ -305,7 +305,7 @@ private:
         auto packet = context_.receive();
         if (packet == nullptr) return false;
         if (frames_) frames_->set_times(*packet);
-        // libx265 (3.5) takes it from memory that it has not written if the stream has one picture.
+        // libx265 (3.5) reads it from memory that it has not written if the stream has one picture.
         if (num_frames_ == 1 && packet->dts != AV_NOPTS_VALUE) packet->dts = packet->pts;
         if (filter_) filter_packet(*packet);
         if (wants_headers(*packet)) put_headers(*packet);

@@ -9,7 +9,7 @@
 
 namespace tricodec {
 
-/// The pictures of one encoder of NVENC's, as libavcodec takes them: in device memory, without a copy.
+/// The pictures of one encoder of NVENC's, as libavcodec expects them: in device memory, without a copy.
 class CudaPictures {
 public:
     /// Ties the encoder to the GPU's primary context. Throws Error(device, unsupported).

@@ -34,7 +34,7 @@ HWY_INLINE Sum add_pairs(Sum sum, Factor a, Factor b) {
 #endif
 }
 
-/// (a, b) again and again, as add_pairs takes it.
+/// (a, b) again and again, as add_pairs expects it.
 HWY_INLINE hn::Vec<D16> set_pair(std::int16_t a, std::int16_t b) {
     const std::uint32_t both = static_cast<std::uint16_t>(a) | std::uint32_t{static_cast<std::uint16_t>(b)} << 16;
     return hn::BitCast(D16(), hn::Set(D32(), static_cast<std::int32_t>(both)));

@@ -78,7 +78,7 @@ struct ArrayView {
 
     /// The core's element type, or nothing if the core has none for these elements.
     [[nodiscard]] std::optional<DType> dtype() const noexcept;
-    /// The array as the core takes it. Raises TypeError if the core does not have its element type.
+    /// The array in the form of the core. Raises TypeError if the core does not have its element type.
     [[nodiscard]] TensorView tensor_view() const;
     /// The array and what keeps it, for the core.
     [[nodiscard]] Tensor tensor() const;

@@ -20,7 +20,7 @@ ImportOptions options_for(std::uintptr_t stream) {
     return options;
 }
 
-/// The array as codecs take it.
+/// The array in the form of the codecs.
 ArrayPtr wrapped(ArrayView view) {
     for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
         if (view.shape[axis] > 1 && view.strides[axis] < 0) {

@@ -19,8 +19,8 @@
 namespace tricodec::python {
 namespace {
 
-/// A chunk as the core takes it, which keeps its memory. Surfaces of encoders are filled on a stream of their own, so a
-/// chunk on a GPU is waited for.
+/// A chunk in the form of the core, which keeps its memory. Surfaces of encoders are filled on a stream of their own,
+/// so a chunk on a GPU is waited for.
 ArrayView import_chunk(const py::object& chunk, bool may_be_on_gpu) {
     const ImportOptions options{.name = "chunk", .convert = true};
     if (!may_be_on_gpu && is_on_gpu(chunk, options.name)) {

@@ -83,7 +83,7 @@ py::dict media_dict(const py::object& self) {
     return result;
 }
 
-/// A name of a file as Python has it: bytes that are not UTF-8 as surrogates, so that open() takes it.
+/// A name of a file as Python has it: bytes that are not UTF-8 as surrogates, so that open() finds the file.
 py::str path_text(const std::string& name) {
     PyObject* decoded = PyUnicode_DecodeFSDefaultAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
     if (decoded == nullptr) throw py::error_already_set();

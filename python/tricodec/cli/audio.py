@@ -9,62 +9,56 @@ import itertools
 from typing import Any
 
 import tricodec
-from tricodec.cli.output_files import refuse_existing
-from tricodec.cli.shared import (
-    STDIO,
-    add_force,
-    counted,
-    refuse_own_source,
-    report,
-    shown_name,
-    to_source,
-    warn_of_damage,
-)
+from tricodec.cli import shared
+from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
 from tricodec.encode import write_audio
 from tricodec.show.progress import Progress
 
-_CHUNK_SECONDS = 1
+_EXAMPLES = (
+    "tricodec audio video.mp4 -o sound.wav --rate 16000 --channels 1",
+    "tricodec audio video.mp4 -o sound.m4a --start 0:01 --end 2.5",
+    "tricodec audio videos/ -o sounds/",
+)
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "audio",
-        parents=[common],
-        help="write the sound of a file",
-        description="Decode the sound of a video or audio file, resample and mix it, and write it. The name chooses "
-        "the container: x.wav is WAV, and other containers have their own codec.",
-    )
-    parser.add_argument("input", metavar="FILE", help="a file with sound, - or a URL")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".wav, .flac, .mp3, .ogg, .m4a, ...")
-    parser.add_argument("--rate", type=int, metavar="HZ", help="samples per second; default: the stream's")
-    parser.add_argument("--channels", type=int, metavar="N", help="1 is mono, 2 stereo; default: the stream's")
-    parser.add_argument("--start", type=float, metavar="SECONDS", help="time of the first sample in the file")
-    parser.add_argument("--end", type=float, metavar="SECONDS", help="samples from here on are left out")
-    parser.add_argument("--stream", type=int, default=-1, metavar="N", help="number of the audio stream")
-    parser.add_argument("--codec", help="aac, opus, mp3, flac, pcm_s16le, ...; default: the container's")
-    parser.add_argument("--bit-rate", type=int, default=0, metavar="BPS", help="bits per second")
-    add_force(parser)
-    parser.set_defaults(run=run)
+    parser = shared.add_command(
+        commands, [common], "audio", run,
+        "Write the sound of files. It is decoded, resampled and mixed. The name of the output chooses the container: "
+        "x.wav is WAV, and other containers have their own codec.",
+        _EXAMPLES,
+    )  # fmt: skip
+    shared.add_options(parser, "files", "--start", "--end", "--stream")
+    add = parser.add_argument
+    add("-o", "--output", required=True, metavar="PATH", help=".wav, .flac, .mp3, .m4a, ...; a folder gets .wav files")
+    add("--rate", dest="sample_rate", type=int, metavar="HZ", help="samples per second; default: the stream's")
+    add("--channels", dest="num_channels", type=int, metavar="N", help="1 is mono, 2 stereo; default: the stream's")
+    add("--codec", help="aac, opus, mp3, flac, pcm_s16le, ...; default: the container's")
+    add("--bit-rate", type=int, default=0, metavar="BPS", help="bits per second; default: the encoder's own choice")
+    shared.add_force(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the file."""
+    """Writes the files."""
     if options.start is not None and options.end is not None and options.end <= options.start:
         raise ValueError(f"--end {options.end:g} is not after --start {options.start:g}; name a later end")
-    if options.output == STDIO:
+    if options.output == shared.STDIO:
         raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
-    if options.input != STDIO:
-        refuse_own_source(options.input, options.output)
-    refuse_existing(options.output, options.force)
+    inputs = inputs_of(options.files)
+    return run_each(options, inputs, lambda each: _write(each, inputs, options), "num_samples")
+
+
+def _write(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
+    output = target_of(each, inputs, options, each.relative.with_suffix(".wav"))
     with (
-        tricodec.AudioReader(to_source(options.input), stream_index=options.stream) as reader,
-        Progress(f"{shown_name(options.input)}: samples") as progress,
+        tricodec.AudioReader(shared.to_source(each.name), stream_index=options.stream_index) as reader,
+        Progress(f"{each.label}: samples") as progress,
     ):
         start = 0 if options.start is None else reader.sample_at(options.start)
         count = -1 if options.end is None else max(0, reader.sample_at(options.end) - start)
         first = None
-        chunks = reader.chunks(_CHUNK_SECONDS * reader.sample_rate, start, count) if count else iter(())
+        chunks = reader.chunks(reader.sample_rate, start, count) if count else iter(())
         with contextlib.suppress(IndexError):  # --start is past the end
             first = next(chunks, None)
         if first is None or len(first) == 0:
@@ -85,19 +79,14 @@ def run(options: argparse.Namespace) -> int:
 
         # Resampled and mixed where it is encoded: in one step to the encoder's type, as ffmpeg does.
         write_audio(
-            options.output, chunks_of(), reader.sample_rate, codec=options.codec, sample_rate=options.rate,
-            num_channels=options.channels, bit_rate=options.bit_rate,
+            output, chunks_of(), reader.sample_rate, codec=options.codec, sample_rate=options.sample_rate,
+            num_channels=options.num_channels, bit_rate=options.bit_rate,
         )  # fmt: skip
-        facts = {
-            "file": options.input, "output": options.output, "num_samples": num_samples,
-            "sample_rate": reader.sample_rate, "codec": reader.stream.codec_name,
-            "num_damaged_packets": reader.num_damaged_packets,
-        }  # fmt: skip
-        report(
-            options,
-            f"{counted(num_samples, 'sample')}, {num_samples / reader.sample_rate:.3f} s, of "
-            f"{reader.stream.codec_name} at {reader.sample_rate} Hz, {reader.channel_layout}: {options.output}",
-            facts,
-        )
-        warn_of_damage(shown_name(options.input), reader.num_damaged_packets)
-    return 0
+        rate, codec, num_damaged = reader.sample_rate, reader.stream.codec_name, reader.num_damaged_packets
+        text = f"{num_samples / rate:.3f} s, of {codec} at {rate} Hz, {reader.channel_layout}: {output}"
+    shared.say(options, f"{shared.counted(num_samples, 'sample')}, {text}")
+    shared.warn_of_damage(each.shown, num_damaged)
+    return {
+        "file": each.name, "output": output, "num_samples": num_samples, "sample_rate": rate, "codec": codec,
+        "num_damaged_packets": num_damaged,
+    }  # fmt: skip

@@ -7,167 +7,184 @@ import argparse
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tricodec
 from tricodec._tricodec import OutputFile
-from tricodec.cli.bench_options import add_load, add_output, add_rules, chosen, rules_of, sweep_of
+from tricodec.cli import shared
 from tricodec.cli.bench_report import print_report, print_settings
 from tricodec.cli.output_files import refuse_existing
-from tricodec.cli.shared import SIZE, SIZE_HELP, full_size, pairs_of, parse_size, print_facts, say
 from tricodec.measure import bench
+from tricodec.options import TRANSFORM_OPTIONS
 from tricodec.show.progress import Progress
 
-EXIT_UNSTABLE = 2
-EXIT_USAGE = 3
-"""Wrong usage of `tricodec bench`, since 2 means unstable; perf_analyzer has the same numbers."""
+EXIT_UNSTABLE = 3
 
-_DTYPES = ("uint8", "float16", "float32")
-_LAYOUTS = ("HWC", "CHW", "CHW2", "HWC8")
+_PAGE = "explanation/performance.md"
+#: The tensor of `transform` and `pipeline`; `serve` leaves it to the model.
+_TENSOR = {"size": (224, 224), "dtype": "float32", "layout": "CHW"}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--no-data-transfers": {"action": "store_true", "help": "leave results on the GPU, as this option of trtexec does"},
+    "--dtype": {"choices": TRANSFORM_OPTIONS["dtype"].accepted, "help": "of the tensor"},
+    "--layout": {"choices": TRANSFORM_OPTIONS["layout"].accepted, "help": "of the tensor"},
+    "--algorithm": {"default": "LZ4", "help": "an algorithm of tricodec.Codec (default LZ4)"},
+    "--direction": {"choices": bench.DIRECTIONS, "default": "compress", "help": "default: compress"},
+    "--array-bytes": {"type": int, "default": 1 << 22, "metavar": "N", "help": "bytes of an array (default 4 MiB)"},
+    "--front-end": {"choices": bench.PIPELINES, "default": "python", "help": "default: python"},
+    "--url": {"metavar": "HOST:PORT", "help": "gRPC port of a running server (default: starts a server)"},
+    "--model": {"choices": bench.MODELS, "default": "video_decode", "help": "default: video_decode"},
+}  # fmt: skip
+
+
+class _Kind(NamedTuple):
+    """A kind of work that is measured."""
+
+    text: str
+    open_engine: Callable[[argparse.Namespace, contextlib.ExitStack], bench.Engine]
+    options: str
+    example: str
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
-    parser = commands.add_parser(
-        "bench",
-        help="measure this machine",
-        parents=[common],
-        description="Measure throughput and latency until three windows agree. The exit status is 2 if they do not.",
-    )
-    kinds = parser.add_subparsers(dest="kind", required=True, metavar="WHAT")
-
-    decode = _add(kinds, as_json, "decode", "a file to frames", open_decode)
-    transform = _add(kinds, as_json, "transform", "decoded frames to a tensor", open_transform, threads=False)
-    encode = _add(kinds, as_json, "encode", "frames to a file in memory", open_encode)
-    transcode = _add(kinds, as_json, "transcode", "a file to a file in memory", open_transcode)
-    compress = _add(kinds, as_json, "compress", "arrays to compressed arrays, or back", open_compress)
-    pipeline = _add(kinds, as_json, "pipeline", "a file to a tensor: decode, transform, batch", open_pipeline)
-    serve = _add(kinds, as_json, "serve", "requests to a Triton server", open_serve, threads=False, device=False)
-
-    for each in (decode, transform, compress, pipeline):
-        each.add_argument("--no-data-transfers", action="store_true", help="leave results on the GPU (trtexec's word)")
-    for each in (transform, pipeline):
-        _add_transform(each, size="224x224", dtype="float32", layout="CHW")
-    _add_transform(serve, size=None, dtype=None, layout=None)
-    for each in (encode, transcode):
-        each.add_argument("--codec", default="h264", help="h264 (default), hevc, av1, or a libavcodec encoder")
-        each.add_argument(
-            "--option",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="option of the encoder: preset=fast",
-        )
-    transcode.add_argument("--size", type=parse_size, metavar=SIZE, help=SIZE_HELP)
-    compress.add_argument("--algorithm", default="LZ4", help="an algorithm of tricodec.Codec (default LZ4)")
-    compress.add_argument("--level", type=int, help="level of LZ4 (3 to 12) and Zstd (-7 to 22)")
-    compress.add_argument("--direction", choices=bench.DIRECTIONS, default="compress", help="default: compress")
-    compress.add_argument(
-        "--array-bytes", type=int, default=1 << 22, metavar="N", help="bytes of an array (default 4 MiB)"
-    )
-    pipeline.add_argument("--front-end", choices=bench.PIPELINES, default="python", help="default: python")
-    serve.add_argument("--url", metavar="HOST:PORT", help="gRPC port of a running server (default: starts a server)")
-    serve.add_argument("--model", choices=bench.MODELS, default="video_decode", help="default: video_decode")
-    serve.add_argument(
-        "--shared-memory", choices=("auto", "none", "system"), default="auto",
-        help="how results return (default auto: shared memory for large ones of a server on this machine)",
+    """Adds the sub-command, which has one for each kind of work."""
+    command = shared.add_command(
+        commands, [common], "bench", run,
+        "Measure this machine. Throughput and latency are measured until three windows agree. The exit status is "
+        f"{EXIT_UNSTABLE} if they do not.",
+        [f"tricodec bench {name} {kind.example}" for name, kind in _KINDS.items()], _PAGE,
     )  # fmt: skip
+    kinds = command.add_subparsers(dest="kind", required=True, metavar="WHAT", prog=command.prog)
+    for name, kind in _KINDS.items():
+        parser = shared.add_command(
+            kinds, [as_json], name, run, f"Measure {kind.text}.", [f"tricodec bench {name} {kind.example}"], _PAGE
+        )
+        what = "data to compress" if name == "compress" else "a video"
+        parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=f"{what} (default: test pictures)")
+        shared.add_options(parser, *kind.options.split(), table={**shared.OPTIONS, **_OPTIONS})
+        _add_load(parser, threads=name not in ("transform", "serve"))
+        _add_rules(parser)
+        report = parser.add_argument_group("report")
+        report.add_argument("--csv", type=Path, metavar="FILE", help="a line for each case")
+        report.add_argument("-f", "--force", action="store_true", help="replace a file that is there")
+        parser.set_defaults(open_engine=kind.open_engine)
 
 
-def _add(
-    kinds: Any,
-    common: argparse.ArgumentParser,
-    name: str,
-    text: str,
-    open_engine: Callable[..., Any],
-    *,
-    threads: bool = True,
-    device: bool = True,
-) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = kinds.add_parser(
-        name,
-        parents=[common],
-        help=text,
-        description=f"Measure {text}. docs/explanation/performance.md describes the report.",
+def _range_of(kind: Callable[[str], Any]) -> dict[str, Any]:
+    def parse(text: str) -> list[Any]:
+        try:
+            return bench.parse_range(text, kind)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return {"type": parse, "metavar": "RANGE"}
+
+
+def _add_load(parser: argparse.ArgumentParser, *, threads: bool) -> None:
+    group = parser.add_argument_group(
+        "load", "RANGE is a number, a list (1,2,8) or FIRST:LAST:STEP (1:8, 1:8:2; 1:64:x2 doubles)"
     )
-    what = "data to compress" if name == "compress" else "a video"
-    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help=f"{what} (default: test pictures)")
-    if device:
-        parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N")
-    add_load(parser, threads=threads)
-    add_rules(parser)
-    add_output(parser)
-    parser.set_defaults(run=run, open_engine=open_engine)
-    return parser
+    group.add_argument("--batch", **_range_of(int), default=[0], help="frames or arrays of a query")
+    if threads:
+        text = "threads of each codec; for reading a file, its decoders (default: chosen by the codec)"
+        group.add_argument("--threads", **_range_of(int), default=[0], help=text)
+    loads = group.add_mutually_exclusive_group()
+    text = "queries in flight at a time, each in a thread and context of its own (default 1)"
+    loads.add_argument("--concurrency", "--streams", **_range_of(int), default=[1], help=text)
+    text = "queries per second, started at scheduled times whether others have ended or not"
+    loads.add_argument("--request-rate", **_range_of(float), default=[], help=text)
+    text = "queries in flight at most, with a rate (default 16)"
+    group.add_argument("--max-threads", type=int, default=16, metavar="N", help=text)
+    text = "find the highest load of the range with the percentile of the latency within this bound, by bisection"
+    group.add_argument("--latency-threshold", type=float, metavar="MS", help=text)
+    text = "percentile of the threshold (default 99)"
+    group.add_argument("--percentile", type=float, default=99.0, metavar="P", help=text)
 
 
-def _add_transform(parser: argparse.ArgumentParser, *, size: str | None, dtype: str | None, layout: str | None) -> None:
-    def default(value: str | None) -> str:
-        return f" (default {value})" if value else ""
-
-    parser.add_argument(
-        "--size",
-        type=_size_or_source,
-        default=size,
-        metavar=SIZE,
-        help=f'width and height, or "source"{default(size)}',
-    )
-    parser.add_argument("--dtype", choices=_DTYPES, default=dtype, help=f"of the tensor{default(dtype)}")
-    parser.add_argument("--layout", choices=_LAYOUTS, default=layout, help=f"of the tensor{default(layout)}")
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("duration", "three windows are measured, and more until the last three agree")
+    for name, kind, default, metavar, text in (
+        ("--duration", float, bench.Rules.duration, "SECONDS", "time of three windows"),
+        ("--warm-up", float, bench.Rules.warm_up * 1000, "MS", "time before them"),
+        ("--iterations", int, bench.Rules.iterations, "N", "least queries in them"),
+        ("--stability-percentage", float, bench.Rules.stability * 100, "P", "how far the speed may differ"),
+        ("--max-trials", int, bench.Rules.max_trials, "N", "windows at most"),
+    ):
+        group.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{text} (default {default:g})")
 
 
-def _size_or_source(text: str) -> tuple[int, int] | None:
-    return None if text == "source" else parse_size(text)
-
-
-def open_decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    """The engine of `tricodec bench decode`."""
+def _decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     return bench.DecodeEngine(_clip(options, stack), options.device, transfers=not options.no_data_transfers)
 
 
-def open_transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    """The engine of `tricodec bench transform`."""
+def _transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     clip, transfers = _clip(options, stack), not options.no_data_transfers
-    asked = chosen(options, "size", "dtype", "layout")
-    return bench.TransformEngine(clip, options.device, asked, transfers=transfers)
+    return bench.TransformEngine(clip, options.device, _TENSOR | _chosen(options, *_TENSOR), transfers=transfers)
 
 
-def open_encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    """The engine of `tricodec bench encode`."""
-    return bench.EncodeEngine(_clip(options, stack), options.device, options.codec, _encoder_options(options))
+def _encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
+    return bench.EncodeEngine(_clip(options, stack), options.device, options.codec, dict(options.options))
 
 
-def open_transcode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    """The engine of `tricodec bench transcode`."""
-    clip, asked = _clip(options, stack), _encoder_options(options)
-    return bench.TranscodeEngine(clip, options.device, options.codec, asked, options.size)
+def _transcode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
+    clip = _clip(options, stack)
+    return bench.TranscodeEngine(clip, options.device, options.codec, dict(options.options), options.size)
 
 
-def open_compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Engine:
-    """The engine of `tricodec bench compress`."""
+def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Engine:
     return bench.CompressEngine(
         options.file, options.device, options.direction, options.array_bytes,
-        transfers=not options.no_data_transfers, **chosen(options, "algorithm", "level"),
+        transfers=not options.no_data_transfers, **_chosen(options, "algorithm", "level"),
     )  # fmt: skip
 
 
-def open_pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    """The engine of `tricodec bench pipeline`."""
+def _pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     clip, transfers = _clip(options, stack), not options.no_data_transfers
-    asked = chosen(options, "size", "dtype", "layout")
-    return bench.PipelineEngine(clip, options.device, asked, options.front_end, transfers=transfers)
+    tensor = _TENSOR | _chosen(options, *_TENSOR)
+    return bench.PipelineEngine(clip, options.device, tensor, options.front_end, transfers=transfers)
 
 
-def open_serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    """The engine of `tricodec bench serve`; without a URL also the server."""
+def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
     path = _clip(options, stack)
     url = options.url
     if url is None:
         from tricodec.triton.serve import Server
 
         url = stack.enter_context(Server(models=[options.model])).grpc_url
-    memory: Any = {"auto": "auto", "none": False, "system": True}[options.shared_memory]
-    return bench.ServeEngine(path, url, options.model, chosen(options, "size", "dtype", "layout"), memory)
+    return bench.ServeEngine(path, url, options.model, _chosen(options, *_TENSOR))
+
+
+_KINDS = {
+    "decode": _Kind("a file to frames", _decode, "--device --no-data-transfers", "video.mp4 --threads 1,2"),
+    "transform": _Kind(
+        "decoded frames to a tensor (of 224x224 float32 CHW)", _transform,
+        "--device --no-data-transfers --size --dtype --layout", "video.mp4 --batch 1:8:x2",
+    ),
+    "encode": _Kind(
+        "frames to a file in memory", _encode, "--device --codec --option",
+        "video.mp4 --batch 10 --option preset=ultrafast",
+    ),
+    "transcode": _Kind(
+        "a file to a file in memory", _transcode, "--device --codec --option --size",
+        "video.mp4 --batch 10 --size 320x-2",
+    ),
+    "compress": _Kind(
+        "arrays to compressed arrays, or back", _compress,
+        "--device --no-data-transfers --algorithm --level --direction --array-bytes", "weights.npy --algorithm zstd",
+    ),
+    "pipeline": _Kind(
+        "a file to a tensor (of 224x224 float32 CHW)", _pipeline,
+        "--device --no-data-transfers --size --dtype --layout --front-end", "video.mp4 --batch 16 --csv pipeline.csv",
+    ),
+    "serve": _Kind(
+        "requests to a Triton server", _serve, "--size --dtype --layout --url --model",
+        "video.mp4 --size 224x224 --concurrency 1,2",
+    ),
+}  # fmt: skip
+
+
+def _chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """The options of these names that have a value."""
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
 
 
 def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
@@ -175,17 +192,18 @@ def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
     size = getattr(options, "size", None)
     if size is not None and min(size) < 0:
         with tricodec.FrameReader(path, device="cpu") as reader:
-            options.size = full_size(size, reader.width, reader.height)
+            options.size = shared.full_size(size, reader.width, reader.height)
     return path
 
 
-def _encoder_options(options: argparse.Namespace) -> dict[str, str]:
-    return pairs_of("--option", options.option)
-
-
 def run(options: argparse.Namespace) -> int:
-    """Measures, prints the report and writes the files; 2 if the figures are not stable."""
-    rules, sweep = rules_of(options), sweep_of(options)
+    """Measures, prints the report and writes the files; EXIT_UNSTABLE if the figures are not stable."""
+    rules = bench.Rules(
+        options.warm_up / 1000, options.duration, options.iterations, options.stability_percentage / 100,
+        options.max_trials,
+    )  # fmt: skip
+    threads = getattr(options, "threads", [0])
+    sweep = bench.Sweep(threads, options.batch, options.concurrency, options.request_rate, options.max_threads)
     if options.csv:
         refuse_existing(options.csv, options.force)
     with contextlib.ExitStack() as stack:
@@ -193,18 +211,18 @@ def run(options: argparse.Namespace) -> int:
         environment = bench.environment()
         if not options.json:
             print_settings(engine, environment, rules, sweep)
-        total = None if options.latency_threshold else len(sweep.cases())
+        total = None if options.latency_threshold is not None else len(sweep.cases())
         with Progress("measuring", total) as progress:
             session = bench.Session(engine, rules, lambda _: progress.advance())
-            if options.latency_threshold:
+            if options.latency_threshold is not None:
                 session.search(sweep, options.latency_threshold, options.percentile)
             else:
                 session.sweep(sweep)
     if not options.json:
-        print_report(engine, session)
+        print_report(session)
     if options.csv:
         with OutputFile(options.csv) as file:
             file.write(bench.session_csv(session).encode())
-        say(options, str(options.csv))
-    print_facts(options, bench.session_json(engine, session, environment))
+        shared.say(options, str(options.csv))
+    shared.print_facts(options, bench.session_json(engine, session, environment))
     return 0 if session.stable else EXIT_UNSTABLE

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of `tricodec bench` as text: environment, settings, figures, stages, warnings, one line of JSON."""
+"""The report of `tricodec bench` as text: environment, settings, figures, stages, warnings."""
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from tricodec.measure import bench
 from tricodec.show.tables import format_table
 
 _WIDTH = 118
+_FIGURES = (
+    "threads", "batch", "concurrency", "rate", "queries", "queries_per_second", "frames_per_second",
+    "megabytes_per_second", "ratio", "latency_mean_ms", *(f"latency_p{each:g}_ms" for each in bench.PERCENTILES),
+    "latency_max_ms",
+)  # fmt: skip
 
 
 def print_settings(
@@ -24,28 +27,20 @@ def print_settings(
         f"three windows, {rules.duration:g} s and {rules.iterations} queries or more, "
         f"after {rules.warm_up * 1000:g} ms; stable within {rules.stability:.0%}"
     )
-    facts = {
-        **engine.settings,
-        "clock": engine.scope,
-        "load": f"{loads}; number of cases: {len(sweep.cases())}",
-        "windows": windows,
-    }
-    _print_facts("Settings", facts)
+    load = f"{loads}; number of cases: {len(sweep.cases())}"
+    _print_facts("Settings", {**engine.settings, "clock": engine.scope, "load": load, "windows": windows})
 
 
-def print_report(engine: bench.Engine, session: bench.Session) -> None:
+def print_report(session: bench.Session) -> None:
     """Prints the figures of a session."""
     print("\n=== Summary")
     print(format_table(*_summary(session.results)))
     for line in _conclusions(session):
         print(line)
     _print_parts(session.results)
-    warnings = [(_label(each), text) for each in session.results for text in each.figures.warnings(each.case.load)]
+    warnings = [f"{_label(each)}: {text}" for each in session.results for text in each.figures.warnings(each.case.load)]
     if warnings:
-        print("\n=== Warnings")
-        for label, text in warnings:
-            print(f"{label}: {text}")
-    print(f"\nresult: {json.dumps(_headline(engine, session))}")
+        print("\n=== Warnings", *warnings, sep="\n")
 
 
 def _print_facts(title: str, facts: Mapping[str, str]) -> None:
@@ -61,39 +56,24 @@ def _label(measured: bench.Measured) -> str:
 
 def _summary(results: Sequence[bench.Measured]) -> tuple[list[str], list[list[object]]]:
     """Headings and rows. Times are in us if the shortest mean is below 1 ms."""
-    unit, factor = ("us", 1e6) if min(each.figures.latency.mean for each in results) < 1e-3 else ("ms", 1e3)
-    columns: list[tuple[str, list[float | None]]] = [
-        (name, [each.case.values().get(name) or None for each in results])
-        for name in ("threads", "batch", "concurrency", "rate")
-    ]
-    columns += [
-        ("queries", [each.figures.queries for each in results]),
-        ("queries/s", [each.figures.queries_per_second for each in results]),
-        ("frames/s", [each.figures.frames_per_second or None for each in results]),
-        ("MB/s", [each.figures.megabytes_per_second or None for each in results]),
-        ("ratio", [each.figures.ratio for each in results]),
-        (f"mean {unit}", [each.figures.latency.mean * factor for each in results]),
-    ]
-    for percentile in bench.PERCENTILES:
-        found = [each.figures.latency.percentiles[percentile] for each in results]
-        columns.append((f"p{percentile:g} {unit}", [None if each is None else each * factor for each in found]))
-    columns.append((f"max {unit}", [each.figures.latency.maximum * factor for each in results]))
-    shown = [(name, values) for name, values in columns if any(value is not None for value in values)]
-    rows: list[list[object]] = [
-        [*("" if values[number] is None else _rounded(values[number]) for _, values in shown), _stability(each)]
-        for number, each in enumerate(results)
-    ]
-    return [*(name for name, _ in shown), "windows differ"], rows
+    flat = [bench.flat_result(each) for each in results]
+    unit, factor = ("us", 1e3) if min(row["latency_mean_ms"] for row in flat) < 1 else ("ms", 1)
+    columns: dict[str, list[object]] = {}
+    for name in _FIGURES:
+        heading = name.replace("_per_second", "/s").replace("megabytes", "MB")
+        values = [row[name] or None for row in flat]
+        if name.startswith("latency_"):
+            heading = f"{name.split('_')[1]} {unit}"
+            values = [value and value * factor for value in values]
+        if any(values):
+            columns[heading] = ["" if value is None else _rounded(value) for value in values]
+    shares = [(f"{each.figures.difference:.1%}", each.figures.stable) for each in results]
+    columns["windows differ"] = [share if stable else f"unstable ({share})" for share, stable in shares]
+    return list(columns), [list(row) for row in zip(*columns.values(), strict=True)]
 
 
-def _rounded(value: float | None) -> float | int:
-    assert value is not None
+def _rounded(value: float) -> float | int:
     return int(value) if value == int(value) else float(f"{value:.4g}") if value < 1000 else round(value)
-
-
-def _stability(measured: bench.Measured) -> str:
-    share = f"{measured.figures.difference:.1%}"
-    return share if measured.figures.stable else f"unstable ({share})"
 
 
 def _conclusions(session: bench.Session) -> Iterator[str]:
@@ -132,11 +112,3 @@ def _print_parts(results: Sequence[bench.Measured]) -> None:
     if rows:
         print("\n=== Parts of a query, mean; stages are those of a further run with a Profiler")
         print(format_table(["case", "part", "clock", "ms"], rows))
-
-
-def _headline(engine: bench.Engine, session: bench.Session) -> dict[str, Any]:
-    """The case of the search, or the one with the best throughput, of the stable ones if there are any."""
-    wanted = [each for each in session.results if session.threshold and each.case == session.threshold.case]
-    stable = [each for each in session.results if each.figures.stable]
-    best = max(wanted or stable or session.results, key=lambda each: each.figures.throughput)
-    return {"command": engine.name, **bench.flat_result(best)}

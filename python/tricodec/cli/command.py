@@ -11,33 +11,35 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tricodec
-from tricodec.cli import (
-    audio,
-    bench,
-    completion,
-    compress,
-    demo,
-    doctor,
-    encode,
-    frames,
-    index,
-    info,
-    probe,
-    transcode,
-)
+from tricodec.cli import audio, bench, completion, compress, demo, doctor, encode, frames, index, info, probe, transcode
 from tricodec.cli.inputs import one_line
-from tricodec.cli.output_files import permissions_of
-from tricodec.cli.shared import Parser, in_options, option_names
+from tricodec.cli.shared import DOCUMENTATION, Parser, in_options, option_names
 
 EXIT_FAILURE = 1
-EXIT_USAGE = 2  # argparse's
+
+_GROUPS = {
+    "videos": ("probe", "frames", "transcode", "encode", "audio"),
+    "data sets": ("index", "doctor"),
+    "lossless compression": ("compress", "decompress"),
+    "serving": ("serve",),
+    "this machine": ("demo", "bench", "info", "completion"),
+}
+_START = f"""tricodec {tricodec.__version__}: video and lossless codecs for deep learning
+
+  tricodec probe video.mp4                                            what is in a file
+  tricodec frames video.mp4 --fps 1 -o pictures/                      one PNG file for each second
+  tricodec transcode video.mp4 small.mp4 --size 640x-2 --crf 28       a smaller video
+
+`tricodec --help` lists all commands, and `tricodec COMMAND --help` has examples of each.
+documentation: {DOCUMENTATION}/reference/command_line.md"""
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of `tricodec` and its sub-commands."""
     parser = Parser(
-        prog="tricodec", description="Video and lossless codecs for deep learning: one core, three front ends."
-    )
+        prog="tricodec", usage="tricodec COMMAND [options]",
+        description="Video and lossless codecs for deep learning: one core, three front ends.",
+    )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"tricodec {tricodec.__version__}")
     common = Parser(add_help=False)
     common.add_argument(
@@ -45,14 +47,19 @@ def build_parser() -> argparse.ArgumentParser:
     )
     as_json = Parser(add_help=False, parents=[common])
     as_json.add_argument("--json", action="store_true", help="print the result as JSON")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", prog="tricodec", help=argparse.SUPPRESS
+    )
     for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, info):
         module.add_parser(commands, as_json)
     bench.add_parser(commands, common, as_json)
-    commands.add_parser("serve", help="serve the models with a Triton Inference Server", add_help=False)
+    commands.add_parser("serve", help="Serve the models with a Triton Inference Server", add_help=False)
     completion.add_parser(commands, common)
     for command in commands.choices.values():
         command.set_defaults(option_names=option_names(command))
+    helps = {action.dest: action.help for action in commands._choices_actions}
+    groups = ("\n  ".join([f"{group}:", *(f"{name:12}{helps[name]}" for name in _GROUPS[group])]) for group in _GROUPS)
+    parser.epilog = "\n\n".join([*groups, f"`tricodec COMMAND --help` has examples.\ndocumentation: {DOCUMENTATION}"])
     return parser
 
 
@@ -73,21 +80,14 @@ def run(argv: Sequence[str] | None) -> int:
         from tricodec.triton.serve import main as serve
 
         return serve(arguments[1:], Parser)
+    parser = build_parser()
+    completion.complete(parser)
+    if not arguments:
+        print(_START)
+        return 0
+    options = parser.parse_args(arguments)
     try:
-        parser = build_parser()
-        completion.complete(parser)
-        if not arguments:
-            parser.print_help(sys.stderr)
-            raise SystemExit(EXIT_USAGE)
-        options = parser.parse_args(arguments)
-    except SystemExit as ended:
-        if arguments[:1] == ["bench"] and ended.code == EXIT_USAGE:
-            raise SystemExit(bench.EXIT_USAGE) from None
-        raise
-    try:
-        with permissions_of(getattr(options, "input", None)):
-            status: int = options.run(options)
-        return status
+        return int(options.run(options))
     except BrokenPipeError:
         raise  # for reader_may_end()
     except Exception as error:

@@ -7,6 +7,7 @@ import argparse
 import os
 from typing import Any
 
+from tricodec.cli import shared
 from tricodec.show import needed
 
 _SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
@@ -14,14 +15,11 @@ _SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "completion",
-        parents=[common],
-        help="print the script that makes a shell complete options",
-        description='Print a script for a shell. For bash: eval "$(tricodec completion bash)" in ~/.bashrc',
-    )
+    parser = shared.add_command(
+        commands, [common], "completion", run, "Print the script that makes a shell complete options.",
+        ('eval "$(tricodec completion bash)"    # in ~/.bashrc',),
+    )  # fmt: skip
     parser.add_argument("shell", choices=_SHELLS)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

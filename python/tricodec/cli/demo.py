@@ -14,34 +14,32 @@ import numpy as np
 import numpy.typing as npt
 
 import tricodec
-from tricodec.cli.shared import print_facts, say
+from tricodec.cli import shared
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
 from tricodec.show.media import describe
 from tricodec.show.progress import Progress
 from tricodec.show.tables import format_table
 
 _HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
-# The mean and standard deviation of ImageNet, which most image models were trained with.
-_NORMALIZATION = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
+# With the mean and standard deviation of ImageNet, which most image models were trained with.
+_TENSOR = {
+    "size": (224, 224), "dtype": "float32", "layout": "CHW",
+    "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225],
+}  # fmt: skip
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "demo",
-        parents=[common],
-        help="send one request through Python, DALI and Triton",
-        description="Prepare frames for a model through Python, DALI and a Triton server, and compare the results.",
-    )
+    parser = shared.add_command(
+        commands, [common], "demo", run,
+        "Send one request through Python, DALI and Triton. It prepares frames for a model; the results are compared.",
+        ("tricodec demo", "tricodec demo video.mp4 --front-ends python"),
+    )  # fmt: skip
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: the one of tricodec.sample_video)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
-    parser.add_argument(
-        "--front-ends",
-        metavar="A,B",
-        help=f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)",
-    )
-    parser.set_defaults(run=run, parser=parser)
+    help = f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)"
+    parser.add_argument("--front-ends", metavar="A,B", help=help)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,31 +51,22 @@ def run(options: argparse.Namespace) -> int:
     path = Path(options.file or tricodec.sample_video())
 
     info = tricodec.probe(path)
-    say(options, describe(info))
+    shared.say(options, describe(info))
+    sheet = Path(options.output) / "contact_sheet.png"
     with tricodec.FrameReader(path) as reader:
-        num_frames = len(reader)
-        count = min(options.frames, num_frames)
-        request = {
-            "stride": max(1, num_frames // count),
-            "count": count,
-            "size": (224, 224),
-            "dtype": "float32",
-            "layout": "CHW",
-            **_NORMALIZATION,
-        }
-        say(options, f"\nengine: {reader.engine}, device: {reader.device}")
-        sheet = Path(options.output) / "contact_sheet.png"
+        count = min(options.frames, len(reader))
+        request = {"stride": max(1, len(reader) // count), "count": count, **_TENSOR}
+        shared.say(options, f"\nengine: {reader.engine}, device: {reader.device}")
+        what = f"{count} of {len(reader)} frames (stride {request['stride']}), 224x224 float32 CHW, normalized"
+        shared.say(options, f"request: {what}\n")
         sheet.parent.mkdir(parents=True, exist_ok=True)
         reader.show().save(sheet)
-    chosen = f"{count} of {num_frames} frames (stride {request['stride']})"
-    say(options, f"request: {chosen}, 224x224 float32 CHW, normalized\n")
-
     rows, agree = _compare(wanted, path, request, required=bool(options.front_ends))
-    say(options, format_table(_HEADER, rows))
-    say(options, f"\ncontact sheet: {sheet}")
+    shared.say(options, format_table(_HEADER, rows))
+    shared.say(options, f"\ncontact sheet: {sheet}")
     names = [name.replace(" ", "_") for name in _HEADER]
     results = [dict(zip(names, row, strict=True)) for row in rows]
-    print_facts(options, {"file": info.to_dict(), "front_ends": results, "contact_sheet": str(sheet)})
+    shared.print_facts(options, {"file": info.to_dict(), "front_ends": results, "contact_sheet": str(sheet)})
     return 0 if agree else 1
 
 

@@ -7,7 +7,7 @@ import argparse
 import sys
 from typing import Any
 
-from tricodec.cli.shared import counted, report
+from tricodec.cli import shared
 from tricodec.data import DatasetIndex
 from tricodec.data._locate import place_of
 from tricodec.show.progress import Progress
@@ -18,13 +18,13 @@ _SHOWN = 10
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "index",
-        parents=[common],
-        help="index many videos in one Parquet file",
-        description="Index many videos in one Parquet file, from which readers open without reading packets. A "
-        "second run reads new and changed videos only.",
-    )
+    parser = shared.add_command(
+        commands, [common], "index", run,
+        "Describe many videos in one Parquet file. Readers open videos from it without reading packets. A second run "
+        "reads new and changed videos only.",
+        ("tricodec index videos/ -o videos.parquet", "tricodec index videos/ -o deep.parquet --read frames"),
+        "howto/datasets.md",
+    )  # fmt: skip
     parser.add_argument(
         "source", nargs="+", metavar="FILE|FOLDER|URL",
         help="videos, tar archives, folders with all folders below, URLs of objects, and URLs that end with / for the "
@@ -41,7 +41,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=int, default=0, metavar="N", help="videos read at the same time (default: the cores)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,10 +62,7 @@ def run(options: argparse.Namespace) -> int:
         "output": options.output, "num_videos": summary.num_videos, "num_read": summary.num_read,
         "num_kept": summary.num_kept, "statuses": dict(summary.statuses),
     }  # fmt: skip
-    report(
-        options,
-        f"{options.output}: {counted(summary.num_videos, 'video')} ({states or 'none'}), {summary.num_read} read, "
-        f"{summary.num_kept} kept",
-        facts,
-    )
+    videos = shared.counted(summary.num_videos, "video")
+    text = f"{options.output}: {videos} ({states or 'none'}), {summary.num_read} read, {summary.num_kept} kept"
+    shared.report(options, text, facts)
     return 1 if failed else 0

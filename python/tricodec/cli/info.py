@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.metadata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import tricodec
-from tricodec.cli.shared import report
+from tricodec.cli import shared
 from tricodec.compress import compression_algorithms
+from tricodec.encode import encoder_for
 
 # The packages of the front ends by pip's names. DALI has one for each version of CUDA.
 _DALI = ("nvidia-dali-cuda130", "nvidia-dali-cuda120")
@@ -19,30 +22,28 @@ _CODECS = ("h264", "hevc", "av1")
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "info",
-        parents=[common],
-        help="describe this build and this machine",
-        description="Describe this build, and the GPU, encoders, algorithms and front ends of this machine.",
-    )
-    parser.set_defaults(run=run)
+    shared.add_command(
+        commands, [common], "info", run,
+        "Describe this build and this machine. The lines name the GPU, encoders, algorithms and front ends.",
+        ("tricodec info", "tricodec info --json"),
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints a line for each fact."""
     lines = [*tricodec.build_info().rstrip().splitlines(), *(f"{name}: {found}" for name, found in _found())]
-    report(options, "\n".join(lines), dict(line.split(": ", 1) for line in lines))
+    shared.report(options, "\n".join(lines), dict(line.split(": ", 1) for line in lines))
     return 0
 
 
 def _found() -> Iterator[tuple[str, str]]:
-    try:
-        gpu = tricodec.video.resolve_device("cuda")
-        aside = tricodec.video.resolve_device("auto") == "cpu"
-        yield "gpu", f"{gpu}, but 'auto' is the CPU: see cuda_kernels, and TRICODEC_DEVICE" if aside else gpu
-    except tricodec.DeviceError as error:
-        yield "gpu", f"none ({error})"
-    yield "encoders", ", ".join(_encoder(codec) for codec in _CODECS)
+    from tricodec.triton.serve import find_tritonserver
+
+    gpu = _tried(lambda: tricodec.video.resolve_device("cuda"))
+    if gpu.startswith("cuda") and tricodec.video.resolve_device("auto") == "cpu":
+        gpu += ", but 'auto' is the CPU: see cuda_kernels, and TRICODEC_DEVICE"
+    yield "gpu", gpu
+    yield "encoders", ", ".join(f"{codec} by {_tried(partial(encoder_for, codec))}" for codec in _CODECS)
     reasons = compression_algorithms()
     yield "compression", ", ".join(name for name, reason in reasons.items() if not reason)
     for name, reason in reasons.items():
@@ -50,29 +51,18 @@ def _found() -> Iterator[tuple[str, str]]:
             yield f"no {name}", reason
     yield "dali", _version(*_DALI)
     yield "triton client", _version("tritonclient")
-    yield "tritonserver", _server()
+    yield "tritonserver", _tried(lambda: find_tritonserver().binary)
 
 
-def _encoder(codec: str) -> str:
+def _tried(find: Callable[[], object]) -> str:
     try:
-        return f"{codec} by {tricodec.encode.encoder_for(codec)}"
-    except tricodec.UnsupportedError:
-        return f"{codec} by none"
+        return str(find())
+    except (tricodec.Error, FileNotFoundError) as error:
+        return f"none ({error})"
 
 
 def _version(*packages: str) -> str:
     for package in packages:
-        try:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             return f"{package} {importlib.metadata.version(package)}"
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return f"not installed (pip install {packages[0]})"
-
-
-def _server() -> str:
-    from tricodec.triton.serve import find_tritonserver
-
-    try:
-        return str(find_tritonserver().binary)
-    except FileNotFoundError as error:
-        return f"none ({error})"

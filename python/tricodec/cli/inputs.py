@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import errno
 import os
@@ -13,8 +14,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
+from tricodec.cli import shared
 from tricodec.cli.output_files import is_there, permissions_of, refuse_existing
-from tricodec.cli.shared import STDIO, in_options, print_facts, say, shown_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Input:
     @property
     def shown(self) -> str:
         """How messages call it."""
-        return shown_name(self.name)
+        return "standard input" if self.name == shared.STDIO else self.name
 
 
 def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None) -> list[Input]:
@@ -55,7 +56,7 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
     """
     found: list[Input] = []
     for name in names:
-        if name == STDIO:
+        if name == shared.STDIO:
             if len(names) > 1:
                 raise ValueError("- is standard input, which is read alone; name it without other files")
             found.append(Input(name, PurePath("stdin")))
@@ -75,26 +76,24 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
     return found
 
 
-class OutputError(ValueError):
-    """What -o names cannot take the results of so many inputs."""
+def _check_output(output: str | None, num_inputs: int) -> None:
+    """Refuses, before the first result, an output that cannot have so many."""
+    if output == shared.STDIO:
+        raise ValueError("-o - is standard output, which takes the result of one file; name a folder for several")
+    if output and Path(output).exists() and not Path(output).is_dir():
+        raise ValueError(f"-o {output} is a file, and there are {num_inputs} results; name a folder")
 
 
 def run_each(
-    options: argparse.Namespace,
-    inputs: Sequence[Input],
-    work: Callable[[Input], dict[str, Any]],
-    *,
-    unit: str = "",
-    is_data: bool = False,
+    options: argparse.Namespace, inputs: Sequence[Input], work: Callable[[Input], dict[str, Any]], unit: str = ""
 ) -> int:
-    """Works on each input. With several, a failure costs its file only, and a line at the end counts all.
+    """Works on each input. With several, a failure costs its file only, and a line on standard error counts all.
 
     Args:
         options: with --json the results of `work` become one array of JSON, or one object of a single file.
         inputs: of `inputs_of`.
         work: prints what is for people unless `options.json`, and returns facts.
         unit: a fact that the last line adds up, such as "num_frames".
-        is_data: what `work` prints is for programs, so the last line goes to standard error.
 
     Returns:
         The exit status: 1 if a file failed.
@@ -102,28 +101,30 @@ def run_each(
     results: list[dict[str, Any]] = []
     num_failed = 0
     is_alone = len(inputs) == 1
+    if not is_alone:
+        _check_output(getattr(options, "output", None), len(inputs))
     for number, each in enumerate(inputs):
         try:
             if each.error is not None:
                 raise each.error
-            with permissions_of(None if each.name == STDIO else each.name):
+            with permissions_of(None if each.name == shared.STDIO else each.name):
                 results.append(work(each))
         except Kept as kept:
             results.append({"file": each.name, "output": str(kept), "kept": True})
-            say(options, f"kept {kept}")
+            shared.say(options, f"kept {kept}")
         except KeyboardInterrupt as ended:
             if not is_alone:
                 ended.args = (f"{number} of {len(inputs)} files are done",)
             raise
         except (tricodec.Error, OSError, ValueError, IndexError) as error:
-            if is_alone or isinstance(error, (BrokenPipeError, OutputError)) or getattr(options, "debug", False):
+            if is_alone or isinstance(error, BrokenPipeError) or getattr(options, "debug", False):
                 raise
             num_failed += 1
-            text = in_options(one_line(error), getattr(options, "option_names", {}))
+            text = shared.in_options(one_line(error), getattr(options, "option_names", {}))
             results.append({"file": each.name, "error": text})
             name = "" if f"'{each.name}'" in text else f"{each.shown}: "
             print(f"tricodec: error: {name}{text}", file=sys.stderr)
-    print_facts(options, results[0] if is_alone else results)
+    shared.print_facts(options, results[0] if is_alone else results)
     if not is_alone:
         parts = [f"{len(inputs)} files"]
         if unit:
@@ -131,12 +132,26 @@ def run_each(
             parts.append(f"{count} {unit.removeprefix('num_').replace('_', ' ')}")
         if num_failed:
             parts.append(f"{num_failed} failed")
-        total = f"total: {', '.join(parts)}"
-        if is_data and not options.json:
-            print(total, file=sys.stderr)
-        else:
-            say(options, total)
+        if not options.json:
+            print(f"total: {', '.join(parts)}", file=sys.stderr)
     return 1 if num_failed else 0
+
+
+def target_of(each: Input, inputs: Sequence[Input], options: argparse.Namespace, name: PurePath) -> str:
+    """Where the result of an input goes: `output_of`, or `name` in the working folder.
+
+    Raises:
+        Kept: the result is there, and the command resumes.
+        ValueError: the output is the input.
+        FileExistsError: the output is there.
+    """
+    output = output_of(each, inputs, options.output, name) or name.name
+    if output != shared.STDIO:
+        with contextlib.suppress(OSError):  # in most cases the output does not exist
+            if each.name != shared.STDIO and Path(each.name).samefile(output):
+                raise ValueError(f"{output} is the input itself, which would be lost; name another output")
+        check_target(output, options)
+    return output
 
 
 def check_target(path: str, options: argparse.Namespace) -> None:
@@ -150,34 +165,16 @@ class Kept(Exception):
     """The result, which is there."""
 
 
-def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath | None = None) -> str | None:
-    """Where the result of an input goes: what -o names, or a file in it if it is a folder.
-
-    Args:
-        each: the input.
-        inputs: all inputs of the call; with several, -o names a folder.
-        output: the value of -o.
-        name: the name in the folder; None is that of the input.
-
-    Returns:
-        A path, or "-" for standard output; None without -o.
+def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath) -> str | None:
+    """Where the result of an input goes: what -o names, or the file `name` in it if it is a folder; None without -o.
 
     Raises:
-        OutputError: the results of several files would go to one file or to standard output.
         ValueError: two files would become one.
     """
-    if output is None:
-        return None
-    several = len(inputs) > 1
-    if output == STDIO:
-        if several:
-            raise OutputError("-o - is standard output, which takes the result of one file; name a folder for several")
+    is_folder = output is not None and (output.endswith(os.sep) or (output != shared.STDIO and Path(output).is_dir()))
+    if output is None or not (len(inputs) > 1 or is_folder):
         return output
-    if not (several or output.endswith(os.sep) or Path(output).is_dir()):
-        return output
-    if Path(output).exists() and not Path(output).is_dir():
-        raise OutputError(f"-o {output} is a file, and there are {len(inputs)} results; name a folder")
-    target = Path(output) / (name or each.relative)
+    target = Path(output) / name
     if each.twin is not None:
         raise ValueError(f"'{each.twin}' and '{each.name}' would both become '{target}'; use two calls")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +184,8 @@ def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: Pu
 def one_line(error: BaseException) -> str:
     """The message, with the type's name if the message does not say it."""
     if isinstance(error, OSError) and error.filename is not None and not isinstance(error, tricodec.Error):
-        return f"cannot open '{error.filename}': {error.strerror}"
+        remedy = f"; it was looked for in '{os.getcwd()}'" if error.errno == errno.ENOENT else ""  # noqa: PTH109
+        return f"cannot open '{error.filename}': {error.strerror}{remedy}"
     if type(error) is OSError and error.strerror:  # of a stream without a name
         return error.strerror + ("; free some space" if error.errno == errno.ENOSPC else "")
     text = " ".join(str(error).split())

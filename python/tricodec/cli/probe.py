@@ -7,21 +7,21 @@ import argparse
 from typing import Any
 
 import tricodec
+from tricodec.cli import shared
 from tricodec.cli.inputs import Input, inputs_of, run_each
-from tricodec.cli.shared import to_source
 from tricodec.show.media import describe
+
+_EXAMPLES = (
+    "tricodec probe video.mp4",
+    "tricodec probe videos/ --json",
+    "cat video.mp4 | tricodec probe -",
+)
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     """Adds the sub-command."""
-    parser = commands.add_parser(
-        "probe", parents=[common], help="describe the streams of files", description="Describe the streams of files."
-    )
-    parser.add_argument(
-        "files", metavar="FILE", nargs="+",
-        help="a media file, a folder of videos, - for standard input, or a URL (s3, gs, az, https, hf)",
-    )  # fmt: skip
-    parser.set_defaults(run=run)
+    parser = shared.add_command(commands, [common], "probe", run, "Describe the streams of files.", _EXAMPLES)
+    shared.add_options(parser, "files")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(each: Input, *, as_text: bool) -> dict[str, Any]:
-    info = tricodec.probe(to_source(each.name))
+    info = tricodec.probe(shared.to_source(each.name))
     if as_text:
         print(describe(info))
     return info.to_dict()

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -25,7 +25,8 @@ class Ended(KeyboardInterrupt):
 def exit_of(error: KeyboardInterrupt) -> int:
     """Prints the line, and returns the exit status that a shell expects of a program that a signal ended."""
     number = error.number if isinstance(error, Ended) else signal.SIGINT
-    print(f"tricodec: {_words(number)}{''.join(f'; {text}' for text in error.args)}", file=sys.stderr)
+    text = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
+    print("; ".join([f"tricodec: {text}", *map(str, error.args)]), file=sys.stderr)
     return 128 + number
 
 
@@ -35,8 +36,15 @@ def raised() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = _handle(_raise)
+
+    def end(number: int, _frame: object) -> NoReturn:
+        raise Ended(number)
+
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
     try:
+        for number in before:
+            signal.signal(number, end)
         yield
     finally:
         for number, handler in before.items():
@@ -45,7 +53,7 @@ def raised() -> Iterator[None]:
 
 @contextlib.contextmanager
 def reader_may_end() -> Iterator[None]:
-    """`tricodec COMMAND | head`: when the reader of its output ends, a command ends too, with status 1 and no word."""
+    """`tricodec COMMAND | head`: when the reader of its output ends, a command ends silently, with status 1."""
     try:
         try:
             yield
@@ -54,19 +62,3 @@ def reader_may_end() -> Iterator[None]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
-
-
-def _handle(handler: Any) -> dict[signal.Signals, Any]:
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-    known = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
-    for number in known:
-        signal.signal(number, handler)
-    return known
-
-
-def _raise(number: int, _frame: object) -> NoReturn:
-    raise Ended(number)
-
-
-def _words(number: int) -> str:
-    return "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"

@@ -42,7 +42,7 @@ class _Request:
         TRICODEC_DEVICE=cpu still means the CPU.
 
         Raises:
-            ValueError: for a word that is not a device, or two different numbers.
+            ValueError: for a text that is not a device, or two different numbers.
         """
         said = os.environ.get("TRICODEC_DEVICE", "") if options.device == "auto" else ""
         word = said or options.device
@@ -75,7 +75,7 @@ def choose_gpu(options: Options) -> int | None:
     levels and data that are not trusted need the CPU. The log says why the CPU works instead of a GPU.
 
     Raises:
-        ValueError: for a word that is not a device.
+        ValueError: for a text that is not a device.
         DeviceError: if a GPU is demanded and cannot do it.
     """
     use_installed_library()

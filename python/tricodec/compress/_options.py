@@ -141,7 +141,7 @@ def _trusted_by_default() -> bool:
 
 
 def _device_word(value: Any) -> Any:
-    """The word of a device in any case, or of a torch.device, in small letters. Other values stay."""
+    """The name of a device in any case, or of a torch.device, in small letters. Other values stay."""
     if isinstance(getattr(value, "type", None), str) and hasattr(value, "index"):
         value = value.type if value.index is None or value.type == "cpu" else f"{value.type}:{value.index}"
     if not isinstance(value, str):

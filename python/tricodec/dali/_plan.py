@@ -26,7 +26,7 @@ _REPLACES: dict[str, tuple[str, ...]] = {
     "normalized": ("scale", "mean", "std"),
     **dict.fromkeys(("resize_x", "resize_y", "resize_shorter", "resize_longer"), ("size",)),
 }
-"""By word of DALI: the arguments of a plan that it replaces."""
+"""By argument of DALI: the arguments of a plan that it replaces."""
 _HELP = """
 plan : str, os.PathLike or tricodec.Plan, optional
     A plan, or the path of its file: its request gives the arguments that are not given. `tricodec.dali.plan_arguments`

@@ -97,8 +97,8 @@ def transcode(
         target: a path, an object with ``write(bytes)``, or None for a file in ``data`` of the result. A path gets its
             file, which may replace an old one, when the new file is complete; an exception keeps the old file. The
             target is another file than the source.
-        codec, device, bit_rate, crf, gop_size, num_b_frames, preset, options, fast_start, fragmented: as
-            `encode_video` takes them. The codec "copy" copies the packets without decoding, from the last key frame at
+        codec, device, bit_rate, crf, gop_size, num_b_frames, preset, options, fast_start, fragmented: as in
+            `encode_video`. The codec "copy" copies the packets without decoding, from the last key frame at
             or before ``start``; the log says where that is.
         stream_index: number of the video stream; -1 is the stream that `FrameReader` reads.
         crop: (top, left, height, width) in pixels of the upright picture; None is the whole picture.

@@ -57,7 +57,7 @@ class StreamReader:
             src: a path (str or os.PathLike), bytes-like, or an object with ``read(size) -> bytes`` and, if it can seek,
                 ``seek(offset, whence) -> int``. For a device its name, for the format ``"lavfi"`` a filter expression
                 such as ``"testsrc2=size=640x360"``.
-            format: name of a demuxer or a device, as ``ffmpeg -f`` takes it; None detects the format of the bytes.
+            format: name of a demuxer or a device, as in ``ffmpeg -f``; None detects the format of the bytes.
             option: options of the demuxer.
             buffer_size: number of bytes in one read of a file-like object.
             protocols: FFmpeg's network protocols that `src` may use, in addition to
@@ -215,7 +215,7 @@ class StreamReader:
 
         Args:
             frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as in `add_basic_audio_stream`.
-            filter_desc: filters with one input and one output, as ``ffmpeg -af`` takes them; None is no filter. Filters
+            filter_desc: filters with one input and one output, as in ``ffmpeg -af``; None is no filter. Filters
                 can open files: do not use descriptions from untrusted sources.
 
         Raises:
@@ -241,8 +241,8 @@ class StreamReader:
         """Add an output of video with any filters.
 
         Args:
-            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option, filter_desc: as
-                `add_audio_stream` takes them.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option, filter_desc: as in
+                `add_audio_stream`.
             hw_accel: as in `add_basic_video_stream`.
 
         Raises:

@@ -66,7 +66,7 @@ class StreamWriter:
         Args:
             dst: a path (str or os.PathLike), or an object with ``write(bytes) -> int`` and, for containers such as mp4,
                 ``seek(offset, whence) -> int``.
-            format: name of the container, as ``ffmpeg -f`` takes it; None follows the extension of the path. File-like
+            format: name of the container, as in ``ffmpeg -f``; None follows the extension of the path. File-like
                 objects need it.
             buffer_size: accepted without effect, as an argument of torchaudio.
 

@@ -15,7 +15,7 @@ class StageEvent(NamedTuple):
     """One call of a stage, or one piece of its work on a GPU."""
 
     begin_seconds: float
-    """Its begin in seconds since the start of the block."""
+    """Its start in seconds since the start of the block."""
     seconds: float
     """Its duration in seconds, with the stages that ran inside this one."""
     stage: str

@@ -274,7 +274,7 @@ class RequestWorkers:
             make_server: makes what serves batches, for each thread one. It must not refer to this object, and must
                 settle the future of each request. Its last call gets None.
             num_threads: threads.
-            max_batch, max_queue: as RequestQueue takes them.
+            max_batch, max_queue: as in RequestQueue.
             max_wait_ms, queue_timeout_ms: the same in milliseconds.
             clock: None is the system's.
 

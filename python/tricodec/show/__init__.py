@@ -16,7 +16,7 @@ def needed(module: str, package: str, purpose: str) -> Any:
     Args:
         module: its dotted name.
         package: what pip calls it.
-        purpose: what needs it, as the first words of the error.
+        purpose: what needs it, at the start of the error.
 
     Raises:
         ImportError: it is not installed; the text says how to install it.

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `tricodec` command: its output, exit codes and error lines."""
+"""The `tricodec` command: its output, exit codes, error lines and helps, each example of which runs as it stands."""
 
 from __future__ import annotations
 
+import argparse
+import doctest
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import media
@@ -17,26 +20,14 @@ import pytest
 import tricodec
 from PIL import Image
 from tricodec.cli import main
+from tricodec.cli.command import build_parser
+from tricodec.cli.shared import DOCUMENTATION, Parser
+from tricodec.triton.serve.command import build_parser as server_parser
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 # probe
-
-
-def test_probe_prints_a_row_for_each_stream(run: Run) -> None:
-    status, out, _ = run("probe", media.generated("h264_audio.mp4"))
-
-    lines = out.splitlines()
-    assert status == 0
-    assert "mov,mp4" in lines[0]
-    assert lines[1].split()[:4] == ["#", "kind", "codec", "profile"]
-    assert "video" in lines[2]
-    assert "h264" in lines[2]
-    assert "320x180 yuv420p" in lines[2]
-    assert "25 fps" in lines[2]
-    assert "audio" in lines[3]
-    assert "48000 Hz" in lines[3]
 
 
 def test_probe_json_agrees_with_ffprobe(run: Run) -> None:
@@ -91,10 +82,23 @@ def test_pictures_hold_the_pixels_of_the_transform(run: Run, tmp_path: Path) -> 
             assert np.array_equal(np.asarray(picture), frame)
 
 
+def test_raw_writes_the_arrays_of_decode_video(run: Run, tmp_path: Path) -> None:
+    clip, path = media.generated("h264_rot90.mp4"), tmp_path / "frames"
+    options = "--count 3 --crop 0 8 64 96 --size 48x-2 --dtype float32 --layout CHW --mean 0.5 --no-antialias"
+
+    assert run("frames", clip, "--raw", "-o", path, *options.split())[0] == 0
+
+    expected = tricodec.decode_video(
+        clip, count=3, crop=(0, 8, 64, 96), size=(32, 48), dtype="float32", layout="CHW", mean=0.5, antialias=False,
+        device="cpu",
+    )  # fmt: skip
+    assert path.read_bytes() == expected.frames.tobytes()
+
+
 def test_contact_sheet_shows_sixteen_frames_across_the_video(run: Run, tmp_path: Path) -> None:
     clip = media.generated("h264_bframes.mp4")
 
-    status, out, _ = run("frames", clip, "--contact-sheet", tmp_path / "sheet.png", "--size", "32x18")
+    status, out, _ = run("frames", clip, "--contact-sheet", "-o", tmp_path / "sheet.png", "--size", "32x18")
 
     assert status == 0
     assert "16 frames" in out
@@ -117,23 +121,21 @@ def test_damage_is_told_on_standard_error(run: Run) -> None:
 # errors
 
 
-@pytest.mark.parametrize("command", ["probe", "frames"])
-def test_missing_file_is_one_line_and_status_1(run: Run, command: str) -> None:
-    status, out, err = run(command, "no-such-file.mp4")
+def test_missing_file_is_one_line_and_status_1(run: Run) -> None:
+    status, out, err = run("frames", "no-such-file.mp4")
 
     assert (status, out) == (1, "")
-    assert err.startswith("tricodec: error: ")
-    assert "no-such-file.mp4" in err
-    assert len(err.splitlines()) == 1
+    assert re.fullmatch("tricodec: error: .*no-such-file.mp4.*\n", err)
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param([], id="no command"),
         pytest.param(["frames"], id="no file"),
         pytest.param(["frames", "a.mp4", "--size", "224"], id="size without x"),
         pytest.param(["frames", "a.mp4", "--stride", "x"], id="stride x"),
+        pytest.param(["frames", "a.mp4", "--start", "1:5"], id="seconds of one digit"),
+        pytest.param(["frames", "a.mp4", "--dtype", "float32"], id="floats in a picture"),
         pytest.param(["frames", "a.mp4", "--md5", "--framemd5"], id="two outputs"),
         pytest.param(["frames", "a.mp4", "--md5", "--size", "2x2"], id="size of native frames"),
         pytest.param(["demo", "--front-ends", "window"], id="unknown front end"),
@@ -145,8 +147,8 @@ def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFix
 
     assert exit_info.value.code == 2
     error = capsys.readouterr().err
-    assert "--help` explains the usage\n" in error if arguments else "usage: tricodec" in error
-    assert not arguments or error.count("\n") == 1
+    assert "--help` explains the usage\n" in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_errors_name_the_options_of_the_command(
 
 def test_closed_pipe_ends_quietly() -> None:
     clip = media.generated("h264_bframes.mp4")
-    command = f"{sys.executable} -m tricodec frames {clip} --raw - | head -c 10"
+    command = f"{sys.executable} -m tricodec frames {clip} --raw -o - | head -c 10"
 
     result = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
 
@@ -191,16 +193,9 @@ def test_demo_gets_the_same_bytes_through_every_door(run: Run, tmp_path: Path) -
 
     status, out, _ = run("demo", clip, "--frames", "8", "--front-ends", "python,dali,triton", "--output", tmp_path)
 
+    mean, std = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     expected = tricodec.decode_video(
-        clip,
-        stride=6,
-        count=8,
-        size=(224, 224),
-        dtype="float32",
-        layout="CHW",
-        mean=[0.485, 0.456, 0.406],
-        std=[0.229, 0.224, 0.225],
-        device="cpu",
+        clip, stride=6, count=8, size=(224, 224), dtype="float32", layout="CHW", mean=mean, std=std, device="cpu"
     ).frames
     rows = {line.split()[0]: line.split() for line in out.splitlines() if line.endswith(" yes")}
     assert status == 0
@@ -210,10 +205,98 @@ def test_demo_gets_the_same_bytes_through_every_door(run: Run, tmp_path: Path) -
         assert picture.size == (4 + 4 * (256 + 4), 4 + 4 * (144 + 4))
 
 
-# parts
+# helps and the page of the command line
 
 
-def test_module_runs_the_command() -> None:
-    out = subprocess.run([sys.executable, "-m", "tricodec", "--version"], capture_output=True, text=True, check=True)
+PAGE = media.REPOSITORY / "docs/reference/command_line.md"
 
-    assert out.stdout.strip() == f"tricodec {tricodec.__version__}"
+
+def helps(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parsers of all sub-commands."""
+    for action in parser._actions:
+        for name, each in action.choices.items() if isinstance(action, argparse._SubParsersAction) else ():
+            yield server_parser(Parser) if name == "serve" and not each.epilog else each
+            yield from helps(each)
+
+
+HELPS = list(helps(build_parser()))
+EXAMPLES = dict.fromkeys(
+    line.strip() for each in HELPS for line in str(each.epilog).partition("\n\n")[0].splitlines()[1:]
+)
+QUICK = {  # a short measurement, and a server on free ports that ends when it serves
+    "tricodec bench": "--duration 0.1 --iterations 3 --stability-percentage 1e9",
+    "tricodec serve": "--http-port 0 --grpc-port 0 --metrics-port 0",
+}
+BLOCKS = re.findall(r"^\$ (tricodec .*)\n((?:(?!\$ |```).*\n)*)", PAGE.read_text(), re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The files that examples name, and the command `tricodec`."""
+    (tmp_path / "video.mp4").symlink_to(tricodec.sample_video())
+    (tmp_path / "videos").mkdir()
+    for name in ("h264_audio.mp4", "movie.mp4"):
+        (tmp_path / "videos" / name).symlink_to(media.generated(name))
+    np.save(tmp_path / "weights.npy", np.arange(250_000, dtype=np.float32) / 7)
+    (tmp_path / "raw.yuv").write_bytes(bytes(5 * 1280 * 720 * 3 // 2))
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/tricodec").write_text(f'#!/bin/sh\nexec {sys.executable} -m tricodec "$@"\n')
+    (tmp_path / "bin/tricodec").chmod(0o755)
+    return tmp_path
+
+
+def ran(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "TRICODEC_DEVICE": "cpu",
+        "PYTHONPATH": f"{Path(tricodec.__file__).parent.parent}:{os.environ.get('PYTHONPATH', '')}",
+    }  # fmt: skip
+    shell = ["bash", "-e", "-o", "pipefail", "-c", command]
+    with subprocess.Popen(
+        shell, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        first = ""
+        if command.startswith("tricodec serve"):
+            assert program.stdout is not None
+            first = program.stdout.readline()
+            program.terminate()
+        out, err = program.communicate(timeout=120)
+    return subprocess.CompletedProcess(command, program.returncode, first + out, err)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param(each, marks=[pytest.mark.needs_triton] if " serve" in each else []) for each in EXAMPLES],
+)
+def test_an_example_of_a_help_runs_as_it_stands(command: str, folder: Path) -> None:
+    before = set(folder.rglob("*"))
+
+    done = ran(" ".join([command, *(QUICK[name] for name in QUICK if command.startswith(name))]), folder)
+
+    assert done.returncode == 0, done
+    assert "error" not in done.stderr
+    assert not re.search(" -o [^-]", command) or set(folder.rglob("*")) > before
+
+
+def test_every_help_has_examples_and_a_page_of_the_documentation() -> None:
+    for each in HELPS:
+        examples, _, end = str(each.epilog).partition("\n\n")
+        assert f"\n  {each.prog} " in examples or f"| {each.prog} " in examples or f"$({each.prog} " in examples
+        assert (media.REPOSITORY / "docs" / end.removeprefix(f"documentation: {DOCUMENTATION}/")).is_file()
+        assert re.search(rf"(`|{each.prog.split()[0]} ){each.prog.split()[1]}\b", PAGE.read_text())
+
+
+def test_the_page_shows_what_its_commands_print(folder: Path) -> None:
+    checker, rules = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for command, expected in BLOCKS:
+        printed = ran(command, folder).stdout
+        assert checker.check_output(expected, printed, rules), (command, printed)
+
+
+def test_the_command_alone_says_how_to_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 10
+    assert sum(line.startswith("  tricodec ") for line in lines) == 3
+    assert "tricodec --help" in lines[-2]
+    assert lines[-1].startswith("documentation: https://")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -36,16 +35,6 @@ def piped(data: bytes, *arguments: object) -> subprocess.CompletedProcess[bytes]
     return subprocess.run(command, input=data, capture_output=True, check=True)
 
 
-def test_probe_of_a_folder_describes_its_videos_and_counts_them(run: Run, folder: Path) -> None:
-    status, out, _ = run("probe", folder)
-
-    assert status == 0
-    assert [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ")] == [
-        str(folder / "a.mp4"), str(folder / "below/b.mkv"), "total",
-    ]  # fmt: skip
-    assert out.splitlines()[-1] == "total: 2 files"
-
-
 def test_one_bad_file_costs_only_itself(run: Run, folder: Path) -> None:
     (folder / "broken.mp4").write_bytes(b"")
 
@@ -59,22 +48,22 @@ def test_one_bad_file_costs_only_itself(run: Run, folder: Path) -> None:
 
 
 def test_frames_of_several_files_get_a_folder_each(run: Run, folder: Path, tmp_path: Path) -> None:
-    status, out, _ = run("frames", folder, "--count", 1, "-o", tmp_path / "out")
+    status, _, err = run("frames", folder, "--count", 1, "-o", tmp_path / "out")
 
     assert status == 0
-    assert "total: 2 files, 2 frames" in out
+    assert "total: 2 files, 2 frames" in err
     written = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.png")}
     assert written == {"a/000000.png", "below/b/000000.png"}
 
 
 def test_transcode_of_a_folder_keeps_its_shape(run: Run, folder: Path, tmp_path: Path) -> None:
-    status, out, _ = run(
+    status, _, err = run(
         "transcode", folder, "-o", tmp_path / "out", "--container", "mkv", "--preset", "ultrafast", "--crf", 40,
         "--size", "160x-2",
     )  # fmt: skip
 
     assert status == 0
-    assert "total: 2 files, " in out
+    assert "total: 2 files, " in err
     for name in ("a.mkv", "below/b.mkv"):
         with tricodec.FrameReader(tmp_path / "out" / name) as reader:
             assert reader.shape[1:3] == (90, 160)
@@ -121,9 +110,9 @@ def test_pipes_carry_compressed_data() -> None:
 def test_times_and_rates_choose_the_frames_of_decode_video(run: Run) -> None:
     clip = media.generated("h264_bframes.mp4")
     for words, options in (
-        ({"times": [0.1, 1.5]}, ["--times", "0.1,1.5"]),
+        ({"times": [0.1, 1.5]}, ["--times", "0.1,0:01.5"]),
         ({"fps": 5}, ["--fps", "5"]),
-        ({"num_frames": 4, "start_s": 0.5}, ["--num-frames", "4", "--start", "0.5"]),
+        ({"num_frames": 4, "start_s": 0.5}, ["--num-frames", "4", "--start", "0:00.5"]),
     ):
         _, out, _ = run("frames", clip, "--framemd5", "--json", *options)
         indices = tricodec.decode_video(clip, size=(8, 8), **words).indices
@@ -132,12 +121,9 @@ def test_times_and_rates_choose_the_frames_of_decode_video(run: Run) -> None:
 
 def test_every_command_has_results_as_json(run: Run, tmp_path: Path) -> None:
     clip = media.generated("h264_audio.mp4")
-    digest = hashlib.md5(usedforsecurity=False)
-    for frame in media.ffmpeg_frames(clip):
-        digest.update(frame)
 
     _, out, _ = run("frames", clip, "--md5", "--json")
-    assert json.loads(out)["md5"] == digest.hexdigest()
+    assert json.loads(out)["md5"] == media.ffmpeg_md5(clip)
     _, out, _ = run("audio", clip, "-o", tmp_path / "a.wav", "--json")
     assert json.loads(out)["sample_rate"] == 48000
     _, out, _ = run("info", "--json")

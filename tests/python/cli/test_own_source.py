@@ -10,7 +10,6 @@ from pathlib import Path
 import media
 import numpy as np
 import pytest
-import tricodec
 from tricodec.cli import main
 
 
@@ -21,7 +20,7 @@ def clip(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     "command",
-    [["transcode", "a.mp4", "a.mp4"], ["encode", "a.mp4", "a.mp4"], ["frames", "a.mp4", "--raw", "a.mp4"]],
+    [["transcode", "a.mp4", "a.mp4"], ["encode", "a.mp4", "-o", "a.mp4"], ["frames", "a.mp4", "--raw", "-o", "a.mp4"]],
     ids=lambda command: command[0],
 )
 def test_commands_refuse_to_write_their_input(
@@ -41,7 +40,7 @@ def test_commands_refuse_to_write_their_input(
     [
         ("transcode a.mp4 b.mp4", "b.mp4"),
         ("transcode a.mp4 -o out/", "out/a.mp4"),
-        ("encode a.mp4 b.mkv", "b.mkv"),
+        ("encode a.mp4 -o b.mkv", "b.mkv"),
         ("audio a.wav -o b.wav", "b.wav"),
         ("frames a.mp4 --count 2", "a_frames/000001.png"),
         ("frames a.mp4 --count 2 --raw", "a.raw"),
@@ -65,9 +64,8 @@ def test_a_file_that_is_there_is_replaced_with_force_alone(
     assert f"{target}' exists; replace it with --force" in capsys.readouterr().err
     assert path.read_bytes() == b"old"
     assert sorted(clip.parent.rglob("*")) == others
-    if not command.startswith("bench"):  # which measures for seconds
-        assert main([*command.split(), "--force"]) == 0
-        assert path.read_bytes() != b"old"
+    assert main([*command.split(), "--force"]) == 0
+    assert path.read_bytes() != b"old"
 
 
 @pytest.mark.parametrize(
@@ -103,22 +101,6 @@ def test_resume_keeps_the_results_that_are_there_and_makes_the_others(
     assert all(each["kept"] for each in (facts if isinstance(facts, list) else [facts]))
     with pytest.raises(SystemExit, match="2"):
         main([*command.split(), "--resume", "--force"])
-
-
-def test_of_several_files_those_that_are_there_stay(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copy(clip, clip.parent / "b.mp4")
-    out = clip.parent / "out"
-    out.mkdir()
-    (out / "b.mp4").write_bytes(b"old")
-    words = ["transcode", str(clip), str(clip.parent / "b.mp4"), "-o", str(out), "--preset", "ultrafast"]
-
-    assert main(words) == 1
-
-    told = capsys.readouterr()
-    assert "exists" in told.err
-    assert "2 files, 50 frames, 1 failed" in told.out
-    assert (out / "b.mp4").read_bytes() == b"old"
-    assert tricodec.probe(out / "a.mp4").video.width > 0
 
 
 def test_an_index_of_other_data_is_not_replaced(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ def test_damage_and_existing_files_are_told(tmp_path: Path, capsys: pytest.Captu
 
     assert "error" in capsys.readouterr().err
     assert main(["decompress", str(source)]) == 1
-    assert "--output" in capsys.readouterr().err
+    assert "with -o" in capsys.readouterr().err
 
 
 def test_numcodecs_round_trip() -> None:

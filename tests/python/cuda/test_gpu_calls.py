@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import media
@@ -174,51 +173,4 @@ def test_memory_that_a_busy_stream_uses_is_waited_for_only_when_as_much_lies_idl
         os.environ["FAKE_CUDA_QUERY"] = "0"
         more, calls = new(1)
         assert calls == unhindered, calls
-        """)
-
-
-_CLIENT_FILE = """
-import fcntl, gc, secrets, tricodec
-from tricodec.triton_backend.models.decode_task import DecodeTask
-from tricodec.triton_backend.runtime import client_files
-from tricodec.triton_backend.runtime.settings import Settings
-
-BLACK = bytes(4 * 40 * 60 * 3)  # what the driver's stand-in makes of all frames
-NAME = secrets.token_hex(16)
-FILE = os.memfd_create(f"tricodec-client-{NAME}", os.MFD_ALLOW_SEALING)
-os.ftruncate(FILE, len(BLACK))
-fcntl.fcntl(FILE, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
-
-def decode():
-    before = len(logged_calls())
-    os.pwrite(FILE, b"w" * len(BLACK), 0)
-    words, transform = {"count": 4}, {"size": (40, 60)}
-    task = DecodeTask(words, transform=transform, frames_file=(os.getpid(), FILE, NAME))
-    with task.open(CLIP, Settings(device="cuda:0"), 1) as (job,):
-        job.outcome()
-    assert os.pread(FILE, len(BLACK), 0) == BLACK
-    return [call[0] for call in logged_calls()[before:]]
-
-client_files.keep_files()
-"""
-
-
-def with_client_file(folder: Path) -> AbstractContextManager[Run]:
-    clip = repr(str(media.generated("h264_nob.mp4")))
-    return runner_with_driver(build_fake_decoder(folder), _CLIENT_FILE.replace("CLIP", clip))
-
-
-@needs_nvdec
-def test_a_worker_locks_the_pages_of_a_clients_file_once_many_requests_used_it(tmp_path: Path) -> None:
-    with with_client_file(tmp_path) as run:
-        run("""
-        calls = [decode() for _ in range(12)]
-        assert ["cuMemHostRegister" in names for names in calls] == [number == 8 for number in range(12)], calls
-
-        before = len(logged_calls())
-        client_files.forget_files()
-        gc.collect()
-        assert "cuMemHostUnregister" in [call[0] for call in logged_calls()[before:]]
-        assert NAME not in open("/proc/self/maps").read()
-        decode()
         """)

@@ -307,7 +307,7 @@ def test_read_video_resizes_as_dalis_resize_does(row: str) -> None:
 
 
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "start": ("decode", {"start": 1, "start_frame": 2}, "start and start_frame are both given.*DALI's word"),
+    "start": ("decode", {"start": 1, "start_frame": 2}, "start and start_frame are both given.*DALI's name"),
     "frames": ("decode", {"frames": [1], "stride": 2}, "frames and stride are both given"),
     "pad_mode": ("decode", {"pad_mode": "zeros"}, "pad_mode 'zeros' is not one of none, constant"),
     "size": ("read", {"size": (9, 9), "resize_x": 9}, "size and resize_x are both given"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fn.tricodec.read_video with the words that select frames: sequences of what tricodec.decode_video gives for them."""
+"""fn.tricodec.read_video with arguments that select frames: sequences of what tricodec.decode_video gives for them."""
 
 from __future__ import annotations
 

@@ -98,8 +98,11 @@ def test_a_slow_file_is_found_with_the_reason(findings: dict[str, dict[str, str]
     assert "GOPs of up to 600 frames" in findings["slow"]["one_gop.mp4"]
 
 
-def test_the_table_names_some_videos_and_the_exit_status_says_that_some_cannot_be_used(run: Run, index: Path) -> None:
-    status, out, err = run("doctor", index, "--examples", "1")
+def test_the_table_names_some_videos_and_the_exit_status_says_that_some_cannot_be_used(
+    run: Run, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tricodec.cli.doctor._NUM_EXAMPLES", 1)
+    status, out, err = run("doctor", index)
 
     assert status == 1
     assert "2 of 12 videos cannot be used or are damaged" in err

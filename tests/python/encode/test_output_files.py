@@ -256,10 +256,10 @@ def test_a_source_without_frames_leaves_what_was_there(old: Path, tmp_path: Path
         tricodec.transcode(clip(), old, start=100)
     for arguments in (
         ("transcode", source, "-o", old),
-        ("encode", empty, old, "--size", "64x64"),
-        ("encode", source, old),
-        ("frames", source, "--raw", old),
-        ("frames", source, "--contact-sheet", old),
+        ("encode", empty, "-o", old, "--size", "64x64"),
+        ("encode", source, "-o", old),
+        ("frames", source, "--raw", "-o", old),
+        ("frames", source, "--contact-sheet", "-o", old),
     ):
         with pytest.raises(OSError, match="failed"):
             command(*arguments)

@@ -48,7 +48,7 @@ BEGINNINGS = {
             yield reader[0]
             end()
         frames._chosen = some
-        main(["frames", SOURCE, "--raw", TARGET, "-f"])
+        main(["frames", SOURCE, "--raw", "-o", TARGET, "-f"])
     """,
     "tricodec decompress": """
         from tricodec.cli import main

@@ -64,18 +64,6 @@ def test_the_next_model_of_an_ensemble_gets_frames_on_the_gpu(server: Any) -> No
     np.testing.assert_array_equal(answer["FRAMES"][0], wanted)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
-def test_a_client_gets_frames_in_memory_of_its_gpu(server: Any, dtype: str) -> None:
-    pytest.importorskip("tritonclient.utils.cuda_shared_memory")
-    options = {**OPTIONS, "dtype": dtype}
-    with connect(server.grpc_url, model="gpu_threads", cuda_device=0) as client:
-        video = client.decode_video(media.generated("h264_bframes.mp4"), **options)
-
-    assert isinstance(video.frames, tricodec.DeviceArray)
-    wanted = tricodec.decode_video(media.generated("h264_bframes.mp4"), device="cpu", **options).frames
-    np.testing.assert_array_equal(video.frames.numpy(), wanted)
-
-
 def test_a_gpu_decodes_for_a_transcode(server: Any) -> None:
     with connect(server.grpc_url) as client:
         result = client.transcode(media.generated("h264_bframes.mp4"), size=(64, 96), model="gpu_transcode")
@@ -101,40 +89,33 @@ def test_a_network_on_the_gpu_labels_the_frames_of_its_decoder_as_it_does_in_pyt
     np.testing.assert_allclose(answer["TEXT_SHARES"].reshape(-1), shares, atol=2e-3)
 
 
-def on_host(frames: Any) -> Any:
-    return frames.numpy() if isinstance(frames, tricodec.DeviceArray) else frames
-
-
-@pytest.mark.parametrize("cuda_device", [None, 0])
 @pytest.mark.parametrize("model", ["session_threads", "session_processes"])
 @pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc10.mkv", "h264_rot90.mp4"])
-def test_a_session_gives_the_frames_of_the_cpu(server: Any, model: str, name: str, cuda_device: int | None) -> None:
+def test_a_session_gives_the_frames_of_the_cpu(server: Any, model: str, name: str) -> None:
     whole = tricodec.decode_video(media.generated(name), device="cpu", **SESSION_OPTIONS).frames
     with (
-        connect(server.grpc_url, cuda_device=cuda_device) as client,
+        connect(server.grpc_url) as client,
         client.open(media.generated(name), 5, model=model, **SESSION_OPTIONS) as session,
     ):
         first = session.read()
         session.seek(3, stride=2, count=4)
         chosen = session.read()
 
-    assert isinstance(first.frames, tricodec.DeviceArray) == (cuda_device is not None)
-    np.testing.assert_array_equal(on_host(first.frames), whole[:5])
-    np.testing.assert_array_equal(on_host(chosen.frames), whole[3:11:2])
+    np.testing.assert_array_equal(first.frames, whole[:5])
+    np.testing.assert_array_equal(chosen.frames, whole[3:11:2])
 
 
-@pytest.mark.parametrize("cuda_device", [None, 0])
 @pytest.mark.parametrize("model", ["session_threads", "session_processes"])
-def test_pushed_packets_give_the_frames_of_the_cpu(server: Any, model: str, cuda_device: int | None) -> None:
+def test_pushed_packets_give_the_frames_of_the_cpu(server: Any, model: str) -> None:
     clip = media.generated("h264_bframes.mp4")
     with (
-        connect(server.grpc_url, cuda_device=cuda_device) as client,
+        connect(server.grpc_url) as client,
         client.open(codec="h264", model=model, **SESSION_OPTIONS) as session,
         tricodec.Demuxer(clip, annexb=True) as demuxer,
     ):
         chunks = [session.push(list(demuxer)), session.flush(), *session]
 
-    frames = np.concatenate([on_host(chunk.frames) for chunk in chunks if len(chunk)])
+    frames = np.concatenate([chunk.frames for chunk in chunks if len(chunk)])
     np.testing.assert_array_equal(frames, tricodec.decode_video(clip, device="cpu", **SESSION_OPTIONS).frames)
 
 
@@ -153,17 +134,6 @@ def test_arrays_come_back(server: Any, models: tuple[str, str], algorithm: str) 
     np.testing.assert_array_equal(restored, array)
     codec = tricodec.Codec(algorithm=algorithm, device="cpu")
     assert bytes(codec.decode(packed)) == array.tobytes()
-
-
-def test_a_client_gets_arrays_in_memory_of_its_gpu(server: Any) -> None:
-    pytest.importorskip("tritonclient.utils.cuda_shared_memory")
-    array = walk("<f4")
-    packed = np.asarray(tricodec.Codec(algorithm="Zstd", device="cpu").encode(array))
-    with connect(server.grpc_url, cuda_device=0) as client:
-        restored = client.decompress(packed, dtype="float32", shape=array.shape, model="unpack")
-
-    assert isinstance(restored, tricodec.DeviceArray)
-    np.testing.assert_array_equal(restored.numpy(), array)
 
 
 def test_damaged_data_of_strangers_do_not_reach_the_gpu(server: Any) -> None:

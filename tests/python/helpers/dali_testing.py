@@ -27,7 +27,7 @@ class Decoded(NamedTuple):
 
 
 def read(clip: Path | bytes) -> np.ndarray:
-    """A clip's bytes as DALI takes them: an array of its own, for dynamic mode of old DALI refuses read-only ones."""
+    """A clip's bytes as DALI expects them: an array of its own, for dynamic mode of old DALI refuses read-only ones."""
     return np.frombuffer(clip if isinstance(clip, bytes) else clip.read_bytes(), np.uint8).copy()
 
 

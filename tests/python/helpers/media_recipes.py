@@ -55,7 +55,7 @@ _VP8 = tuple("-c:v libvpx -b:v 300k -deadline good -cpu-used 5 -threads 1 -g 20"
 _VP9 = tuple("-c:v libvpx-vp9 -b:v 300k -deadline good -cpu-used 5 -threads 1 -g 20".split())
 _ALT_REF = tuple("-auto-alt-ref 1 -lag-in-frames 16".split())  # libvpx makes them in two passes only
 _AV1 = tuple("-c:v libsvtav1 -preset 10 -crf 45 -g 16 -pix_fmt yuv420p".split())
-_BT709 = (  # as ffmpeg 7 takes it, from the pictures, and as those before it did
+_BT709 = (  # as ffmpeg 7 chooses it, from the pictures, and as those before it did
     *("-vf", "setparams=colorspace=bt709:color_primaries=bt709:color_trc=bt709:range=tv"),
     *"-colorspace bt709 -color_primaries bt709 -color_trc bt709 -color_range tv".split(),
 )

@@ -18,7 +18,6 @@ from stream_testing import generate
 from tricodec.cli import main
 from tricodec.compress import compress_file
 from tricodec.io import StreamWriter
-from tricodec.triton.serve import perf_data
 
 FAST = {"preset": "ultrafast"}
 STREAM = "mpegts"  # needs no seeking, so that it goes through a pipe
@@ -142,14 +141,17 @@ WRITERS = {
     "save_index": Writer(save_index, "a.index", old_index),
     "save_trace": Writer(lambda path: _profiler().save_trace(path), "a.json"),
     "compress_file": Writer(lambda path: compress_file(sources() / "source", path, algorithm="lz4"), "a.tcz"),
-    "tricodec serve --perf-data": Writer(lambda path: perf_data.write(path, "probe", [str(clip())], {}, ""), "a.json"),
     "tricodec transcode": Writer(
         lambda path: command("transcode", clip(), "-o", path, "--preset=ultrafast", "--threads=1"), "a.mp4", seeks=True
     ),
-    "tricodec encode": Writer(lambda path: command("encode", clip(), path, "-p", "preset=P1"), "a.mp4", seeks=True),
+    "tricodec encode": Writer(
+        lambda path: command("encode", clip(), "-p", "preset=P1", "-o", path), "a.mp4", seeks=True
+    ),
     "tricodec frames": Writer(write_picture, "a.png"),
-    "tricodec frames --raw": Writer(lambda path: command("frames", clip(), "--count", 2, "--raw", path), "a.yuv"),
-    "tricodec frames --contact-sheet": Writer(lambda path: command("frames", clip(), "--contact-sheet", path), "a.png"),
+    "tricodec frames --raw": Writer(lambda path: command("frames", clip(), "--count", 2, "--raw", "-o", path), "a.yuv"),
+    "tricodec frames --contact-sheet": Writer(
+        lambda path: command("frames", clip(), "--contact-sheet", "-o", path), "a.png"
+    ),
     "tricodec compress": Writer(
         lambda path: command("compress", sources() / "source", "--algorithm", "lz4", "-o", path), "a.tcz"
     ),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import os
 import shutil
@@ -21,9 +20,6 @@ from media import generated
 from patience import slowdown
 
 WAIT_SECONDS = 60.0
-TRITONS_CRASH = b"instance of 'boost::interprocess::lock_exception'"
-
-"""What every model that takes files refuses, and by which exception of the client."""
 
 LONG_REQUEST: dict[str, Any] = {"size": (224, 224), "stride": 16}
 """Options with which long_video() takes seconds of decoding and gives a small answer."""
@@ -174,27 +170,6 @@ def command(pid: int) -> str:
 def long_video(num_frames: int = 40_000) -> bytes:
     """A multiple of 50 frames. No machine decodes 40,000 within a second."""
     return generated("h264_raw.h264").read_bytes() * (num_frames // 50)
-
-
-def again_if_triton_crashes(test: Callable[..., None]) -> Callable[..., None]:
-    """Decorates a test that kills a stub: Triton 24.10 may crash by it, for both lock the memory that they share.
-
-    If the server's log says so, the test runs again on the server, which is started again as `tricodec serve` does it;
-    at most three times. Any other end of the server fails the test.
-    """
-
-    @functools.wraps(test)
-    def run(server: Any, **others: Any) -> None:
-        for attempt in range(3):
-            try:
-                return test(server=server, **others)
-            except Exception:
-                if attempt == 2 or running(server.pid) or TRITONS_CRASH not in server.log_path.read_bytes():
-                    raise
-                server.restart()
-        return None
-
-    return run
 
 
 def stop_worker(server_pid: int, model: str) -> int:

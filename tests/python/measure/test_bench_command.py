@@ -28,7 +28,7 @@ def run_program(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 COMMANDS: dict[str, list[str]] = {
     "decode": ["--device", "cpu", "--threads", "1"],
-    "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "source"],
+    "transform": ["--device", "cpu", "--batch", "1:4:x2", "--size", "320x-2"],
     "encode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast"],
     "transcode": ["--device", "cpu", "--batch", "5", "--option", "preset=ultrafast", "--size", "160x-2"],
     "compress": ["--device", "cpu", "--array-bytes", "5000", "--batch", "2"],
@@ -72,13 +72,12 @@ def test_a_dali_pipeline_is_measured() -> None:
     assert "one run of a DALI pipeline" in done.stdout
 
 
-def test_figures_that_are_not_stable_exit_with_2_and_say_so() -> None:
+def test_figures_that_are_not_stable_exit_with_3_and_say_so() -> None:
     done = run_program("compress", generated(CLIP), "--device", "cpu", *QUICK, "--stability-percentage", "1e-9")
 
-    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.returncode == 3, done.stdout + done.stderr
     assert re.search(r"unstable \(\d+\.\d%\)", done.stdout)
     assert "unstable: the last three of 3 windows differ" in done.stdout
-    assert json.loads(done.stdout.split("result: ")[1])["stable"] is False
 
 
 @pytest.mark.parametrize(
@@ -86,16 +85,14 @@ def test_figures_that_are_not_stable_exit_with_2_and_say_so() -> None:
     [
         (["--batch", "4:1"], "'4:1' is not accepted"),
         (["--concurrency", "2", "--request-rate", "5"], "not allowed with argument"),
-        (["--percentile", "100"], "percentile 100 is not accepted"),
-        (["--latency-threshold", "0"], "0 is not accepted"),
         (["--bogus"], "unrecognized arguments: --bogus"),
     ],
 )
-def test_wrong_usage_exits_with_3(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_exits_with_2(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["bench", "decode", str(generated(CLIP)), *arguments])
 
-    assert ended.value.code == 3
+    assert ended.value.code == 2
     assert text in capsys.readouterr().err
 
 
@@ -104,8 +101,9 @@ def test_wrong_usage_exits_with_3(arguments: list[str], text: str, capsys: pytes
     [
         (["decode", "missing.mp4"], "missing.mp4"),
         (["decode", "CLIP", "--batch", "100000"], "a batch of 100000 frames is more than h264_bframes.mp4 has"),
+        (["decode", "CLIP", "--latency-threshold", "9", "--percentile", "100"], "percentile 100 is not accepted"),
+        (["decode", "CLIP", "--latency-threshold", "0"], "threshold of 0 ms is not accepted"),
         (["decode", "CLIP", "--duration", "0"], "duration 0 s; accepted: more than 0"),
-        (["encode", "CLIP", "--option", "fast"], "--option fast: write it as NAME=VALUE"),
         (["compress", "CLIP", "--array-bytes", "0"], "arrays of 0 bytes are not accepted"),
         (["compress", "CLIP", "--algorithm", "rar"], "rar"),
         (["serve", "CLIP", "--url", "127.0.0.1:1"], "name a gRPC port with --url"),
@@ -133,7 +131,7 @@ def test_a_latency_threshold_names_the_highest_load_within_it(capsys: pytest.Cap
 
 @pytest.mark.parametrize(
     ("stability", "status", "text"),
-    [("1e9", 0, "p50 within 1e-06 ms: not even at the lowest load"), ("1e-9", 2, "p50 within 1e-06 ms: not known")],
+    [("1e9", 0, "p50 within 1e-06 ms: not even at the lowest load"), ("1e-9", 3, "p50 within 1e-06 ms: not known")],
 )
 def test_a_threshold_that_no_load_meets_is_told_from_one_that_is_not_known(
     stability: str, status: int, text: str, capsys: pytest.CaptureFixture[str]
@@ -148,7 +146,7 @@ def test_a_threshold_that_no_load_meets_is_told_from_one_that_is_not_known(
 
 @pytest.mark.needs_triton
 def test_a_server_is_started_and_measured_with_its_own_times(capsys: pytest.CaptureFixture[str]) -> None:
-    request = ["--size", "32x32", "--batch", "2", "--request-rate", "20,40", "--shared-memory", "none"]
+    request = ["--size", "32x32", "--batch", "2", "--request-rate", "20,40"]
 
     assert main(["bench", "serve", str(generated(CLIP)), *request, *ANY, "--json"]) == 0
 

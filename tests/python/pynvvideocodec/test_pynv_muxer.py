@@ -15,7 +15,7 @@ import tricodec
 
 
 def nvc_bytes(packet: nvc.PacketData) -> bytes:
-    """The bytes at a packet's address, as programs take them."""
+    """The bytes at a packet's address, as programs read them."""
     return ctypes.string_at(packet.bsl_data, packet.bsl)
 
 

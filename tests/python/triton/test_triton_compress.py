@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,19 +61,14 @@ def test_arrays_keep_dtype_and_shape(client: Any, dtype: str, shape: tuple[int, 
     np.testing.assert_array_equal(restored, array)
 
 
-@pytest.mark.parametrize("shared_memory", [True, False], ids=["shared", "plain"])
-def test_large_arrays_come_back_with_shared_memory_and_without(
-    client: Any, plain_client: Any, shared_memory: bool
-) -> None:
+def test_large_arrays_come_back(client: Any) -> None:
     array = np.cumsum(np.random.default_rng(5).integers(-3, 4, (2000, 1500)), axis=1).astype("<i4")
-    asked = client if shared_memory else plain_client
 
-    answer = asked.compress(array, algorithm="LZ4")
-    restored = asked.decompress(answer, dtype="int32", shape=(-1, 1500))
+    answer = client.compress(array, algorithm="LZ4")
+    restored = client.decompress(answer, dtype="int32", shape=(-1, 1500))
 
     assert answer.tobytes() == bytes(codec("LZ4").encode(array))
     np.testing.assert_array_equal(restored, array)
-    assert not list(Path("/dev/shm").glob(f"tricodec_client_{os.getpid()}_*"))
 
 
 def test_plain_requests_say_dtype_and_shape(server: Any) -> None:

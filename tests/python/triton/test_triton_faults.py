@@ -60,7 +60,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def decode(server: Any, model: str, *arguments: Any, **options: Any) -> tricodec.DecodedVideo:
-    with connect(server.grpc_url, model=model, shared_memory=False) as client:
+    with connect(server.grpc_url, model=model) as client:
         return client.decode_video(*arguments, **options)
 
 

@@ -80,7 +80,7 @@ def clip() -> Path:
 
 
 def whole(url: str, size: tuple[int, int]) -> Any:
-    with connect(url, shared_memory=False, timeout_seconds=60) as client:
+    with connect(url, timeout_seconds=60) as client:
         return client.decode_video(clip(), size=size, count=30).frames
 
 

@@ -45,11 +45,9 @@ def clip(name: str = "h264_bframes.mp4") -> bytes:
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "bfloat16"])
-def test_shared_memory_gives_the_same_bytes(server: Any, dtype: str) -> None:
-    with connect(server.grpc_url, shared_memory=True) as shared:
-        video = shared.decode_video(clip(), dtype=dtype, start=3)
+def test_a_client_gives_the_same_bytes(client: Any, dtype: str) -> None:
+    video = client.decode_video(clip(), dtype=dtype, start=3)
 
-    # The array outlives its region and its client.
     assert_same(video, tricodec.decode_video(clip(), dtype=dtype, start=3))
 
 
@@ -114,7 +112,7 @@ def test_simultaneous_requests_get_their_own_frames_and_a_bad_one_fails_alone(se
             assert_same(future.result(), tricodec.decode_video(files[index], start=index, count=3, **options))
 
 
-def test_a_short_request_overtakes_a_long_one(server: Any, plain_client: Any) -> None:
+def test_a_short_request_overtakes_a_long_one(server: Any, client: Any) -> None:
     both = workers(server.pid)
     used = {pid: cpu_seconds(pid) for pid in both}
 
@@ -122,13 +120,13 @@ def test_a_short_request_overtakes_a_long_one(server: Any, plain_client: Any) ->
         return [pid for pid in both if cpu_seconds(pid) > used[pid] + 0.1]
 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        long = thread.submit(plain_client.decode_video, long_video(10_000), **LONG_REQUEST)
+        long = thread.submit(client.decode_video, long_video(10_000), **LONG_REQUEST)
         wait_until(lambda: bool(busy()), "a worker begins to decode")
         (worker,) = busy()
         os.kill(worker, signal.SIGSTOP)  # the long request takes as long as the short ones need
         try:
             for _ in range(3):
-                assert len(plain_client.decode_video(clip(), count=1)) == 1
+                assert len(client.decode_video(clip(), count=1)) == 1
             assert not long.done()
         finally:
             os.kill(worker, signal.SIGCONT)
@@ -148,13 +146,13 @@ def test_a_short_request_overtakes_a_long_one(server: Any, plain_client: Any) ->
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_what_is_not_accepted_is_named_in_the_exception(plain_client: Any, options: Any, kind: Any, text: str) -> None:
+def test_what_is_not_accepted_is_named_in_the_exception(client: Any, options: Any, kind: Any, text: str) -> None:
     with pytest.raises(kind, match=text):
-        plain_client.decode_video(clip(), **options)
+        client.decode_video(clip(), **options)
 
 
 def test_a_client_of_a_server_that_is_not_there_says_so() -> None:
-    with connect("127.0.0.1:1", shared_memory=False) as nowhere:
+    with connect("127.0.0.1:1") as nowhere:
         assert not nowhere.is_ready()
         with pytest.raises(ConnectionError, match=r"127\.0\.0\.1:1"):
             nowhere.decode_video(clip())
@@ -177,7 +175,7 @@ def test_http_gives_the_same_bytes(server: Any) -> None:
     np.testing.assert_array_equal(frames[0], tricodec.decode_video(clip(), dtype="float16").frames)
 
 
-def test_metrics_count_what_was_done(server: Any, plain_client: Any) -> None:
+def test_metrics_count_what_was_done(server: Any, client: Any) -> None:
     def numbers() -> list[float]:
         return [
             metric(server.metrics_url, "tricodec_requests_total", outcome="ok"),
@@ -187,9 +185,9 @@ def test_metrics_count_what_was_done(server: Any, plain_client: Any) -> None:
             metric(server.metrics_url, "tricodec_request_seconds_count"),
         ]
 
-    plain_client.decode_video(clip(), count=1)
+    client.decode_video(clip(), count=1)
     before = settled(numbers)
-    plain_client.decode_video(clip(), count=5)
+    client.decode_video(clip(), count=5)
 
     spent = [after - earlier for after, earlier in zip(settled(numbers, than=before), before, strict=True)]
     assert spent == [1, 5, 5 * 180 * 320 * 3, len(clip()), 1]

@@ -274,7 +274,6 @@ def pushed(session: Any, packets: list[tricodec.Packet], each: int) -> list[tric
     return [chunk for chunk in chunks if len(chunk)]
 
 
-@pytest.mark.parametrize("shared_memory", [True, False])
 @pytest.mark.parametrize(
     ("name", "each", "options"),
     [
@@ -285,11 +284,11 @@ def pushed(session: Any, packets: list[tricodec.Packet], each: int) -> list[tric
     ],
 )
 def test_pushed_packets_give_the_frames_and_times_of_the_file(
-    server: Any, name: str, each: int, options: dict[str, Any], shared_memory: bool
+    server: Any, name: str, each: int, options: dict[str, Any]
 ) -> None:
     expected = tricodec.decode_video(generated(name), device="cpu", **options)
     with (
-        connect(server.grpc_url, shared_memory=shared_memory) as client,
+        connect(server.grpc_url) as client,
         client.open(codec=codec_of(name), chunk=5, model="video_session", **options) as session,
     ):
         chunks = pushed(session, packets_of(name), each)
@@ -305,18 +304,14 @@ def test_a_stream_that_changes_its_size_gives_each_size_in_chunks_of_its_own(ser
     first, second = (tricodec.decode_video(generated(name), device="cpu").frames for name in names)
     packets = [*packets_of(names[0]), *packets_of(names[1])]
     data = [bytes(packet) for packet in packets]
-    for shared_memory in (True, False):
-        with (
-            connect(server.grpc_url, shared_memory=shared_memory) as client,
-            client.open(codec="h264", chunk=16) as session,
-        ):
-            chunks = pushed(session, data, 30)
-        large = [chunk for chunk in chunks if chunk.frames.shape[1:] == first.shape[1:]]
-        small = [chunk for chunk in chunks if chunk.frames.shape[1:] == second.shape[1:]]
-        assert chunks == large + small
-        np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in large]), first)
-        np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in small]), second)
-        assert np.isnan(chunks[0].pts_seconds).all()  # bytes have no times
+    with connect(server.grpc_url) as client, client.open(codec="h264", chunk=16) as session:
+        chunks = pushed(session, data, 30)
+    large = [chunk for chunk in chunks if chunk.frames.shape[1:] == first.shape[1:]]
+    small = [chunk for chunk in chunks if chunk.frames.shape[1:] == second.shape[1:]]
+    assert chunks == large + small
+    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in large]), first)
+    np.testing.assert_array_equal(np.concatenate([chunk.frames for chunk in small]), second)
+    assert np.isnan(chunks[0].pts_seconds).all()  # bytes have no times
 
 
 def push_until_refused(session: Any, packets: list[tricodec.Packet]) -> tuple[int, str]:

@@ -15,12 +15,10 @@ import tricodec
 from media import generated
 from tricodec.triton.serve import Server
 from triton_testing import (
-    again_if_triton_crashes,
     connect,
     metric,
     running,
     stop_worker,
-    stubs,
     variants,
     wait_until,
     workers,
@@ -74,16 +72,12 @@ def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(s
     wait_until(lambda: lost() == 1, "the loss is counted")
 
 
-@pytest.mark.parametrize("process", ["worker", "stub"])
-@again_if_triton_crashes
-def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_process_died(
-    server: Any, whole: Any, process: str
-) -> None:
+def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_worker_died(server: Any, whole: Any) -> None:
     with connect(server.grpc_url, retries=3) as client, client.open(
         generated(CLIP), 4, start=1, stride=2, model="single"
     ) as session:  # fmt: skip
         chunks = [session.read(), session.read(3)]
-        (victim,) = workers(server.pid, "single") if process == "worker" else stubs(server.pid, "single")
+        (victim,) = workers(server.pid, "single")
         os.kill(victim, signal.SIGKILL)
         wait_until(lambda: not running(victim), "the process is dead")
         chunks += session

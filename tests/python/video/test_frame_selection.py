@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words that select frames: numbers, times, rates and parts, against ffprobe's times and plain numpy."""
+"""The options that select frames: numbers, times, rates and parts, against ffprobe's times and plain numpy."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class AudioDecoder:
     """The sound of one stream as float32 tensors [channels, samples], resampled and mixed by libswresample.
 
     Args:
-        source: as `VideoDecoder` takes it.
+        source: as in `VideoDecoder`.
         stream_index: among all streams of the file; None is the best audio stream.
         sample_rate: of the result, in Hz; None is the stream's.
         num_channels: of the result; None is the stream's.
@@ -143,7 +143,7 @@ class WavDecoder:
     """The sound of a WAV file, as AudioDecoder gives it.
 
     Args:
-        source: as `VideoDecoder` takes it.
+        source: as in `VideoDecoder`.
 
     Attributes:
         metadata: an AudioStreamMetadata.

@@ -79,7 +79,7 @@ class Demuxer(ProcessLocal):
     """The packets of the video streams of a file, in the order of the file. Iterating yields them.
 
     Args:
-        source: as `VideoDecoder` takes it.
+        source: as in `VideoDecoder`.
         streams: "video" for the best stream, the number of a stream, a tuple of these, or "all" for every video stream.
 
     Attributes:
@@ -161,7 +161,7 @@ def get_container_metadata(source: Any) -> ContainerMetadata:
     """What the header of a file says of it and of its streams.
 
     Args:
-        source: as `VideoDecoder` takes it.
+        source: as in `VideoDecoder`.
 
     Raises:
         TypeError: for a source of another kind.

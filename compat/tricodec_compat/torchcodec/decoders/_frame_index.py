@@ -72,7 +72,7 @@ class FrameIndex:
 
     @property
     def average_fps_from_content(self) -> float:
-        """Frames a second from begin to end."""
+        """Frames a second from start to end."""
         return len(self) / (self.end_stream_seconds_from_content - self.begin_stream_seconds_from_content)
 
     def index_at(self, seconds: float | Tensor) -> int | Tensor:
@@ -89,7 +89,7 @@ class FrameIndex:
         return found if isinstance(seconds, Tensor) else int(found)
 
     def key_frame_seconds_for(self, seconds: float) -> float:
-        """The time of the last key frame at or before a time; the begin of the stream if there is none."""
+        """The time of the last key frame at or before a time; the start of the stream if there is none."""
         keys = self.pts_seconds[self.key_frame_indices]
         before = keys[keys <= seconds]
         return float(before[-1] if len(before) else self.pts_seconds[0])

@@ -99,7 +99,7 @@ def _bytes_of(source: Any) -> bytes:
     raise TypeError(f"Unknown source type: {type(source)}. Supported types are str, Path, bytes and torch.Tensor.")
 
 
-#: What is said of data that are no such image, and of one that is damaged; callers look for these words.
+#: What is said of data that are no such image, and of one that is damaged; callers look for these texts.
 _FAILURES = {
     "JPEG": ("Not a JPEG file", "Image is incomplete or truncated"),
     "PNG": ("Not a PNG file", "Out of bound read"),

@@ -223,7 +223,7 @@ class VideoDecoder:
         """The frame on screen at a time.
 
         Raises:
-            IndexError: before the begin of the stream, or at its end or later.
+            IndexError: before the start of the stream, or at its end or later.
         """
         if not self._begin <= seconds < self._end:
             raise IndexError(
@@ -237,7 +237,7 @@ class VideoDecoder:
 
         Raises:
             ValueError: for what makes no tensor.
-            RuntimeError: for a time before the begin of the stream, or at its end or later.
+            RuntimeError: for a time before the start of the stream, or at its end or later.
         """
         try:
             given = torch.as_tensor(seconds, dtype=torch.float64)
@@ -257,7 +257,7 @@ class VideoDecoder:
         """The frames that come on screen before stop_seconds, from the one on screen at start_seconds on.
 
         Args:
-            start_seconds: from the begin of the stream on.
+            start_seconds: from the start of the stream on.
             stop_seconds: up to the end of the stream.
             fps: frames at this rate in place of the stream's: those on screen at start_seconds + k / fps. The times of
                 the result are these times.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of torchcodec's streams in the words of StreamWriter, and its refusals in torchcodec's words."""
+"""The options of torchcodec's streams as options of StreamWriter, and its errors with torchcodec's texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MATRICES = {
     "bt709": "bt709", "fcc": "fcc", "bt470bg": "bt470", "smpte170m": "smpte170m", "smpte240m": "smpte240m",
     "bt2020nc": "bt2020", "bt2020_ncl": "bt2020",
 }  # fmt: skip
-#: Refusals of this package, and torchcodec's words for them, which callers look for.
+#: Refusals of this package, and torchcodec's texts for them, which callers look for.
 _REFUSALS = (
     (r"out of range \(Error setting option (\S+) to value (.*?)\.\)", r"\1=\2 is out of valid range"),
     (r"Error setting option (\S+) to value (.*?)\.\)", r"Option \1 expects a numeric value but got '\2'"),

@@ -30,7 +30,7 @@ namespace tricodec {
     return small;
 }
 
-/// True for the same word in any case, with or without separators: "BT.709" and "bt709", "on-screen" and "on_screen".
+/// True for the same name in any case, with or without separators: "BT.709" and "bt709", "on-screen" and "on_screen".
 [[nodiscard]] inline bool same_word(std::string_view one, std::string_view other) {
     const auto letters = [](std::string_view text) {
         std::string kept = lower(text);

@@ -26,7 +26,7 @@ struct TranscodeProgress {
 struct TranscodeOptions {
     /// Codec, device, rate, options. The codec "copy" copies the packets, from a key frame on. Size, frame rate, time
     /// base, colors and orientation are the source's where they are not set; `format` unknown is the source's if the
-    /// encoder takes it, else the nearest that it takes.
+    /// encoder accepts it, else the nearest that it accepts.
     EncoderOptions encoder = as_source();
     MuxerOptions muxer;        ///< metadata that it does not have, and chapters, are the source's
     int stream_index = -1;     ///< of the video; -1 is the best video stream

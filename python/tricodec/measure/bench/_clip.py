@@ -15,7 +15,7 @@ from tricodec.io import StreamReader
 FRAME_RATE = 30000 / 1001
 _WIDTH, _HEIGHT, _SECONDS, _GOP = 1280, 720, 2.0, 30
 TEST_PICTURES = f"{_WIDTH}x{_HEIGHT}, {_SECONDS:g} s of FFmpeg's testsrc2"
-"""The test pictures in words."""
+"""What describes the test pictures."""
 
 
 def make_pictures(width: int = _WIDTH, height: int = _HEIGHT, seconds: float = _SECONDS) -> Any:

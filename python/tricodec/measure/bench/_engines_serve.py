@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import tricodec
 from tricodec.measure.bench._load import Work
@@ -24,7 +24,6 @@ class ServeEngine:
         url: the address of the server's gRPC port, "HOST:PORT".
         model: one of `MODELS`.
         options: options of the request, as the method of the client takes them.
-        shared_memory: as in `tricodec.triton.client.Client`.
 
     Raises:
         ConnectionError: no server answers.
@@ -42,12 +41,10 @@ class ServeEngine:
         url: str,
         model: str = "video_decode",
         options: Mapping[str, Any] | None = None,
-        shared_memory: bool | Literal["auto"] = "auto",
     ) -> None:
         self.url = url
         self.model = model
         self.options = dict(options or {})
-        self.shared_memory = shared_memory
         self._data = path.read_bytes()
         with tricodec.FrameReader(path, device="cpu") as reader:
             self._num_frames = len(reader)
@@ -57,7 +54,6 @@ class ServeEngine:
             "server": url,
             "model": model,
             "request": str(self.options),
-            "shared memory": str(shared_memory),
         }
         self._statistics = self._read_statistics()
 
@@ -73,7 +69,7 @@ class ServeEngine:
         if batch > self._num_frames:
             message = f"a batch of {batch} frames is more than the video has; accepted: up to {self._num_frames}"
             raise ValueError(message)
-        with Client(self.url, shared_memory=self.shared_memory) as client:
+        with Client(self.url) as client:
             request = {"count": batch or -1, **self.options}
 
             def work() -> Done:

@@ -167,12 +167,13 @@ class Session:
             percentile: the percentile of the latency. Each measurement has enough queries for it.
 
         Raises:
-            ValueError: several numbers of threads or batch sizes.
+            ValueError: several numbers of threads or batch sizes, or the bound is not more than 0.
         """
         cases = sweep.cases()
         if len(sweep.threads) > 1 or len(sweep.batch) > 1:
-            message = "a latency threshold searches the load; give one value of --threads and of --batch"
-            raise ValueError(message)
+            raise ValueError("a latency threshold searches the load; give one value of --threads and of --batch")
+        if not milliseconds > 0:
+            raise ValueError(f"a latency threshold of {milliseconds:g} ms is not accepted; it must be more than 0")
         rules = dataclasses.replace(self._rules, iterations=max(self._rules.iterations, needed_values(percentile)))
 
         def is_within(number: int) -> bool:

@@ -9,15 +9,10 @@ import re
 from tritonclient.utils import InferenceServerException
 
 from tricodec import errors
-from tricodec.triton.client._memory import unanswered
 
 
 class BusyError(ConnectionError):
     """The server answers, and has no room for this request now."""
-
-
-class FilesRefusedError(Exception):
-    """The server cannot open memory files of this process, or does not know them."""
 
 
 #: Texts of Triton itself, where it has one code for several causes.
@@ -25,11 +20,6 @@ _LOST_PROCESS = ("is not healthy", "has no available versions")
 _FULL_POOL = "Failed to increase the shared memory pool"
 _NO_ANSWER = "expected a single response, got 0"
 _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
-
-
-def has_status(error: InferenceServerException, status: str) -> bool:
-    """True for an error of a status of gRPC, such as "NOT_FOUND"."""
-    return str(error.status() or "").endswith(f".{status}")
 
 
 def translate(error: InferenceServerException, url: str, *, in_session: bool = False) -> Exception:
@@ -44,8 +34,6 @@ def translate(error: InferenceServerException, url: str, *, in_session: bool = F
     named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
     if named:
         name, text = named.groups()
-        if name == "MemoryFileError":
-            return FilesRefusedError(text)
         if name == BusyError.__name__:
             return BusyError(f"{url} cannot answer: {message}")
         if name == "UnavailableError":
@@ -60,20 +48,23 @@ def translate(error: InferenceServerException, url: str, *, in_session: bool = F
             f"{url} has no shared memory left for this request or its answer; request less, or give the server more "
             "(--shm-size)"
         )
-    if has_status(error, "INVALID_ARGUMENT"):  # of Triton's own checks, for instance of a request without VIDEO
+    return _of_status(error, message, url, in_session=in_session)
+
+
+def _of_status(error: InferenceServerException, message: str, url: str, *, in_session: bool) -> Exception:
+    """The exception for an error of gRPC or of Triton's own checks."""
+    status = str(error.status() or "").rpartition(".")[2]
+    if status == "INVALID_ARGUMENT":  # for instance of a request without VIDEO
         if in_session:
             return ConnectionError(f"{url} does not have this session any more; open it again")
         return ValueError(message)
-    if has_status(error, "DEADLINE_EXCEEDED"):
-        return unanswered(TimeoutError(f"{url} did not answer in time: {message}"))
-    if has_status(error, "UNAVAILABLE"):
+    if status == "DEADLINE_EXCEEDED":
+        return TimeoutError(f"{url} did not answer in time: {message}")
+    if status == "UNAVAILABLE":
         remedy = "leave out http:// from the URL" if "://" in url else "start a server, or check host and gRPC port"
-        return unanswered(ConnectionError(f"{url} cannot answer: {message}; {remedy}"))
-    if has_status(error, "NOT_FOUND"):
-        unknown: Exception = InferenceServerException(
-            f"{url} does not serve this model: {message}; start the server with it (tricodec serve --model NAME)",
-            status=error.status(),
-        )
-        return unknown
-    unchanged: Exception = error
-    return unchanged
+        return ConnectionError(f"{url} cannot answer: {message}; {remedy}")
+    found: Exception = error
+    if status == "NOT_FOUND":
+        text = f"{url} does not serve this model: {message}; start the server with it (tricodec serve --model NAME)"
+        found = InferenceServerException(text, status=error.status())
+    return found

@@ -8,61 +8,78 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy, Codec
-from tricodec.errors import Error, MediaNotFoundError
+from tricodec.errors import MediaNotFoundError
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS
 from tricodec.remote import is_remote_url
 from tricodec.triton.client._connection import input_tensor
-from tricodec.triton.client._memory import numpy_dtype
 
-DECODE_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
+_OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
 _DATATYPES = {
     "whole": "INT64", "number": "FP64", "flag": "BOOL", "text": "BYTES", "wholes": "INT64", "numbers": "FP64",
 }  # fmt: skip
-#: Options of a request by name: the tensor, its type, and the default, which is not sent. The output has the dtype.
-DECODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
+#: For each type of tensor: NumPy's dtype, the kinds of arrays that convert to it without loss, and what they are.
+_ARRAYS: dict[str, tuple[Any, str, str]] = {
+    "INT64": (np.int64, "iu", "whole numbers"),
+    "FP32": (np.float32, "fiu", "numbers"),
+    "FP64": (np.float64, "fiu", "numbers"),
+    "BOOL": (np.bool_, "b", "True or False"),
+    "BYTES": (np.object_, "U", "text"),
+}
+
+Table = Mapping[str, tuple[str, str, Any]]
+"""By option: the tensor, its type, and the default, which is not sent. None sends every value."""
+
+
+def _sent(**names: str) -> dict[str, tuple[str, str, Any]]:
+    """A table of options that are always sent, from their names by the type of the tensor."""
+    return {name: (name.upper(), datatype, None) for datatype, listed in names.items() for name in listed.split()}
+
+
+PROBE_OPTIONS: Table = {"stream_index": ("STREAM", "INT64", -1)}
+DECODE_OPTIONS: Table = {
     name: (name.upper(), _DATATYPES[option.type], option.default)
     for name, option in (SELECTION_OPTIONS | TRANSFORM_OPTIONS).items()
-    if name != "dtype"
-} | {"stream_index": ("STREAM", "INT64", -1)}
-PROBE_OPTIONS = {"stream_index": DECODE_OPTIONS["stream_index"]}
-STREAM_OPTIONS = DECODE_OPTIONS | {"chunk": ("CHUNK", "INT64", None)}
-SESSION_OPTIONS = {"codec": ("CODEC", "BYTES", None)} | {
-    option: entry for option, entry in DECODE_OPTIONS.items() if option not in SELECTION_OPTIONS
+    if name != "dtype"  # the output has it
+} | dict(PROBE_OPTIONS)
+STREAM_OPTIONS: Table = {**DECODE_OPTIONS, **_sent(INT64="chunk")}
+SESSION_OPTIONS: Table = {
+    **_sent(BYTES="codec"),
+    **{option: entry for option, entry in DECODE_OPTIONS.items() if option not in SELECTION_OPTIONS},
 }
 # Of a session: the frames to continue with. They are always sent together, so that defaults are among them.
-CHOICE_OPTIONS: dict[str, tuple[str, str, Any]] = {
+CHOICE_OPTIONS: Table = {
     **{name: (*DECODE_OPTIONS[name][:2], None) for name in SELECTION_OPTIONS},
-    "skip": ("SKIP", "INT64", None),
+    **_sent(INT64="skip"),
 }
-PULL_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    "chunk": ("CHUNK", "INT64", None),
-    "room": ("ROOM", "INT64", None),
-    "flush": ("FLUSH", "BOOL", False),
+PULL_OPTIONS: Table = {**_sent(INT64="chunk"), "flush": ("FLUSH", "BOOL", False)}
+_ENCODER = _sent(
+    BYTES="codec container pixel_format preset options", FP64="frame_rate", FP32="crf",
+    INT64="bit_rate gop_size num_b_frames num_threads", BOOL="fast_start fragmented",
+)  # fmt: skip
+ENCODE_OPTIONS: Table = {**_sent(BYTES="color layout format matrix range", INT64="rotation"), **_ENCODER}
+TRANSCODE_OPTIONS: Table = {
+    **_sent(INT64="crop size", BOOL="audio"),
+    "start": ("START_SECONDS", "FP64", None),
+    "end": ("END_SECONDS", "FP64", None),
+    **_ENCODER,
 }
-# For each type of tensor: NumPy's dtype, and the kinds of arrays that convert to it without loss.
-_ARRAYS: dict[str, tuple[Any, str]] = {
-    "INT64": (np.int64, "iu"),
-    "FP32": (np.float32, "fiu"),
-    "FP64": (np.float64, "fiu"),
-    "BOOL": (np.bool_, "b"),
-    "BYTES": (np.object_, "U"),
+CODEC_OPTIONS: Table = {
+    **_sent(
+        BYTES="algorithm bitstream_kind checksum_policy data_type bitshuffle_mode dtype",
+        INT64="uncomp_chunk_size algorithm_type level num_rles num_deltas shape",
+        BOOL="use_bitpack",
+    ),
+    "header": ("HEADER", "BOOL", False),
 }
-_EXPECTED = {"INT64": "whole numbers", "FP32": "numbers", "FP64": "numbers", "BOOL": "True or False", "BYTES": "text"}
 
 
 def option_tensors(
-    options: Mapping[str, Any],
-    table: Mapping[str, tuple[str, str, Any]],
-    call: str,
-    others: Sequence[str] = (),
-    *,
-    batched: bool = True,
+    options: Mapping[str, Any], table: Table, call: str, others: Sequence[str] = (), *, batched: bool = True
 ) -> list[Any]:
     """Tensors for the options that differ from the defaults. With ``batched`` each has a batch axis of size 1."""
     tensors = []
@@ -72,12 +89,12 @@ def option_tensors(
         name, datatype, default = table[option]
         if value is None:
             continue
-        dtype, kinds = _ARRAYS[datatype]
+        dtype, kinds, expected = _ARRAYS[datatype]
         if datatype == "INT64":
             _expect_64_bits(option, value)
         array = np.asarray(float(value) if isinstance(value, Fraction) else value)
         if array.dtype.kind not in kinds:
-            raise TypeError(f"{option} is {value!r}; expected {_EXPECTED[datatype]}")
+            raise TypeError(f"{option} is {value!r}; expected {expected}")
         if default is None or array.ndim > 0 or array.item() != default:
             shape = (1, -1) if batched else (-1,)
             tensors.append(input_tensor(name, array.astype(dtype).reshape(shape), datatype))
@@ -91,108 +108,70 @@ def _expect_64_bits(option: str, value: Any) -> None:
             raise ValueError(f"{option} holds {number}, which is out of range; it must be from -2^63 to 2^63 - 1")
 
 
-def frames_output(dtype: Any, *, in_numpy: bool = True) -> str:
+def frames_output(dtype: Any) -> str:
     """The name of the output with frames of a dtype.
 
     Raises:
-        ValueError: the dtype is not one of `DECODE_OUTPUTS`.
+        ValueError: the models have no frames of this dtype.
         ImportError: numpy needs the package ml_dtypes for this dtype, and it is not installed.
     """
-    output = DECODE_OUTPUTS.get(dtype_name(dtype))
-    if output is None:
-        raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(DECODE_OUTPUTS)}")
-    if in_numpy:
-        numpy_dtype(dtype_name(dtype))
-    return output
+    try:
+        name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
+    except TypeError:
+        name = ""
+    if name not in _OUTPUTS:
+        raise ValueError(f"dtype is {dtype!r}; accepted: {', '.join(_OUTPUTS)}")
+    if name == "bfloat16":
+        _bfloat16()
+    return _OUTPUTS[name]
+
+
+def _bfloat16() -> npt.DTypeLike:
+    try:
+        import ml_dtypes
+    except ImportError as error:
+        message = (
+            "numpy has no bfloat16, and the package ml_dtypes, which adds it, is not installed; pip install ml_dtypes, "
+            "or request float16 or float32"
+        )
+        raise ImportError(message) from error
+    dtype: npt.DTypeLike = ml_dtypes.bfloat16
+    return dtype
 
 
 def frames_of(result: Any, output: str) -> Any:
     """The frames of an answer as a numpy array with the shape of the output."""
-    if output != DECODE_OUTPUTS["bfloat16"]:
+    if output != _OUTPUTS["bfloat16"]:
         return result.as_numpy(output)
     # tritonclient would convert BF16 to float32, one number at a time.
     answer = result.get_response()
     index = [described.name for described in answer.outputs].index(output)
-    bits = np.frombuffer(answer.raw_output_contents[index], numpy_dtype("bfloat16"))
+    bits = np.frombuffer(answer.raw_output_contents[index], _bfloat16())
     return bits.reshape(tuple(answer.outputs[index].shape))
-
-
-def dtype_name(dtype: Any) -> str:
-    """The name of a dtype, or the repr of anything that is no dtype."""
-    if isinstance(dtype, str):
-        return dtype
-    try:
-        return str(np.dtype(dtype).name)
-    except TypeError:
-        return repr(dtype)
-
-
-def read(source: Any) -> bytes:
-    """All bytes of a source: a path, bytes-like, or an object with ``read()``."""
-    if isinstance(source, (str, os.PathLike)):
-        with opened(source) as file:
-            return file.read()
-    reader: Callable[[], bytes] | None = getattr(source, "read", None)
-    data = source if reader is None else reader()
-    return data if isinstance(data, bytes) else bytes(memoryview(data))
-
-
-def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file, opened for reading.
-
-    Raises:
-        tricodec.MediaNotFoundError: there is none.
-    """
-    try:
-        return cast(BinaryIO, Path(path).open("rb", buffering=0))
-    except FileNotFoundError as error:
-        raise MediaNotFoundError(f"no such file: {os.fspath(path)!r}") from error
 
 
 def video_tensor(source: Any, *, batched: bool = True) -> Any:
     """The input with a source: VIDEO, all of its bytes, or URL for text that is a URL, which the server reads."""
     is_url = isinstance(source, str) and is_remote_url(source)
-    data = source.encode() if is_url else read(source)
+    data = source.encode() if is_url else _read(source)
     return bytes_tensor("URL" if is_url else "VIDEO", data, batched=batched)
+
+
+def _read(source: Any) -> bytes:
+    """All bytes of a source: a path, bytes-like, or an object with ``read()``."""
+    if isinstance(source, (str, os.PathLike)):
+        try:
+            return Path(source).read_bytes()
+        except FileNotFoundError as error:
+            raise MediaNotFoundError(f"no such file: {os.fspath(source)!r}") from error
+    reader: Callable[[], bytes] | None = getattr(source, "read", None)
+    data = source if reader is None else reader()
+    return data if isinstance(data, bytes) else bytes(memoryview(data))
 
 
 def bytes_tensor(name: str, data: bytes, *, batched: bool = True) -> Any:
     """An input with one element of bytes."""
     return input_tensor(name, np.array([[data]] if batched else [data], np.object_), "BYTES")
-
-
-_ENCODER: dict[str, tuple[str, str, Any]] = {
-    "codec": ("CODEC", "BYTES", "h264"),
-    "container": ("CONTAINER", "BYTES", "mp4"),
-    "pixel_format": ("PIXEL_FORMAT", "BYTES", None),
-    "frame_rate": ("FRAME_RATE", "FP64", None),
-    "bit_rate": ("BIT_RATE", "INT64", 0),
-    "crf": ("CRF", "FP32", None),
-    "gop_size": ("GOP_SIZE", "INT64", -1),
-    "num_b_frames": ("NUM_B_FRAMES", "INT64", -1),
-    "preset": ("PRESET", "BYTES", None),
-    "num_threads": ("NUM_THREADS", "INT64", 1),
-    "options": ("OPTIONS", "BYTES", None),
-    "fast_start": ("FAST_START", "BOOL", False),
-    "fragmented": ("FRAGMENTED", "BOOL", False),
-}
-ENCODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    "color": ("COLOR", "BYTES", "rgb"),
-    "layout": ("LAYOUT", "BYTES", "HWC"),
-    "format": ("FORMAT", "BYTES", None),
-    "matrix": ("MATRIX", "BYTES", None),
-    "range": ("RANGE", "BYTES", None),
-    "rotation": ("ROTATION", "INT64", 0),
-    **_ENCODER,
-}
-TRANSCODE_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    "crop": ("CROP", "INT64", None),
-    "size": ("SIZE", "INT64", None),
-    "start": ("START_SECONDS", "FP64", None),
-    "end": ("END_SECONDS", "FP64", None),
-    "audio": ("AUDIO", "BOOL", True),
-    **_ENCODER,
-}
 
 
 def encoder_values(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,8 +185,8 @@ def encoder_values(options: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def frames_tensor(frames: Any, format: str | None) -> tuple[str, Any, str]:
-    """The model's input for an array of frames: its name, the array with a batch axis, and its type.
+def frames_tensor(frames: Any, format: str | None) -> Any:
+    """The model's input for an array of frames.
 
     Raises:
         TypeError: the elements are neither uint8 nor uint16.
@@ -230,31 +209,7 @@ def frames_tensor(frames: Any, format: str | None) -> tuple[str, Any, str]:
             "planes, [F, H * 3 / 2, W] and the like"
         )
     name = "FRAMES" if array.ndim == 4 else "PLANES_UINT16" if deep else "PLANES"
-    return name, array[np.newaxis], "UINT16" if deep else "UINT8"
-
-
-CODEC_OPTIONS: dict[str, tuple[str, str, Any]] = {
-    "algorithm": ("ALGORITHM", "BYTES", None),
-    "bitstream_kind": ("BITSTREAM_KIND", "BYTES", None),
-    "checksum_policy": ("CHECKSUM_POLICY", "BYTES", None),
-    "data_type": ("DATA_TYPE", "BYTES", None),
-    "bitshuffle_mode": ("BITSHUFFLE_MODE", "BYTES", None),
-    "uncomp_chunk_size": ("UNCOMP_CHUNK_SIZE", "INT64", None),
-    "algorithm_type": ("ALGORITHM_TYPE", "INT64", None),
-    "level": ("LEVEL", "INT64", None),
-    "num_rles": ("NUM_RLES", "INT64", None),
-    "num_deltas": ("NUM_DELTAS", "INT64", None),
-    "use_bitpack": ("USE_BITPACK", "BOOL", None),
-    "dtype": ("DTYPE", "BYTES", None),
-    "shape": ("SHAPE", "INT64", None),
-    "header": ("HEADER", "BOOL", False),
-}
-_ENUMS: dict[str, type[enum.Enum]] = {
-    "bitstream_kind": BitstreamKind,
-    "checksum_policy": ChecksumPolicy,
-    "bitshuffle_mode": BitshuffleMode,
-}
-_HEADER_ROOM = 4096  # more bytes than a header with 64 axes
+    return input_tensor(name, array[np.newaxis], "UINT16" if deep else "UINT8")
 
 
 def codec_values(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,32 +221,6 @@ def codec_values(options: Mapping[str, Any]) -> dict[str, Any]:
     return sent
 
 
-def flat_bytes(array: Any) -> npt.NDArray[np.uint8]:
-    """The bytes of an array with a batch axis, uint8 [1, N]."""
-    return np.asarray(array, order="C").reshape(-1).view(np.uint8)[np.newaxis]
-
-
-def most_compressed(num_bytes: int, options: Mapping[str, Any]) -> int | None:
-    """The largest possible compressed size in bytes; None for options that the server will refuse."""
-    try:
-        return _codec(options).compression_config(num_bytes + _HEADER_ROOM).max_compressed_sizes[0]
-    except (Error, ValueError, TypeError, KeyError):
-        return None
-
-
-def decompressed_bytes(data: npt.NDArray[np.uint8], options: Mapping[str, Any]) -> int | None:
-    """The decompressed size in bytes from the header of the data; None for data without one."""
-    if str(options.get("bitstream_kind") or "NVCOMP_NATIVE").upper() == "RAW":
-        return None
-    try:
-        return _codec(options).get_uncomp_buffer_size(data) or None
-    except (Error, ValueError, TypeError, KeyError):
-        return None
-
-
-def _codec(options: Mapping[str, Any]) -> Codec:
-    keywords = {name: value for name, value in options.items() if name not in ("dtype", "shape", "header")}
-    for name, members in _ENUMS.items():
-        if keywords.get(name) is not None:
-            keywords[name] = members[str(keywords[name]).upper()]
-    return Codec(**keywords, device="cpu")
+def array_tensor(name: str, array: Any) -> Any:
+    """An input with the bytes of an array, uint8 [1, N]."""
+    return input_tensor(name, np.asarray(array, order="C").reshape(-1).view(np.uint8)[np.newaxis], "UINT8")

@@ -5,26 +5,21 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import secrets
-import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import tritonclient.grpc as triton_grpc
 
 from tricodec._tricodec import Packet
 from tricodec.options import checked_selection
-from tricodec.triton.client._connection import input_tensor
+from tricodec.triton.client._connection import Connection, input_tensor
 from tricodec.triton.client._errors import BusyError
-from tricodec.triton.client._memory import CudaOutput, SharedOutput, element_dtype, item_bytes
 from tricodec.triton.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
-from tricodec.triton.client._ring import Ring
 from tricodec.video import DecodedVideo
 
 if TYPE_CHECKING:
@@ -37,27 +32,6 @@ _OTHER_PLACE = {"start", "start_s", "end_s", "count"}  # options that leave the 
 
 _END_SECONDS = 5.0
 """That a client waits for the end of a session on the server."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Transport:
-    """How a session reaches its server: the parts of a Client that it uses.
-
-    Attributes:
-        triton: a tritonclient.grpc.InferenceServerClient.
-        call: sends a request: the model, inputs, outputs, and tritonclient's keywords of a sequence.
-        repeated: calls a function again if the model was lost, by the model's name.
-        shares: whether an output of so many bytes is to use shared memory.
-        region: memory shared with the server, or None.
-        cuda_device: number of the GPU for frames.
-    """
-
-    triton: Any
-    call: Callable[..., Any]
-    repeated: Callable[[str, Callable[[], Any]], Any]
-    shares: Callable[[int], bool]
-    region: Callable[[int, Ring[SharedOutput]], SharedOutput | None]
-    cuda_device: int | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,22 +64,19 @@ class VideoSession:
     Thread safety: safe; calls from several threads take turns.
     """
 
-    def __init__(self, transport: Transport, opening: Opening) -> None:
+    def __init__(self, connection: Connection, opening: Opening) -> None:
         """Open the session. Use `Client.open`."""
-        self._transport = transport
+        self._connection = connection
         self._opening = opening
         self._choice = dict(opening.choice)
         self._is_sought = False  # the choice is not that of the opening
         self._lock = threading.RLock()
-        self._regions: list[SharedOutput] = []
-        self._ring = Ring(self._make_region, self._end_region)
         self._id = 0  # its correlation id; 0 while the server does not have it
         self._is_closed = False
         self._was_open = False
         self._num_given = 0  # frames of the choice that the caller has
         self._is_known = False  # the server continues after them by itself
         self._is_last = False
-        self._frame_bytes = 0
         self._num_frames: int | None = None
         self._numbers: npt.NDArray[np.int64] = np.empty(0, np.int64)
         self._request(0)
@@ -151,7 +122,7 @@ class VideoSession:
         """Continue with other frames. The next request takes the choice to the server, and raises its errors.
 
         Args:
-            start: number of the next frame, as `tricodec.decode_video` takes it.
+            start: number of the next frame, as in `tricodec.decode_video`.
             **options: the other options of `tricodec.decode_video` that select frames: stride, count, times, fps, ...
                 A choice without options is all frames. Only the stride stays as it is, if the options are start,
                 start_s, end_s or count.
@@ -210,7 +181,7 @@ class VideoSession:
         """End a live stream: no more packets come. The frames after those returned come by `read`, or by iterating.
 
         Args:
-            chunk: as `read` takes it.
+            chunk: as in `read`.
 
         Raises:
             ValueError: the session has a video.
@@ -224,8 +195,6 @@ class VideoSession:
         with self._lock:
             self._is_closed = True
             self._end_sequence()
-            for region in list(self._regions):  # arrays keep their memory
-                self._end_region(region)
 
     def __iter__(self) -> Self:
         """Return the session itself."""
@@ -255,33 +224,19 @@ class VideoSession:
             if self._is_closed:
                 raise ValueError("the session is closed")
             if self._opening.is_live and self._was_open:
-                frames, result = self._pull(chunk, others)
+                result = self._send(chunk, others)
             else:
-                frames, result = self._transport.repeated(self._opening.model, lambda: self._pull(chunk, others))
-            self._take(frames, result)
+                result = self._connection.repeated(self._opening.model, lambda: self._send(chunk, others))
+            frames = frames_of(result, self._opening.output)
+            self._num_given += len(frames)
+            self._is_known = True
+            self._is_last = bool(result.as_numpy("LAST")[0])
+            self._numbers = result.as_numpy("FRAME_NUMBERS")
+            num_frames = int(result.as_numpy("NUM_FRAMES")[0])
+            self._num_frames = None if num_frames < 0 else num_frames
             return DecodedVideo(frames, result.as_numpy("PTS"), int(result.as_numpy("NUM_DAMAGED_PACKETS")[0]))
 
-    def _take(self, frames: Any, result: Any) -> None:
-        """Remembers what an answer says of the session."""
-        self._num_given += frames.shape[0]
-        self._is_known = True
-        self._is_last = bool(result.as_numpy("LAST")[0])
-        self._numbers = result.as_numpy("FRAME_NUMBERS")
-        num_frames = int(result.as_numpy("NUM_FRAMES")[0])
-        self._num_frames = None if num_frames < 0 else num_frames
-
-    def _pull(self, chunk: int, others: Sequence[Any]) -> tuple[Any, Any]:
-        """The frames and the answer of one request, or of two if the size of the frames was not known before."""
-        frames, result = self._send(chunk, others)
-        described = result.get_output(self._opening.output)
-        size = math.prod(described.shape[1:]) * item_bytes(described.datatype)
-        if size != self._frame_bytes:
-            self._frame_bytes = size
-            if chunk and not frames.shape[0] and size and not result.as_numpy("LAST")[0]:
-                return self._send(chunk, ())
-        return frames, result
-
-    def _send(self, chunk: int, others: Sequence[Any]) -> tuple[Any, Any]:
+    def _send(self, chunk: int, others: Sequence[Any]) -> Any:
         """One request. It opens the session if there is none, and has the choice if the server may not know it."""
         opens = self._id == 0
         if opens and self._is_sought:
@@ -295,7 +250,7 @@ class VideoSession:
         self._is_known = False
         return self._ask(chunk, tensors, opens=opens)
 
-    def _ask(self, chunk: int, tensors: Sequence[Any], *, opens: bool) -> tuple[Any, Any]:
+    def _ask(self, chunk: int, tensors: Sequence[Any], *, opens: bool) -> Any:
         """A request of a sequence. The sequence ends if it does not open, or if the server has lost it."""
         if opens:
             if self._opening.is_live and self._was_open:
@@ -303,7 +258,10 @@ class VideoSession:
             self._id = secrets.randbits(63) or 1
         pull = option_tensors({"chunk": chunk}, PULL_OPTIONS, "read", batched=False)
         try:
-            answer = self._exchange(chunk, [*pull, *tensors], sequence_id=self._id, sequence_start=opens)
+            answer = self._connection.call(
+                self._opening.model, [*pull, *tensors], [self._opening.output, *_OUTPUTS], sequence_id=self._id,
+                sequence_start=opens,
+            )  # fmt: skip
         except Exception as error:
             is_lost = isinstance(error, ConnectionError) and not isinstance(error, BusyError)
             if opens or is_lost:
@@ -312,58 +270,15 @@ class VideoSession:
         self._was_open = True
         return answer
 
-    def _exchange(self, chunk: int, tensors: list[Any], **sequence: Any) -> tuple[Any, Any]:
-        """A request, with the frames in the memory that the client has chosen."""
-        model, output, size = self._opening.model, self._opening.output, chunk * self._frame_bytes
-        others = [triton_grpc.InferRequestedOutput(name) for name in _OUTPUTS]
-
-        def call(requested: Any, room: int | None = None) -> Any:
-            inputs = [*tensors, *option_tensors({"room": room}, PULL_OPTIONS, "read", batched=False)]
-            return self._transport.call(model, inputs, [requested, *others], **sequence)
-
-        device = self._transport.cuda_device
-        if device is not None and size:
-            with CudaOutput(self._transport.triton, size, device) as memory:
-                result = call(memory.request(output), size)
-                described = result.get_output(output)
-                if described.shape[0]:
-                    return memory.array(tuple(described.shape), described.datatype), result
-                return frames_of(result, output), result
-        is_shared = device is not None or self._transport.shares(size or sys.maxsize)
-        region = self._transport.region(size, self._ring) if size and is_shared else None
-        if region is None:
-            # Without memory for frames of a size that is not known yet, the answer says the size alone.
-            result = call(triton_grpc.InferRequestedOutput(output), 0 if is_shared and not size else None)
-            return frames_of(result, output), result
-        with self._ring.borrowed(region):
-            requested = region.request(output)
-            result = call(requested, region.size)
-        if requested.left:
-            return frames_of(result, output), result
-        described = result.get_output(output)
-        return self._ring.lend(region, tuple(described.shape), element_dtype(described.datatype)), result
-
-    def _make_region(self, size: int) -> SharedOutput:
-        region = SharedOutput(self._transport.triton, size)
-        region.forget_name()
-        self._regions.append(region)
-        return region
-
-    def _end_region(self, region: SharedOutput) -> None:
-        self._regions.remove(region)
-        region.__exit__(None, None, None)
-
     def _end_sequence(self) -> None:
         """Ends the session on the server, and the sequence that Triton sees. A server may be gone, or not answer."""
         if self._id:
             ended, self._id = self._id, 0
             tensors = option_tensors({"chunk": 0}, PULL_OPTIONS, "close", batched=False)
-            outputs = [triton_grpc.InferRequestedOutput("LAST")]
             with contextlib.suppress(Exception):
-                self._transport.triton.infer(
-                    self._opening.model, tensors, outputs=outputs, client_timeout=_END_SECONDS, sequence_id=ended,
-                    sequence_end=True,
-                )  # fmt: skip
+                self._connection.call(
+                    self._opening.model, tensors, ["LAST"], _END_SECONDS, sequence_id=ended, sequence_end=True
+                )
 
 
 def _choice_tensors(choice: Mapping[str, Any]) -> list[Any]:

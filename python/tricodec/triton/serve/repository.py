@@ -107,7 +107,7 @@ def lay_out_models(
     Args:
         source: a model repository.
         models: names of its models; None is all. An ensemble includes the models of its steps.
-        folder: the repository to create.
+        folder: the repository to create, which may be an empty folder.
         environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one; None adds none.
         parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
         left_out: models that are not part of "all".
@@ -118,53 +118,20 @@ def lay_out_models(
         The names of the models.
 
     Raises:
+        FileExistsError: `folder` has files.
         FileNotFoundError: the repository or a model does not exist; the text lists the models.
         ValueError: `parameters` name a model that is not served, or a parameter that one of tricodec's models does not
             have, or a value that is no number where one is needed.
     """
     chosen = _choose(source, models, parameters, left_out)
     parameters = _of_each(source, chosen, parameters)
-    folder.mkdir()
+    if folder.is_dir() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
+    folder.mkdir(parents=True, exist_ok=True)
     for name in chosen:
         config = _served_config(source / name, environment, parameters.get(name, {}), gpus)
         _copy_model(source / name, folder / name, config, link=link)
     return chosen
-
-
-def write_repository(
-    source: Path,
-    models: Sequence[str] | None,
-    folder: Path,
-    environment: str | None,
-    parameters: Mapping[str, Mapping[str, str]],
-    gpus: Sequence[int] = (),
-) -> list[str]:
-    """Writes models to a new folder, for any tritonserver on any machine; see lay_out_models().
-
-    Raises:
-        FileExistsError: the folder exists and is not empty.
-    """
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-    if folder.exists():
-        raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    path = Path(environment) if environment is not None else None
-    return lay_out_models(source, models, folder, path, parameters, link=False, gpus=gpus)
-
-
-def describe_models(
-    source: Path,
-    models: Sequence[str] | None,
-    environment: str | None,
-    parameters: Mapping[str, Mapping[str, str]],
-    gpus: Sequence[int] = (),
-) -> dict[str, str]:
-    """The configuration of each model as lay_out_models() writes it, without writing it."""
-    path = Path(environment) if environment is not None else None
-    chosen = _choose(source, models, parameters, ())
-    parameters = _of_each(source, chosen, parameters)
-    return {name: _served_config(source / name, path, parameters.get(name, {}), gpus) for name in chosen}
 
 
 def _choose(
@@ -184,8 +151,6 @@ def _choose(
     unknown = sorted(set(parameters) - set(chosen) - {EVERY_MODEL})
     if unknown:
         raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
-    for name in chosen:
-        _check_syntax(source / name / "config.pbtxt")
     for name, values in _of_each(source, chosen, parameters).items():
         _check_parameters(name, read_config(source / name), values)
     return chosen
@@ -231,18 +196,6 @@ def _of_each(
     }
 
 
-def _check_syntax(path: Path) -> None:
-    """Raises ValueError for a configuration that Triton could not parse, with the place. Triton knows all fields."""
-    if path.is_file() and importlib.util.find_spec("tritonclient") is not None:
-        from google.protobuf import text_format  # type: ignore[import-untyped]
-        from tritonclient.grpc import model_config_pb2
-
-        try:
-            text_format.Parse(path.read_text(), model_config_pb2.ModelConfig(), allow_unknown_field=True)
-        except text_format.ParseError as error:
-            raise ValueError(f"{path}:{error}") from error
-
-
 def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> None:
     """Raises ValueError for what one of tricodec's models would refuse after some seconds of loading."""
     defaults = dict(_PARAMETER.findall(config))
@@ -257,13 +210,6 @@ def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> Non
             raise ValueError(
                 f"parameter {name} of {model} is {value!r}; expected a whole number such as {defaults[name]}"
             )
-
-
-def model_inputs(config: str) -> dict[str, tuple[str, bool]]:
-    """The inputs of a configuration: for each its data type without TYPE_, and whether a request must have it."""
-    inputs = config[: config.index("\noutput [")] if "\noutput [" in config else config
-    entries = re.findall(r'\{ name: "(\w+)" data_type: TYPE_(\w+) ([^}]*)\}', inputs)
-    return {name: (kind, "optional: true" not in rest) for name, kind, rest in entries}
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:

@@ -5,27 +5,23 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import logging
 import os
-import secrets
+import re
 import signal
 import subprocess
 import sys
 import sysconfig
-import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from tricodec.triton.serve import log
-from tricodec.triton.serve.control import ControlError, ControlKey, ModelControl
 from tricodec.triton.serve.environment import create_environment
-from tricodec.triton.serve.locate import find_tritonserver
-from tricodec.triton.serve.network import Network
+from tricodec.triton.serve.folder import PrivateFolder
+from tricodec.triton.serve.locate import Installation, find_tritonserver
 from tricodec.triton.serve.ports import INTERFACES, choose_ports
-from tricodec.triton.serve.private import PrivateFolder, remove_abandoned
 from tricodec.triton.serve.repository import (
     installed_repository,
     lacking_models,
@@ -33,21 +29,26 @@ from tricodec.triton.serve.repository import (
     lay_out_models,
     parameter_texts,
 )
-from tricodec.triton.serve.secret import hidden
-from tricodec.triton.serve.watch import StubWatcher, find_stubs
 
-_LOG = logging.getLogger("tricodec.triton.serve")
 _START_ATTEMPTS = 3
 _CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
-_METRICS_SECONDS = 3.0
-_LAUNCHER = Path(__file__).with_name("launcher.py")
-_WITHOUT_STUBS_SECONDS, _AFTER_STUBS_SECONDS = 1.0, 0.2
-"""How long a server that is told to end may take without stubs: it had none, or they have ended. It looks for the end
-of its models once a second.
-"""
-_LOOK_SECONDS = 1.0
+_LOOK_SECONDS = 0.5
 _LEAST_LOADS = 4
 """Models that Triton loads side by side by default."""
+_ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # what a client on this machine connects to instead
+_STUB = re.compile(r"triton_python_backend_stub\0[^\0]*/([^/]+)/\d+/[^/\0]+\0")
+
+_LAUNCHER = """
+import os, select, sys
+ends = select.poll()
+for process in (int(sys.argv[1]), os.getpid()):
+    ends.register(os.pidfd_open(process), select.POLLIN)
+if os.fork() == 0:
+    ends.poll()
+    os.killpg(0, 9)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Becomes the server. A child of it kills all of the server's processes when the server ends, or what started it."""
 
 
 class Server:
@@ -59,18 +60,17 @@ class Server:
         with Server() as server:
             frames = Client(server.grpc_url).decode_video("a.mp4").frames
 
-    A Python model with a process that dies is not ready from then on, and comes back within seconds; the logger
-    "tricodec.triton.serve" says so. Only this object may load and unload models: the server refuses these calls, and
-    the list of its repository, to other clients.
+    The server ends with this process, however that ends.
 
-    Thread safety: one thread at a time may call start() and stop(). If the main thread starts the server, the kernel
-    ends it when this process dies.
+    Thread safety: one thread at a time may call start() and stop().
 
     Attributes:
-        http_url, grpc_url, metrics_url: "HOST:PORT", for clients on this machine; valid after start().
+        http_url, grpc_url, metrics_url: "HOST:PORT", for clients on this machine; valid after start(). Prometheus'
+            metrics have the path /metrics.
         models: names of the models served.
         left_out: models of tricodec that are left out of "all" because their packages are not installed, each with the
             reason.
+        log_path: the file with the server's log; None before start(), and for a forwarded log.
     """
 
     def __init__(
@@ -79,23 +79,19 @@ class Server:
         models: Sequence[str] | None = None,
         *,
         tritonserver: str | os.PathLike[str] | None = None,
+        host: str = "127.0.0.1",
         http_port: int = 0,
         grpc_port: int = 0,
         metrics_port: int = 0,
         parameters: Mapping[str, Mapping[str, str | float]] | None = None,
+        gpus: Sequence[int] = (),
         execution_environment: str | os.PathLike[str] | None = None,
         extra_args: Sequence[str] = (),
         ready_timeout_seconds: float = 60.0,
         stop_timeout_seconds: float = 6.0,
         log_file: str | os.PathLike[str] | None = None,
         forward_log: bool = False,
-        watch: bool = True,
-        host: str = "127.0.0.1",
-        tls_certificate: str | os.PathLike[str] | None = None,
-        tls_key: str | os.PathLike[str] | None = None,
-        tls_client_ca: str | os.PathLike[str] | None = None,
-        gpus: Sequence[int] = (),
-        report: Callable[[str], None] | None = None,
+        verbose: bool = False,
     ) -> None:
         """Describe a server; start() or `with` starts it.
 
@@ -104,84 +100,58 @@ class Server:
             models: names of the models to serve; None is all. Fewer models start faster. An ensemble includes the
                 models of its steps.
             tritonserver: the executable or its folder; None searches for it, see `find_tritonserver`.
+            host: the address to listen on; "0.0.0.0" is all of IPv4.
             http_port, grpc_port, metrics_port: port number; 0 takes a free port.
             parameters: for each model, values of its parameters: {"video_decode": {"timeout_ms": 5000}}; "*" is all
                 models that have the parameter.
+            gpus: numbers of the GPUs on which the models decode and compress; without any they use the CPU.
             execution_environment: a virtual environment for Python models; None creates one with NumPy below 2 and this
                 tricodec.
             extra_args: further arguments for tritonserver.
             ready_timeout_seconds: longest time in seconds that start() waits for all models.
-            stop_timeout_seconds: time in seconds that stop() waits for requests in flight, and for models that Triton
-                does not let go, before it kills the server.
+            stop_timeout_seconds: time in seconds that stop() waits for requests in flight before it kills the server.
             log_file: file for the server's output; None is a file in the private folder.
-            forward_log: whether the server writes to this process's stderr instead. Errors then have no log tail.
-            watch: whether models come back. False leaves loading, listing and unloading as `extra_args` say, and so
-                does an own --model-control-mode there.
-            host: the address to listen on; "0.0.0.0" is all of IPv4.
-            tls_certificate, tls_key: PEM files of the server, for gRPC with TLS. HTTP, which Triton serves without TLS
-                only, then stays on 127.0.0.1.
-            tls_client_ca: PEM file with the authority that must have signed the certificates of clients.
-            gpus: numbers of the GPUs on which the models decode and compress; without any they use the CPU.
-            report: takes a line for people about each model that start() has loaded, and about those that it waits for.
+            forward_log: whether the server writes to this process's stderr instead.
+            verbose: whether the log has Triton's notes too, and not only its warnings and errors.
 
         Raises:
             TypeError: `models` or `parameters` is none of these.
-            ValueError: of `tls_certificate` and `tls_key` one is missing.
-            FileNotFoundError: a file of TLS does not exist.
         """
         if isinstance(models, str):
             raise TypeError(f"models is {models!r}; expected a list of names, such as [{models!r}]")
-        self._network = Network(host, tls_certificate, tls_key, tls_client_ca)
-        self._watch = watch and not any(argument.startswith("--model-control-mode") for argument in extra_args)
-        self._watcher: StubWatcher | None = None
-        self._control: ModelControl | None = None
         self._repository = Path(model_repository) if model_repository is not None else installed_repository()
         self._own_repository = model_repository is None
         self._wanted = models
         self._tritonserver = tritonserver
-        self._fixed_ports = (http_port, grpc_port, metrics_port)
+        self._host = host
+        self._fixed_ports: tuple[int, ...] = (http_port, grpc_port, metrics_port)
         self._parameters = parameter_texts(parameters or {})
-        self._report = report or (lambda line: None)
         self._gpus = list(gpus)
         self._environment = Path(execution_environment) if execution_environment is not None else None
         self._extra_args = list(extra_args)
         self._ready_timeout_seconds = ready_timeout_seconds
         self._stop_timeout_seconds = stop_timeout_seconds
         self._given_log_file = Path(log_file) if log_file is not None else None
-        self._log_file: Path | None = None
         self._forward_log = forward_log
-        self._ports = (0, 0, 0)
-        self._identity = ""
+        self._verbose = verbose
+        self._ports: tuple[int, ...] = (0, 0, 0)
         self._process: subprocess.Popen[bytes] | None = None
         self._cleanup = contextlib.ExitStack()
         self._finalizer: weakref.finalize[[contextlib.ExitStack, int], Server] | None = None
         self.models: list[str] = []
         self.left_out: dict[str, str] = {}
+        self.log_path: Path | None = None
+        self._take_ports(self._ports)
 
-    @property
-    def http_url(self) -> str:
-        """The address for HTTP requests, "HOST:PORT"."""
-        return f"{self._network.reachable[0]}:{self._ports[0]}"
-
-    @property
-    def grpc_url(self) -> str:
-        """The address for gRPC requests, "HOST:PORT"."""
-        return f"{self._network.reachable[1]}:{self._ports[1]}"
-
-    @property
-    def metrics_url(self) -> str:
-        """The address of the Prometheus metrics, "HOST:PORT" (path /metrics)."""
-        return f"{self._network.reachable[2]}:{self._ports[2]}"
+    def _take_ports(self, ports: tuple[int, ...]) -> None:
+        host = _ANY.get(self._host, f"[{self._host}]" if ":" in self._host else self._host)
+        self._ports = ports
+        self.http_url, self.grpc_url, self.metrics_url = (f"{host}:{port}" for port in ports)
 
     @property
     def pid(self) -> int | None:
         """The process id of the server; None if it does not run."""
         return self._process.pid if self._process is not None else None
-
-    @property
-    def log_path(self) -> Path | None:
-        """The file with the server's log; None before start(), and for a forwarded log."""
-        return self._log_file
 
     def start(self) -> Server:
         """Start the server and wait until all of its models are ready.
@@ -206,7 +176,7 @@ class Server:
             self._finalizer.detach()
             self._finalizer = None
         self._cleanup.close()
-        self._process = self._control = None
+        self._process = None
 
     def restart(self) -> None:
         """End what is left of a server that ended by itself, and start it again at the same addresses.
@@ -218,50 +188,26 @@ class Server:
         self.stop()
         self.start()
 
-    def reload(self, model: str) -> None:
-        """Unload a model and load it again, which replaces its processes; returns when it is ready.
-
-        Requests in flight are answered, those that come meanwhile are refused.
-
-        Raises:
-            RuntimeError: the server does not run, has no such model, or was made with `watch` False.
-        """
-        if self._control is None or self._watcher is None:
-            raise RuntimeError("only a server that runs, and watches its models, loads one again; use watch=True")
-        with self._watcher.reloading():
-            try:
-                self._control.unload(model)
-            finally:  # a busy server may unload it later than its answer is waited for
-                self._control.load(model)
-
-    def wait(self, hang_seconds: float | None = None) -> int:
-        """Wait until the server ends without stop().
-
-        Args:
-            hang_seconds: a server that answers nothing for so long is killed; None waits for its own end.
+    def wait(self) -> str:
+        """Wait until the server ends without stop(), or the process of a model dies, which Triton does not replace.
 
         Returns:
-            Its exit status; a signal is a negative number, as of `subprocess.Popen`.
+            What has happened, for people.
         """
         process = self._process
         if process is None:
             raise RuntimeError("the server does not run; start it first")
-        if hang_seconds is None:
-            return process.wait()
-        control, answered = ModelControl(self.http_url), time.monotonic()
-        while (status := process.poll()) is None:
-            with contextlib.suppress(ControlError):
-                control.is_ready(self.models[0])  # whatever the answer is
-                answered = time.monotonic()
-            if time.monotonic() > answered + hang_seconds:
-                process.kill()
+        stubs = _stubs(process.pid)
+        if any(argument.startswith("--model-control-mode") for argument in self._extra_args):
+            stubs = {}  # models come and go
+        while process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_LOOK_SECONDS)
-        return status
-
-    def log_tail(self) -> str:
-        """The last lines of the server's log, without tables and notes; empty for a forwarded log."""
-        return "" if self._log_file is None else log.tail(self._log_file)
+            dead = stubs.keys() - _stubs(process.pid).keys()
+            if dead and process.poll() is None:
+                process.kill()  # its requests to that model would never end
+                return f"the process of the model {stubs[min(dead)]} died"
+        return f"tritonserver ended by itself with status {process.returncode}"
 
     def __enter__(self) -> Server:
         """Starts the server."""
@@ -275,128 +221,91 @@ class Server:
 
     def _start(self) -> None:
         installation = find_tritonserver(self._tritonserver)
-        self._ports = choose_ports(self._network.hosts, self._fixed_ports)  # before anything that takes time
-        remove_abandoned()
-        self._identity = f"tricodec_{os.getpid()}_{secrets.token_hex(4)}"
-        folder = PrivateFolder(self._identity)
-        private = folder.path
+        self._take_ports(choose_ports(self._host, self._fixed_ports))  # before anything that takes time
+        folder = PrivateFolder()
         self._cleanup.callback(folder.close)
         # It also runs when the interpreter ends without stop().
         self._finalizer = weakref.finalize(self, _close_in_owner, self._cleanup, os.getpid())
-
-        backends = lay_out_backends(installation, private / "backends")
-        environment = self._environment or create_environment(private / "environment")
-        # The packages of a given environment are not known here; a model reports those that are missing.
-        if self._own_repository and self._wanted is None and self._environment is None:
-            line = "looking for packages that models need; the first time, operators of DALI are compiled"
-            slow = threading.Timer(log.SILENT_SECONDS, self._report, [line])
-            slow.start()
-            try:
-                self.left_out = lacking_models(self._repository)
-            finally:
-                slow.cancel()
-        self.models = lay_out_models(
-            self._repository, self._wanted, private / "models", environment, self._parameters, self.left_out,
-            gpus=self._gpus,
-        )  # fmt: skip
-        self._log_file = None if self._forward_log else self._given_log_file or private / "server.log"
-        key = ControlKey()
-        arguments = [
-            str(installation.binary),
-            f"--model-repository={private / 'models'}",
-            f"--backend-directory={backends}",
-            f"--backend-config=python,shm-region-prefix-name={self._identity}_",
-            f"--id={self._identity}",
-            *self._network.arguments,
-            f"--exit-timeout-secs={max(1, int(self._stop_timeout_seconds) - 1)}",
-            f"--model-load-thread-count={max(_LEAST_LOADS, min(len(self.models), len(os.sched_getaffinity(0))))}",
-            *(["--disable-auto-complete-config"] if self._own_repository else []),
-            *(key.arguments if self._watch else []),
-            *self._extra_args,
-        ]
+        arguments = self._lay_out(installation, folder)
         variables = _server_variables(installation.libraries)
+        self.log_path = None if self._forward_log else self._given_log_file or folder.path / "server.log"
         deadline = time.monotonic() + self._ready_timeout_seconds
         for attempt in range(1, _START_ATTEMPTS + 1):
             if attempt > 1:
-                self._ports = choose_ports(self._network.hosts, self._fixed_ports)
-            self._launch(arguments, variables, folder.lock)
-            problem = self._wait_until_ready(deadline)
+                self._take_ports(choose_ports(self._host, self._fixed_ports))
+            process = self._process = self._launch(arguments, variables, folder.lock)
+            problem = self._wait_until_ready(process, deadline, folder.path.name)
             if problem is None:
-                self._start_watch(key)
                 return
-            assert self._process is not None
+            said = log.tail(self.log_path) if self.log_path is not None else ""
             # Another process may have taken a free port before the server could bind it.
-            lost_port = 0 in self._fixed_ports and "already in use" in self.log_tail()
+            lost_port = 0 in self._fixed_ports and "already in use" in said
             # Triton 24.10 may crash while several models register their metrics (boost's lock_exception).
-            crashed = self._process.poll() in _CRASHES
-            if not (lost_port or crashed) or attempt == _START_ATTEMPTS:
+            if attempt == _START_ATTEMPTS or not (lost_port or process.poll() in _CRASHES):
                 break
-            if crashed:
-                _LOG.warning("%s; it is started again", problem)
-            _end_process(self._process, self._stop_timeout_seconds)
-        reasons = log.reasons(self._log_file, self._repository) if self._log_file is not None else []
+            _end_process(process, self._stop_timeout_seconds)
+        reasons = log.reasons(self.log_path) if self.log_path is not None else []
         if reasons:
             raise RuntimeError("; ".join(reasons))
-        if self._log_file is None:
-            raise RuntimeError(f"{problem}; see its log")
-        last = log.last_error(self._log_file)
-        reason = f"; its last error is: {last}" if last else ""
-        raise RuntimeError(f"{problem}{reason}\nThe end of its log:\n{self.log_tail()}")
+        raise RuntimeError(f"{problem}; " + (f"the end of its log:\n{said}" if said else "see its log"))
 
-    def _start_watch(self, key: ControlKey) -> None:
-        if self._watch:
-            assert self._process is not None
-            self._control = ModelControl(self.http_url, key.headers)
-            self._watcher = StubWatcher(self._process.pid, self._control, _LOG.warning)
-            self._cleanup.callback(self._watcher.close)
+    def _lay_out(self, installation: Installation, folder: PrivateFolder) -> list[str]:
+        """Fills the private folder; the command that serves it."""
+        backends = lay_out_backends(installation, folder.path / "backends")
+        environment = self._environment or create_environment(folder.path / "environment")
+        # The packages of a given environment are not known here; a model reports those that are missing.
+        if self._own_repository and self._wanted is None and self._environment is None:
+            self.left_out = lacking_models(self._repository)
+        self.models = lay_out_models(
+            self._repository, self._wanted, folder.path / "models", environment, self._parameters, self.left_out,
+            gpus=self._gpus,
+        )  # fmt: skip
+        return [
+            str(installation.binary),
+            f"--model-repository={folder.path / 'models'}",
+            f"--backend-directory={backends}",
+            f"--backend-config=python,shm-region-prefix-name={folder.path.name}_",
+            f"--id={folder.path.name}",
+            *(f"--{interface}-address={self._host}" for interface in INTERFACES),
+            f"--log-info={str(self._verbose).lower()}",
+            f"--exit-timeout-secs={max(1, int(self._stop_timeout_seconds) - 1)}",
+            f"--model-load-thread-count={max(_LEAST_LOADS, min(len(self.models), len(os.sched_getaffinity(0))))}",
+            *(["--disable-auto-complete-config"] if self._own_repository else []),
+            *self._extra_args,
+        ]
 
-    def _launch(self, arguments: Sequence[str], variables: Mapping[str, str], lock: int) -> None:
+    def _launch(self, arguments: Sequence[str], variables: Mapping[str, str], lock: int) -> subprocess.Popen[bytes]:
         ports = [f"--{name}-port={port}" for name, port in zip(INTERFACES, self._ports, strict=True)]
-        # The kernel sends the signal when the starting thread ends, so only the main thread may request it.
-        parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
-        launcher = [sys.executable, "-I", str(_LAUNCHER), str(parent), str(self._stop_timeout_seconds)]
+        launcher = [sys.executable, "-I", "-c", _LAUNCHER, str(os.getpid())]
         with contextlib.ExitStack() as stack:
-            shown, handed_over, descriptors = stack.enter_context(hidden([*arguments, *ports]))
-            output = None if self._log_file is None else stack.enter_context(self._log_file.open("ab"))
+            output = None if self.log_path is None else stack.enter_context(self.log_path.open("ab"))
             # A separate session: Ctrl-C does not reach the server, and one signal ends all of its processes.
-            self._process = subprocess.Popen(
-                [*launcher, *shown],
+            process = subprocess.Popen(
+                [*launcher, *arguments, *ports],
                 stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT if output is not None else None,
-                env={**variables, **handed_over},
+                stdout=output or sys.stderr.fileno(),
+                stderr=subprocess.STDOUT,
+                env=variables,
                 start_new_session=True,
-                pass_fds=(lock, *descriptors),
+                pass_fds=(lock,),
             )
-        self._cleanup.callback(_end_process, self._process, self._stop_timeout_seconds)
+        self._cleanup.callback(_end_process, process, self._stop_timeout_seconds)
+        return process
 
-    def _wait_until_ready(self, deadline: float) -> str | None:
+    def _wait_until_ready(self, process: subprocess.Popen[bytes], deadline: float, name: str) -> str | None:
         """Waits until all models are ready; returns None, or the problem."""
-        assert self._process is not None
-        metrics_deadline = None
-        progress = log.Progress(self.models, self._log_file, self._report)
         while time.monotonic() < deadline:
-            progress.look()
-            status = self._process.poll()
+            status = process.poll()
             if status is not None:
                 return f"tritonserver ended with status {status} before it was ready"
-            if self._is_ready():
-                # Metrics start last, and a server continues without them if their port is taken.
-                if "--allow-metrics=false" in self._extra_args or _get(self.metrics_url, "/metrics") is not None:
-                    return None
-                metrics_deadline = metrics_deadline or time.monotonic() + _METRICS_SECONDS
-                if time.monotonic() > metrics_deadline:
-                    return f"tritonserver gives no metrics on port {self._ports[2]}; is it in use?"
+            about = _get(self.http_url, "/v2") or b""  # perhaps of another server on the same port
+            answers = [_get(self.http_url, "/v2/health/ready")]
+            if "--allow-metrics=false" not in self._extra_args:
+                answers.append(_get(self.metrics_url, "/metrics"))  # they start last
+            if name.encode() in about and None not in answers:
+                return None
             time.sleep(0.05)
-        waiting = progress.waiting
-        of = f"; it waits for {', '.join(waiting)}" if waiting else ""
-        return f"tritonserver was not ready after {self._ready_timeout_seconds:g} s{of}"
-
-    def _is_ready(self) -> bool:
-        """Whether our server is ready, and not another one on the same port."""
-        about = _get(self.http_url, "/v2")
-        ours = about is not None and self._identity.encode() in about
-        return ours and _get(self.http_url, "/v2/health/ready") is not None
+        return f"tritonserver and its metrics were not ready after {self._ready_timeout_seconds:g} s"
 
 
 def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
@@ -414,17 +323,25 @@ def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
 
 def _get(address: str, path: str) -> bytes | None:
     """The body of an answer with status 200, None for anything else."""
-    connection = http.client.HTTPConnection(address, timeout=2)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        body = response.read()
-    except (OSError, http.client.HTTPException):
-        return None
-    else:
+    with contextlib.closing(http.client.HTTPConnection(address, timeout=2)) as connection:
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException):
+            return None
         return body if response.status == 200 else None
-    finally:
-        connection.close()
+
+
+def _stubs(server: int) -> dict[int, str]:
+    """The processes that run the Python of a server's models, with the models' names."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == server and (named := _STUB.search((process / "cmdline").read_text(errors="replace"))):
+                found[int(process.name)] = named[1]
+    return found
 
 
 def _close_in_owner(cleanup: contextlib.ExitStack, owner: int) -> None:
@@ -435,15 +352,9 @@ def _close_in_owner(cleanup: contextlib.ExitStack, owner: int) -> None:
 def _end_process(process: subprocess.Popen[bytes], timeout_seconds: float) -> None:
     try:
         if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            deadline = time.monotonic() + timeout_seconds
-            no_stubs, patience = 0.0, _AFTER_STUBS_SECONDS if any(find_stubs(process.pid)) else _WITHOUT_STUBS_SECONDS
-            while process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-                # A server that had a dead stub waits for it in vain: all models have ended when all stubs have.
-                no_stubs = 0.0 if any(find_stubs(process.pid)) else no_stubs or time.monotonic()
-                if no_stubs and time.monotonic() > no_stubs + patience:
-                    break
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout_seconds)
     finally:  # also after a second Ctrl-C
         # The rest of the session: a server that did not end, or stubs of a server that crashed.
         with contextlib.suppress(ProcessLookupError, PermissionError):
