@@ -51,7 +51,7 @@ def _written(default: object) -> str | None:
 
 def _overloads(name: str, function: Any) -> list[Overload]:
     function = getattr(function, "__func__", function)
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) and not getattr(function, "__text_signature__", None):
         return _of_docstring(name, function.__doc__ or "")
     get_overloads = getattr(typing, "get_overloads", lambda _: [])
     return [
@@ -66,7 +66,7 @@ def _overloads(name: str, function: Any) -> list[Overload]:
 
 def _keywords(constructor: Any) -> list[str]:
     """The keywords in the text of a constructor that has only **kwargs in its signature."""
-    return re.findall(r"^\s+([a-z]\w+): \S", constructor.__doc__ or "", re.MULTILINE)
+    return ", ".join(re.findall(r"^\s+([a-z][\w, ]+): \S", constructor.__doc__ or "", re.MULTILINE)).split(", ")
 
 
 def _describe_class(name: str, cls: type) -> Member:
