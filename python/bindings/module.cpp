@@ -97,6 +97,7 @@ std::string without_types(std::string_view arguments) {
         } else if (c == ')' || c == ']' || c == '}') {
             --depth;
         } else if (depth == 0 && (c == ':' || c == '=' || c == ',')) {
+            if (c == '=') plain += ' ';
             in_type = c == ':';
         }
         if (!in_type) plain += c;

@@ -51,8 +51,9 @@ def _written(default: object) -> str | None:
 
 def _overloads(name: str, function: Any) -> list[Overload]:
     function = getattr(function, "__func__", function)
-    if not isinstance(function, types.FunctionType) and not getattr(function, "__text_signature__", None):
-        return _of_docstring(name, function.__doc__ or "")
+    if not isinstance(function, types.FunctionType):
+        signature = getattr(function, "__text_signature__", None) or "($"
+        return _of_docstring(name, function.__doc__ or "" if signature.startswith("($") else f"{name}{signature} ->")
     get_overloads = getattr(typing, "get_overloads", lambda _: [])
     return [
         [
