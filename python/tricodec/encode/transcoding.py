@@ -9,13 +9,13 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import transcode as transcode_file
 from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
-    from tricodec._option_types import Device, EncoderName
+    from tricodec._option_types import Device
     from tricodec._tricodec import Source, Target
 
 
@@ -54,7 +54,7 @@ def transcode(
     source: Source,
     target: Target,
     *,
-    codec: EncoderName | Literal["copy"] = "h264",
+    codec: str = "h264",
     device: Device = "auto",
     stream_index: int = -1,
     crop: Sequence[int] | None = None,

@@ -12,7 +12,7 @@ from tricodec._tricodec import encode_video as write_video
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tricodec._option_types import Color, Device, EncoderName, Layout, Matrix, Range
+    from tricodec._option_types import Color, Device, Layout, Matrix, Range
     from tricodec._tricodec import Event, FrameRate
 
 
@@ -20,7 +20,7 @@ def encode_video(
     frames: Any,
     pts_seconds: Sequence[float] | npt.NDArray[Any] | None = None,
     *,
-    codec: EncoderName = "h264",
+    codec: str = "h264",
     container: str = "mp4",
     device: Device = "auto",
     color: Color = "rgb",

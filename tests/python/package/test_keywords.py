@@ -54,7 +54,7 @@ def test_a_wrong_call_is_answered_with_what_is_accepted(name: str, reader: Any) 
         (lambda word: tricodec.Decoder(word, device="cpu"), _option_types.CodecName),
     ],
 )
-def test_every_word_of_a_type_is_accepted(make: Any, words: Any) -> None:
+def test_every_value_of_a_type_is_accepted(make: Any, words: Any) -> None:
     for word in get_args(words):
         make(word)
     with pytest.raises(ValueError, match="NOPE"):
