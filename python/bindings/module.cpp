@@ -81,49 +81,25 @@ py::dict gpu_facts(int index) {
                                 std::to_string(found.size()) + " GPUs, numbered from 0");
 }
 
-/// The arguments in pybind11's first line of a docstring without their types, which are those of C++.
-std::string without_types(std::string_view arguments) {
-    std::string plain;
-    bool in_type = false;
-    char quote = '\0';
-    int depth = 0;
-    for (const char c : arguments) {
-        if (quote != '\0') {
-            if (c == quote) quote = '\0';
-        } else if (c == '\'' || c == '"') {
-            quote = c;
-        } else if (c == '(' || c == '[' || c == '{') {
-            ++depth;
-        } else if (c == ')' || c == ']' || c == '}') {
-            --depth;
-        } else if (depth == 0 && (c == ':' || c == '=' || c == ',')) {
-            if (c == '=') plain += ' ';
-            in_type = c == ':';
-        }
-        if (!in_type) plain += c;
-    }
-    const std::size_t keywords = plain.find("**kwargs");
-    return keywords == std::string::npos ? plain : plain.replace(keywords, 8, "**options");
-}
-
-/// Gives a function, or the functions of a class, the signature that inspect, IPython and pydoc read from a docstring.
-void show_signatures(py::handle object) {
+/// Gives a function, or the functions of a class, the signature that inspect, IPython and pydoc read from a docstring:
+/// the first line of pybind11 without its types, which are those of C++.
+void show_signatures(py::handle object, const py::object& substitute) {
     if (PyType_Check(object.ptr()) != 0) {
-        for (const auto& [_, member] : py::dict(object.attr("__dict__"))) show_signatures(member);
+        for (const auto& [_, member] : py::dict(object.attr("__dict__"))) show_signatures(member, substitute);
         return;
     }
-    if (py::isinstance<py::staticmethod>(object)) return show_signatures(object.attr("__func__"));
+    if (py::isinstance<py::staticmethod>(object)) return show_signatures(object.attr("__func__"), substitute);
     PyObject* function = py::detail::get_function(object).ptr();
     if (PyCFunction_Check(function) == 0) return;
     PyMethodDef* method = reinterpret_cast<PyCFunctionObject*>(function)->m_ml;
     const std::string doc = method->ml_doc == nullptr ? "" : method->ml_doc;
-    const std::string start = std::string(method->ml_name) + "(";
     const std::size_t arrow = doc.find(") -> ");
-    if (!doc.starts_with(start) || arrow == std::string::npos || doc.find('\n') < arrow) return;
+    if (!doc.starts_with(std::string(method->ml_name) + "(") || doc.find('\n') < arrow) return;
     const std::size_t end = std::min(doc.find('\n', arrow), doc.size() - 1) + 1;
-    const std::string arguments = without_types(std::string_view(doc).substr(start.size(), arrow - start.size()));
+    constexpr auto types = R"(: (?:\[(?:[^][]|\[[^]]*\])*\]|[^][,=])+)";
+    const auto plain = substitute("kwargs", "options", substitute(types, "", doc.substr(0, arrow))).cast<std::string>();
     std::free(const_cast<char*>(method->ml_doc));  // NOLINT(cppcoreguidelines-no-malloc): pybind11 frees what it copied
-    method->ml_doc = strdup((start + arguments + ")\n--\n" + doc.substr(end)).c_str());
+    method->ml_doc = strdup((plain + ")\n--\n" + doc.substr(end)).c_str());
 }
 
 py::tuple pixel_formats() {
@@ -202,5 +178,6 @@ Raises:
     python::bind_compress_memory(module);
     python::bind_compress_array(module);
     python::bind_codec(module);
-    for (const auto& [_, value] : pybind11::dict(module.attr("__dict__"))) python::show_signatures(value);
+    const pybind11::object substitute = pybind11::module_::import("re").attr("sub");
+    for (const auto& [_, value] : pybind11::dict(module.attr("__dict__"))) python::show_signatures(value, substitute);
 }

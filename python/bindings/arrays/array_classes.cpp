@@ -167,11 +167,7 @@ void bind_array_view(py::module_& module) {
                 return to_numpy_array(touched(self.cast<const ArrayView&>()), self, dtype, copy);
             },
             py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
-            R"(numpy's conversion, which shares host memory.
-
-Raises:
-    TypeError: for an array on a GPU.
-    ValueError: if copy is False and the dtype needs a copy.)")
+            "numpy's conversion, which shares host memory. TypeError for an array on a GPU.")
         .def("__len__", length_of);
     def_exchange(cls, touched);
 }

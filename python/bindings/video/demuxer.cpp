@@ -107,9 +107,7 @@ Args:
     ignore_edit_list: as in ``decode_video``.
     kind: "video" or "audio": the stream that -1 means. For "audio", files of sound alone (mp3, aac, ...) open too.
 Raises:
-    MediaNotFoundError: if there is no such file.
-    RefusedError: for URLs and for containers that open other files.
-    CorruptDataError: if no supported format is found in it.
+    Error: the errors of ``probe``.
     ValueError: if the file has no stream stream_index.)")
         .def_property_readonly("info", &PyDemuxer::info, "What the file holds, a MediaInfo.")
         .def_property_readonly("stream", &PyDemuxer::stream, "The stream that read() returns packets of.")
@@ -127,17 +125,9 @@ Args:
 Raises:
     UnsupportedError: if the source or its format cannot seek.)")
         .def("seek_seconds", &PyDemuxer::seek_seconds, py::arg("seconds"),
-             R"(seek() with a time in seconds.
-
-Raises:
-    ValueError: if the time is not finite.
-    UnsupportedError: if the source cannot seek or its stream has no time base.)")
+             "seek() with a time in seconds. UnsupportedError also if the stream has no time base.")
         .def("seek_bytes", &PyDemuxer::seek_bytes, py::arg("position"),
-             R"(Continue at a byte position that a packet's ``pos`` gave.
-
-Raises:
-    ValueError: for a negative position.
-    UnsupportedError: if the source or its format cannot seek.)")
+             "Continue at a byte position that a packet's ``pos`` gave. Raises what seek() raises.")
         .def("close", &PyDemuxer::close, "Close the source. Packets stay valid. A second time does nothing.")
         .def("__iter__", [](const py::object& self) { return self; })
         .def("__next__", &PyDemuxer::next)

@@ -31,8 +31,7 @@ Args:
 Returns:
     An iterator of Frame.
 Raises:
-    IndexError: if start is past the end.
-    ValueError: for options that are not accepted or contradict each other.)")
+    IndexError, ValueError: as in ``select``.)")
         .def("frames", &PyFrameReader::frames, py::arg("indices"),
              R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
 
@@ -82,11 +81,8 @@ Args:
 Returns:
     An iterator of arrays as batch() returns them.
 Raises:
-    IndexError: if start is past the end.
-    ValueError: for options that are not accepted.
-    UnsupportedError: while iterating, naming the first frame of another size than the others.
-    CorruptDataError: while iterating, if a frame cannot be decoded.
-    ImportError: for bfloat16 where ml_dtypes is not installed; batch() accepts an ``out``.)");
+    UnsupportedError: while iterating, if a frame has another size than the first one.
+    Error, IndexError, ValueError: as in ``batch``.)");
 }
 
 void bind_reading(py::class_<PyFrameReader>& cls) {
@@ -111,13 +107,9 @@ Args:
 Raises:
     IndexError: if there is no such frame.)")
         .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
-             "Number of the frame on screen at a time: the one with the greatest time that is not after it.\n\n"
-             "Raises:\n"
-             "    IndexError: before the first frame or after the end of the last.")
+             "Number of the frame on screen at a time in seconds. IndexError before the first and after the last.")
         .def("at", &PyFrameReader::at, py::arg("seconds"),
-             "The frame on screen at a time.\n\n"
-             "Raises:\n"
-             "    IndexError: before the first frame or after the end of the last.")
+             "The frame on screen at a time in seconds. IndexError before the first and after the last.")
         .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"),
              py::arg("transform") = py::none())
         .def("_read", &PyFrameReader::read, py::arg("transform"), py::kw_only(), py::arg("out") = py::none(),
@@ -185,24 +177,18 @@ Args:
     num_workers: number of decoders of one read; 0 chooses it from the cores or the GPU's engines, the codec and the
         frame size.
     ignore_edit_list: as in ``decode_video``.
-    index: where the numbers of frames come from. "container": what the container lists, if that leaves no
-        doubt; a packet that contradicts it makes the reader read all packets. "packets": the headers of all packets.
-        None: "container" for a source of 16 MiB or more and for a remote one, else "packets". Bytes are those of
-        ``index_bytes()``; of another source they have no effect. A path (str or os.PathLike) names a file that keeps
-        the index of packets. If the file has the index of this source, the reader loads it. Else the first call
-        that needs the index builds it and writes the file. An index of another source is replaced. If the file cannot
-        be written, the log says so.
+    index: where the numbers of frames come from. "container" is the container's own list, unless a packet contradicts
+        it. "packets" reads the headers of all packets. None is "container" for a remote source and from 16 MiB on, else
+        "packets". Bytes of ``index_bytes()`` are loaded; an index of a different file is ignored. A path names a file
+        that keeps the index: the reader loads it, or builds it and writes the file.
     context: the CUDA context for work on a GPU: a handle, or an object with ``.handle``. It must outlive all objects
         made in it. None is the primary context of the GPU, which torch, CuPy and JAX use.
     stream: a CUDA stream of the caller: a handle, or a stream of torch, CuPy, pycuda or Numba. Work queued there
         after a call sees the complete results of the call.
     block_statistics: as in ``Decoder``.
 Raises:
-    MediaNotFoundError: if there is no such file.
-    ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged. Also for
-        bytes that are not an index, are damaged, or are of another version of tricodec.
-    RefusedError: for URLs and for containers that open other files.
-    CorruptDataError: if no supported format is found in it.
+    Error: the errors of ``probe``.
+    ValueError: if `index` is not an index, is damaged, or is of another version of tricodec; its file stays unchanged.
     UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
     DeviceError: if the named device cannot be used.)");
     bind_reading(cls);

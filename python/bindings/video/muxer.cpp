@@ -182,19 +182,12 @@ Raises:
     ValueError: for time stamps that the container cannot take, or a stream that was not added.
     MediaIOError: if writing fails.)")
         .def("finish", &PyMuxer::finish,
-             "Write the index and give the file its name. A second time does nothing.\n\n"
-             "Raises:\n"
-             "    MediaIOError: if writing fails, now or before; an existing file stays unchanged.")
-        .def("close", &PyMuxer::close,
-             "Finish the file, unless no stream was added, and release the target. A second time does nothing.\n\n"
-             "Raises:\n"
-             "    MediaIOError: as finish().")
+             "Write the index and give the file its name. If writing fails, an existing file stays unchanged.")
+        .def("close", &PyMuxer::close, "Finish the file, unless no stream was added, and release the target.")
         .def("discard", &PyMuxer::discard,
              "Release the target without finishing the file; an existing file stays unchanged.")
         .def("getvalue", &PyMuxer::getvalue,
-             "The finished file, bytes, of a muxer to memory.\n\n"
-             "Raises:\n"
-             "    ValueError: before finish(), or of a muxer to a file.")
+             "The finished file, bytes, of a muxer to memory. ValueError before finish().")
         .def_property_readonly("format", &PyMuxer::format, "libavformat's name of the container.")
         .def_property_readonly("wants_global_headers", &PyMuxer::wants_global_headers,
                                "True if encoders for this container are made with ``global_header=True``.")

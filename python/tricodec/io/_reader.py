@@ -38,7 +38,7 @@ class StreamReader:
     torch objects with DLPack and the CUDA array interface), else in host memory. ``chunk.pts`` is the presentation time
     of the first frame in seconds.
 
-    Thread safety: calls from several threads take turns.
+    Thread safety: safe; calls run one after another.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ def _of_docstring(name: str, text: str) -> list[Overload]:
     for arguments in re.findall(rf"^(?:\d+\. )?{name}\((.*)\) ->", text, re.MULTILINE):
         overload: Overload = []
         for part in _split(arguments):
-            word, _, default = part.partition(" = ")
+            word, _, default = (half.strip() for half in part.partition("="))
             word = word.partition(":")[0]
             if word not in ("self", "*", "*args", "**kwargs"):
                 overload.append((word, default or None))
