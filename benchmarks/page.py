@@ -12,7 +12,10 @@ from benchmarks.results import Row, best
 
 
 def _beside(contest: Contest | None) -> str:
-    return f"{contest.printed()[0]}, {contest.ratio:.2f}x {contest.peer.contender}" if contest else "-"
+    if contest is None:
+        return "-"
+    ours, peer = contest.printed()
+    return f"{ours.split()[0]} : {peer} {contest.peer.contender}, {contest.ratio:.2f}x"
 
 
 def decoding() -> str:

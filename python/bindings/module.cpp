@@ -81,6 +81,27 @@ py::dict gpu_facts(int index) {
                                 std::to_string(found.size()) + " GPUs, numbered from 0");
 }
 
+/// Gives a function, or the functions of a class, the signature that inspect, IPython and pydoc read from a docstring:
+/// the first line of pybind11 without its types, which are those of C++.
+void show_signatures(py::handle object, const py::object& substitute) {
+    if (PyType_Check(object.ptr()) != 0) {
+        for (const auto& [_, member] : py::dict(object.attr("__dict__"))) show_signatures(member, substitute);
+        return;
+    }
+    if (py::isinstance<py::staticmethod>(object)) return show_signatures(object.attr("__func__"), substitute);
+    PyObject* function = py::detail::get_function(object).ptr();
+    if (PyCFunction_Check(function) == 0) return;
+    PyMethodDef* method = reinterpret_cast<PyCFunctionObject*>(function)->m_ml;
+    const std::string doc = method->ml_doc == nullptr ? "" : method->ml_doc;
+    const std::size_t arrow = doc.find(") -> ");
+    if (!doc.starts_with(std::string(method->ml_name) + "(") || doc.find('\n') < arrow) return;
+    const std::size_t end = std::min(doc.find('\n', arrow), doc.size() - 1) + 1;
+    constexpr auto types = R"(: (?:\[(?:[^][]|\[[^]]*\])*\]|[^][,=])+)";
+    const auto plain = substitute("kwargs", "options", substitute(types, "", doc.substr(0, arrow))).cast<std::string>();
+    std::free(const_cast<char*>(method->ml_doc));  // NOLINT(cppcoreguidelines-no-malloc): pybind11 frees what it copied
+    method->ml_doc = strdup((plain + ")\n--\n" + doc.substr(end)).c_str());
+}
+
 py::tuple pixel_formats() {
     py::list names;
     for (const PixelFormatInfo& format : all_pixel_formats()) {
@@ -106,7 +127,12 @@ PYBIND11_MODULE(_tricodec, module) {
             return tricodec::build_info() + "nvtx: " + (tricodec::has_nvtx() ? "in this build" : "not in this build") +
                    "\nimage_engine: " + tricodec::image_engine() + "\n" + tricodec::compression_libraries();
         },
-        "The build and the libraries in use, one \"name: value\" a line.");
+        R"(Describe the build and the libraries in use, with one "name: value" in each line.
+
+    >>> "libavcodec" in tricodec.build_info()
+    True
+
+Thread safety: safe.)");
     module.def("get_limits", &python::limits_as_dict, "The limits of the process as a dict.");
     module.def("set_limits", &python::change_limits, "Replace the limits that are named.");
     module.def("pixel_formats", &python::pixel_formats,
@@ -152,4 +178,6 @@ Raises:
     python::bind_compress_memory(module);
     python::bind_compress_array(module);
     python::bind_codec(module);
+    const pybind11::object substitute = pybind11::module_::import("re").attr("sub");
+    for (const auto& [_, value] : pybind11::dict(module.attr("__dict__"))) python::show_signatures(value, substitute);
 }

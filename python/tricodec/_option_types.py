@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of arguments: for the stubs, type checkers, help() and IPython.
 
-Names of values are taken in any case. These are the usual spellings.
+A call accepts the values in any case and in other usual spellings. Type checkers accept these alone.
 """
 
 from __future__ import annotations
@@ -23,38 +23,21 @@ else:
 
     ArrayT = TypeVar("ArrayT")
 
-Layout: TypeAlias = Literal[
-    "HWC", "CHW", "CHW2", "HWC8", "hwc", "chw", "chw2", "hwc8", "NHWC", "NCHW", "NCHW2", "NHWC8", "FHWC", "FCHW",
-    "FCHW2", "FHWC8", "THWC", "TCHW", "thwc", "tchw", "nhwc", "nchw",
-]  # fmt: skip
-Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "rgba", "RGB", "BGR", "GRAY", "YUV", "RGBA", "grey"]
+Layout: TypeAlias = Literal["HWC", "CHW", "CHW2", "HWC8", "NHWC", "NCHW"]
+Color: TypeAlias = Literal["rgb", "bgr", "gray", "yuv", "rgba"]
 Resize: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
 Chroma: TypeAlias = Literal["interpolated", "nearest"]
 Unspecified: TypeAlias = Literal["bt601", "bt709", "by_height"]
-Matrix: TypeAlias = Literal[
-    "bt601", "bt709", "bt2020", "fcc", "bt470bg", "smpte170m", "smpte240m", "ycgco", "bt2020nc",
-]  # fmt: skip
+Matrix: TypeAlias = Literal["bt601", "bt709", "bt2020", "fcc", "smpte240m", "ycgco"]
 Range: TypeAlias = Literal["limited", "full"]
-DTypeName: TypeAlias = Literal[
-    "uint8", "float16", "float32", "bfloat16", "half", "float", "fp16", "fp32", "bf16",
-]  # fmt: skip
-SoundDTypeName: TypeAlias = Literal["float32", "int16", "float", "fp32"]
+DTypeName: TypeAlias = Literal["uint8", "float16", "float32", "bfloat16"]
+SoundDTypeName: TypeAlias = Literal["float32", "int16"]
 SeekMode: TypeAlias = Literal["exact", "approximate"]
 Policy: TypeAlias = Literal["nearest", "on_screen", "exact"]
 Rule: TypeAlias = Literal["uniform", "uniform_floor", "stride", "centers", "key_frames", "around"]
 """The values of ``sampling=``."""
-CodecName: TypeAlias = Literal[
-    "h264", "hevc", "av1", "vp8", "vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "h265", "avc",
-    "x264", "x265", "av01", "mpeg1", "mpeg2", "H264", "H265", "HEVC", "AV1",
-]  # fmt: skip
+CodecName: TypeAlias = Literal["h264", "hevc", "av1", "vp8", "vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg"]
 """Codecs that are decoded."""
-EncoderName: TypeAlias = Literal[
-    "h264", "hevc", "av1", "h265", "avc", "x264", "x265", "av01", "H264", "H265", "HEVC", "AV1", "libx264",
-    "libx264rgb", "libx265", "libsvtav1", "libaom-av1", "librav1e", "h264_nvenc", "hevc_nvenc", "av1_nvenc", "libvpx",
-    "libvpx-vp9", "mpeg1video", "mpeg2video", "mpeg4", "mjpeg", "ffv1", "prores_ks", "dnxhd", "libwebp", "png",
-    "rawvideo",
-]  # fmt: skip
-"""Codecs and usual encoders; `encoder_names` lists all that this FFmpeg has."""
 
 
 class TorchDType(Protocol):

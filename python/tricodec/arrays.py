@@ -42,12 +42,11 @@ class Bfloat16Array:
 
 
 def asnumpy(array: Any) -> npt.NDArray[Any]:
-    """An array, a tensor or a frame as a NumPy array in host memory, wherever it is.
+    """Return an array, a tensor or a frame as a NumPy array in host memory, on machines with and without a GPU.
 
-    `decode_video`, `FrameReader.batch` and `Transform` leave their results in the memory of the device that decoded. A
-    program that shows, saves or compares them calls this, and runs on machines with and without a GPU:
-
-        frames = tricodec.asnumpy(tricodec.decode_video("a.mp4").frames)
+        >>> frames = tricodec.asnumpy(tricodec.decode_video(tricodec.sample_video(), count=2).frames)
+        >>> type(frames).__name__, frames.shape
+        ('ndarray', (2, 720, 1280, 3))
 
     Args:
         array: an array of NumPy, tricodec (`DeviceArray`, `compress.Array`), PyTorch, CuPy, Numba or another library
@@ -78,11 +77,14 @@ def asnumpy(array: Any) -> npt.NDArray[Any]:
 def pinned_empty(
     shape: SupportsIndex | Sequence[SupportsIndex], dtype: npt.DTypeLike = "uint8", *, device_index: int = 0
 ) -> npt.NDArray[Any]:
-    """An array in page-locked host memory, which a GPU reads and writes by itself while the program continues.
+    """Return an array in page-locked host memory, to which a GPU copies while the program continues.
 
-    Use it for ``out=``, and for arrays that go to a GPU. Without a usable GPU the memory is ordinary, and the log says
-    so at level info. The memory comes from tricodec's allocators and returns to them with the last view of the array:
-    `memory_stats` counts it as ``pinned cuda:0``, or as ``host``. Its values are undefined.
+        >>> batch = tricodec.pinned_empty((8, 224, 224, 3))
+        >>> with tricodec.FrameReader(tricodec.sample_video()) as reader:
+        ...     reader.batch(range(8), out=batch, size=(224, 224)) is batch
+        True
+
+    The values are undefined. Without a usable GPU the memory is ordinary, and the log says so at level info.
 
     Args:
         shape: sizes of the axes, or one size.

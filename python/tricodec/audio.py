@@ -72,13 +72,14 @@ def read_av(
 ) -> DecodedAV:
     """Decode frames of a video and the sound of the same time.
 
-    The sound begins with the earliest frame and ends with the latest one: where the next frame of the video would be
-    shown. Its length follows from these times and the rate alone. What lies outside of the sound of the file is
-    silence.
+        >>> clip = tricodec.read_av(tricodec.sample_video(), start_s=1, end_s=2, size=(90, 160))
+        >>> clip.frames.shape, clip.audio.data.shape
+        ((25, 90, 160, 3), (1, 48000))
+
+    The sound lasts from the earliest frame to the end of the latest one; silence fills what the file does not have.
 
     Args:
-        source: as in `decode_video`. An object is read once for the frames and once for the sound, if it can
-            seek; of one that cannot, all data are kept.
+        source: as in `decode_video`.
         device, stream_index, num_workers, ignore_edit_list, out, context: as in `decode_video`.
         audio_rate: samples per second of the sound; None is the stream's own rate.
         audio_channels: channels of the sound: 1 is mono, 2 stereo; None is the stream's own.

@@ -21,27 +21,55 @@ __all__ = [
 
 
 class Error(RuntimeError):
-    """The base class of tricodec's errors, except errors in arguments."""
+    """The base class of all errors of tricodec but those in arguments.
+
+    >>> issubclass(tricodec.UnsupportedError, tricodec.Error), issubclass(tricodec.Error, RuntimeError)
+    (True, True)
+    """
 
 
 class UnsupportedError(Error):
-    """The request is valid, but this build or machine cannot do it: a codec, a pixel format, a conversion."""
+    """The request is valid, but this build or machine cannot do it, or the file has no such stream.
+
+    >>> tricodec.AudioReader(tricodec.encode_video(np.zeros((4, 48, 64, 3), np.uint8)))
+    Traceback (most recent call last):
+    tricodec.errors.UnsupportedError: ...
+    """
 
 
 class RefusedError(Error):
-    """A limit (`set_limits`) or the list of allowed containers forbids the request."""
+    """A limit (`set_limits`) or a rule of safety forbids the request, such as a plain URL in place of a file.
+
+    >>> tricodec.probe("https://example.com/a.mp4")
+    Traceback (most recent call last):
+    tricodec.errors.RefusedError: ...
+    """
 
 
 class CorruptDataError(Error):
-    """The media are damaged in a place that the request needs, sizes and counts in headers included."""
+    """The data are no media file, or are damaged in a place that the request needs.
+
+    >>> tricodec.probe(b"This is no video.")
+    Traceback (most recent call last):
+    tricodec.errors.CorruptDataError: ...
+    """
 
 
 class MediaIOError(Error, OSError):
-    """Reading or writing a file failed. Errors of an object's own ``read()`` stay unchanged."""
+    """Reading or writing a file failed. An error that the ``read()`` of a source raises stays unchanged.
+
+    >>> issubclass(tricodec.MediaIOError, OSError)
+    True
+    """
 
 
 class MediaNotFoundError(MediaIOError, FileNotFoundError):
-    """The file does not exist."""
+    """The file does not exist.
+
+    >>> tricodec.probe("no_such_file.mp4")
+    Traceback (most recent call last):
+    tricodec.errors.MediaNotFoundError: ...
+    """
 
 
 class SourceChangedError(MediaIOError):
@@ -49,11 +77,20 @@ class SourceChangedError(MediaIOError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The machine does not have enough memory for the request."""
+    """The machine does not have enough memory for the request.
+
+    >>> issubclass(tricodec.OutOfMemoryError, MemoryError)
+    True
+    """
 
 
 class DeviceError(Error):
-    """A GPU or its driver failed, or the request needs a GPU and there is none."""
+    """A GPU or its driver failed, or the request needs a GPU and there is none.
+
+    >>> tricodec.FrameReader(tricodec.sample_video(), device="cuda:99")
+    Traceback (most recent call last):
+    tricodec.errors.DeviceError: ...
+    """
 
 
 class InternalError(Error):

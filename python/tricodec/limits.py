@@ -41,7 +41,10 @@ class Limits:
 
 
 def get_limits() -> Limits:
-    """Return the limits of the process.
+    """Return the limits of the process, in pixels, packets, streams and bytes.
+
+        >>> tricodec.get_limits().max_streams
+        256
 
     Thread safety: safe.
     """
@@ -49,9 +52,11 @@ def get_limits() -> Limits:
 
 
 def set_limits(**fields: int) -> None:
-    """Change limits; the others stay. Open objects keep their limits.
+    """Change limits of the process. Limits that are left out stay, and open objects keep theirs.
 
-    ``set_limits(**dataclasses.asdict(old))`` restores the result of an earlier `get_limits`.
+        >>> old = tricodec.get_limits()
+        >>> tricodec.set_limits(max_width=8192)
+        >>> tricodec.set_limits(max_width=old.max_width)  # the limit of before
 
     Args:
         **fields: attributes of `Limits` with positive values.

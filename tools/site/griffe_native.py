@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import textwrap
 from typing import Any
 
 import griffe
@@ -13,6 +14,7 @@ import tricodec._tricodec as native
 
 _SIGNATURE = re.compile(r"\w+\(.*\n\n?")
 _SECTION = re.compile(r"(?<!\n)\n(?=(?:Args|Keyword Args|Attributes|Returns|Yields|Raises|Thread safety):)")
+_EXAMPLE = re.compile(r"^ *>>> .*(?:\n.+)*", re.MULTILINE)
 _SHARED = re.compile(r"^    (\w+(?:, \w+)+): (.*(?:\n {5,}\S.*)*)", re.MULTILINE)
 
 
@@ -33,7 +35,9 @@ class NativeDocstrings(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called by griffe for each name that it has read."""
         name = obj.path.removeprefix("tricodec._tricodec.")
-        if name != obj.path and obj.docstring is None and not obj.is_attribute:
+        if isinstance(obj, griffe.Attribute) and str(obj.annotation).startswith("Final["):  # of a native class
+            obj.annotation, obj.labels = obj.annotation.slice, {"property"}
+        if name != obj.path and obj.docstring is None and (not obj.is_attribute or obj.parent.is_class):
             found = functools.reduce(lambda owner, part: getattr(owner, part, None), name.split("."), native)
             text = (found and inspect.getdoc(found)) or ""  # a protocol is in the stub alone
             obj.docstring = griffe.Docstring(
@@ -42,4 +46,5 @@ class NativeDocstrings(griffe.Extension):
             )  # fmt: skip
         if obj.docstring is not None:
             text = obj.docstring.value.replace("``", "`")
+            text = _EXAMPLE.sub(lambda found: f"```pycon\n{textwrap.dedent(found[0])}\n```", text)
             obj.docstring.value = _SHARED.sub(_each, _SECTION.sub("\n\n", text))

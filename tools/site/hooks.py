@@ -14,7 +14,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tricodec
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
@@ -48,21 +47,6 @@ def _public(names: Any, owner: Any) -> list[str]:
     return [name for name in names if any(kind(getattr(owner, name)) for kind in kinds)]
 
 
-def _frames() -> bytes:
-    """Six frames of a video that tricodec encodes, as `show` draws them: a sun that crosses the sky over a sea."""
-    y, x = np.mgrid[:180, :320]
-
-    def picture(number: int) -> np.ndarray:
-        pixels = np.stack([60 + x * 0.35, 90 + y * 0.5, 190 - y * 0.6], axis=-1)
-        height = 95 - 70 * np.sin(np.pi * (30 + 5 * number) / 320)
-        pixels[(x - 30 - 5 * number) ** 2 + (y - height) ** 2 < 22**2] = (250, 190, 60)
-        pixels[y > 130 + 8 * np.sin((x + 4 * number) / 25)] = (24, 84, 110)
-        return pixels.astype(np.uint8)
-
-    video = tricodec.encode_video(np.stack([picture(number) for number in range(60)]), frame_rate=25, crf=18)
-    return tricodec.FrameReader(video).show(range(0, 60, 10))._repr_jpeg_()
-
-
 @event_priority(-200)  # the plugin i18n knows only files of docs/
 def on_files(files: Files, config: Any) -> Files:
     """Adds CONTRIBUTING.md, and reads which page has which names.
@@ -74,7 +58,6 @@ def on_files(files: Files, config: Any) -> Files:
         return files
     text = re.sub(r"\]\((?!\w+:|#)", "](../", (ROOT / "CONTRIBUTING.md").read_text()).replace("](../docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
-    files.append(File.generated(config, "assets/frames.jpg", content=_frames()))
     for plot in (ROOT / "benchmarks" / "results").glob("*.svg"):
         files.append(File.generated(config, f"assets/{plot.name}", content=plot.read_bytes()))
     lines = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model is part of the installed package; see docs/reference/triton_files.md."""
+"""The model is part of the installed package; see docs/reference/triton_models.md."""
 
 from tricodec.triton_backend.models.decompress import TritonPythonModel
 

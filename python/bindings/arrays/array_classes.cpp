@@ -167,11 +167,7 @@ void bind_array_view(py::module_& module) {
                 return to_numpy_array(touched(self.cast<const ArrayView&>()), self, dtype, copy);
             },
             py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
-            R"(numpy's conversion, which shares host memory.
-
-Raises:
-    TypeError: for an array on a GPU.
-    ValueError: if copy is False and the dtype needs a copy.)")
+            "numpy's conversion, which shares host memory. TypeError for an array on a GPU.")
         .def("__len__", length_of);
     def_exchange(cls, touched);
 }
@@ -179,13 +175,16 @@ Raises:
 void bind_device_array(py::module_& module) {
     py::class_<DeviceArray, ArrayView, std::shared_ptr<DeviceArray>> cls(
         module, "DeviceArray",
-        R"(An array on a GPU: the result of a Transform, batch(), batches() and decode_video() there.
+        R"(An array in the memory of a GPU: the result of `Transform`, `FrameReader.batch` and `decode_video` there.
 
-``torch.from_dlpack(array)``, ``cupy.from_dlpack(array)``, ``cupy.asarray(array)``,
-``numba.cuda.as_cuda_array(array)`` and other consumers of DLPack or the CUDA array interface share its memory, which
-stays valid as long as any of them lives. The GPU may still write its elements when it is returned: DLPack makes the
-consumer's stream wait, the CUDA array interface the legacy default stream. ``numpy()`` copies to the host; numpy itself
-refuses the array.
+    >>> frames = tricodec.decode_video(tricodec.sample_video(), count=8).frames
+    >>> isinstance(frames, tricodec.DeviceArray | np.ndarray)  # on a GPU | on the CPU
+    True
+
+Consumers of DLPack or the CUDA array interface, such as ``torch.from_dlpack(array)`` and ``cupy.asarray(array)``, share
+the memory, which stays valid as long as one of them lives. The GPU may still write the array when a call returns it:
+DLPack makes the consumer's stream wait, the CUDA array interface makes the legacy default stream wait. ``numpy()``
+copies to the host; ``np.asarray(array)`` raises TypeError.
 
 Thread safety: safe.)");
     publish(cls);

@@ -140,8 +140,6 @@ void bind_compress_memory(py::module_& module) {
             "one.\n"
             "    device_idx: for those three the device they are used on, -1 the current one; for others -1 or the\n"
             "        stream's own device.\n"
-            "Returns:\n"
-            "    The view.\n"
             "Raises:\n"
             "    ValueError: if device_idx is another device than the stream's.\n"
             "    DeviceError: for a stream that is none of the three where there is no driver.")
@@ -149,8 +147,6 @@ void bind_compress_memory(py::module_& module) {
                     "A new stream, destroyed with the last reference.\n\n"
                     "Args:\n"
                     "    device_idx: the device; -1 the current one.\n"
-                    "Returns:\n"
-                    "    The stream.\n"
                     "Raises:\n"
                     "    DeviceError: if there is no GPU.")
         .def_property_readonly("device", &CudaStream::device_index, "Index of the stream's device.")
@@ -191,18 +187,9 @@ void bind_compress_memory(py::module_& module) {
         "Raises:\n"
         "    TypeError: if it cannot be called.");
     define("set_pinned_allocator", Kind::pinned,
-           "Set the allocator of the page-locked host memory for copies of sizes and tables to a GPU and back. See\n"
-           "`set_device_allocator`.\n\n"
-           "Args:\n"
-           "    allocator: as in `set_device_allocator`; memory that is not page-locked works, only slower.\n"
-           "Raises:\n"
-           "    TypeError: if it cannot be called.");
-    define("set_host_allocator", Kind::host,
-           "Set the allocator of results on the CPU. See `set_device_allocator`.\n\n"
-           "Args:\n"
-           "    allocator: as in `set_device_allocator`.\n"
-           "Raises:\n"
-           "    TypeError: if it cannot be called.");
+           "Set the allocator of the page-locked host memory for copies of sizes and tables to a GPU and back, as in\n"
+           "`set_device_allocator`. Memory that is not page-locked works, only slower.");
+    define("set_host_allocator", Kind::host, "Set the allocator of results on the CPU, as in `set_device_allocator`.");
 }
 
 }  // namespace tricodec::python

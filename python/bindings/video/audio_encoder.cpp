@@ -70,9 +70,8 @@ private:
 void bind_audio_encoder(py::module_& module) {
     py::class_<PyAudioEncoder> cls(
         module, "AudioEncoder",
-        "Samples of sound to packets for a Muxer, resampled and mixed as the codec needs it.\n"
-        "How the samples are cut makes no difference.\n\n"
-        "Thread safety: calls from several threads take turns.");
+        "Encodes samples of sound to packets for a Muxer, resampled and mixed as the codec needs it.\n\n"
+        "Thread safety: safe; calls run one after another.");
     publish(cls, "tricodec.encode");
     cls.def(py::init(&PyAudioEncoder::create), py::arg("sample_rate"), py::arg("num_channels"), py::kw_only(),
             py::arg("dtype") = "float32", py::arg("codec") = py::none(), py::arg("container") = "mp4",
@@ -96,12 +95,10 @@ Raises:
     ValueError: for a codec that is not known and values that its encoder does not accept.
     UnsupportedError: if this FFmpeg has no encoder for the codec.)")
         .def("encode", &PyAudioEncoder::encode, py::arg("samples"),
-             R"(Encode samples.
+             R"(Encode samples, and return the packets that are complete.
 
 Args:
     samples: an array in host memory, [channels, samples] or of one channel [samples], of the encoder's dtype.
-Returns:
-    The packets that are complete, a list of Packet.
 Raises:
     ValueError: for another shape or dtype.)")
         .def("flush", &PyAudioEncoder::flush, "End the stream. Returns the packets that are left.")

@@ -239,11 +239,15 @@ void bind_audio_reader(py::module_& module) {
     py::class_<PyAudioReader, std::shared_ptr<PyAudioReader>> cls(module, "AudioReader",
                                                                   R"(The sound of a file as a sequence of samples.
 
-``reader[a:b]`` is an array [channels, samples]. Sample i is the i-th sample that decoding the whole stream gives,
-the same as of ``ffmpeg -f f32le`` (or ``s16le``), however the reads are cut. A reader keeps its place, and some seconds
-of what it gave, so that reads in order and reads that overlap decode nothing twice.
+    >>> with tricodec.AudioReader(tricodec.sample_video()) as reader:
+    ...     reader[:48000].shape
+    (1, 48000)
 
-Thread safety: calls from several threads take turns.)");
+``reader[a:b]`` is an array [channels, samples], float32 or int16. Sample i is sample i of the whole decoded stream, as
+in ``ffmpeg -f f32le``, however the reads are cut. A reader keeps its place and some seconds before it, so that reads in
+order and reads that overlap decode nothing twice.
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyAudioReader::open), py::arg("source"), py::kw_only(), py::arg("stream_index") = -1,
             py::arg("sample_rate") = py::none(), py::arg("num_channels") = py::none(), py::arg("dtype") = "float32",

@@ -121,8 +121,15 @@ void bind_decoder(py::module_& module) {
         py::arg("stream"), py::arg("gpu") = py::none(),
         "Why a GPU does not give the CPU's frames of a stream, as far as its headers tell; None is any GPU.");
     py::class_<PyDecoder> cls(module, "Decoder",
-                              "Packets to frames, in presentation order.\n\n"
-                              "Thread safety: calls from several threads take turns.");
+                              R"(Decodes packets to frames, in presentation order.
+
+    >>> with tricodec.Demuxer(tricodec.sample_video()) as demuxer:
+    ...     decoder = tricodec.Decoder(demuxer.stream)
+    ...     frames = [frame for packet in demuxer for frame in decoder.decode(packet)]
+    >>> len(frames + decoder.flush())
+    132
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyDecoder::create), py::arg("stream_or_codec"), py::kw_only(), py::arg("device") = "auto",
             py::arg("num_threads") = 0, py::arg("context") = py::none(), py::arg("stream") = py::none(),

@@ -84,8 +84,13 @@ private:
 void bind_demuxer(py::module_& module) {
     py::class_<PyDemuxer> cls(
         module, "Demuxer",
-        "A container, or a bare elementary stream, to packets. Iterating yields the packets to the end.\n\n"
-        "Thread safety: calls from several threads take turns.");
+        R"(Reads the packets of a container or of a bare elementary stream. Iterating gives them up to the end.
+
+    >>> with tricodec.Demuxer(tricodec.sample_video()) as demuxer:
+    ...     sum(packet.key for packet in demuxer)
+    5
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyDemuxer::open), py::arg("source"), py::kw_only(), py::arg("stream_index") = -1,
             py::arg("all_streams") = false, py::arg("annexb") = false, py::arg("ignore_edit_list") = false,
@@ -102,9 +107,7 @@ Args:
     ignore_edit_list: as in ``decode_video``.
     kind: "video" or "audio": the stream that -1 means. For "audio", files of sound alone (mp3, aac, ...) open too.
 Raises:
-    MediaNotFoundError: if there is no such file.
-    RefusedError: for URLs and for containers that open other files.
-    CorruptDataError: if no supported format is found in it.
+    Error: the errors of ``probe``.
     ValueError: if the file has no stream stream_index.)")
         .def_property_readonly("info", &PyDemuxer::info, "What the file holds, a MediaInfo.")
         .def_property_readonly("stream", &PyDemuxer::stream, "The stream that read() returns packets of.")
@@ -122,17 +125,9 @@ Args:
 Raises:
     UnsupportedError: if the source or its format cannot seek.)")
         .def("seek_seconds", &PyDemuxer::seek_seconds, py::arg("seconds"),
-             R"(seek() with a time in seconds.
-
-Raises:
-    ValueError: if the time is not finite.
-    UnsupportedError: if the source cannot seek or its stream has no time base.)")
+             "seek() with a time in seconds. UnsupportedError also if the stream has no time base.")
         .def("seek_bytes", &PyDemuxer::seek_bytes, py::arg("position"),
-             R"(Continue at a byte position that a packet's ``pos`` gave.
-
-Raises:
-    ValueError: for a negative position.
-    UnsupportedError: if the source or its format cannot seek.)")
+             "Continue at a byte position that a packet's ``pos`` gave. Raises what seek() raises.")
         .def("close", &PyDemuxer::close, "Close the source. Packets stay valid. A second time does nothing.")
         .def("__iter__", [](const py::object& self) { return self; })
         .def("__next__", &PyDemuxer::next)

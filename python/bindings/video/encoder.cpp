@@ -141,8 +141,14 @@ void bind_encoder(py::module_& module) {
         "picture_type", [](const Packet& packet) { return std::string(1, picture_type_of(packet)); }, py::arg("packet"),
         "\"I\", \"P\" or \"B\" as the encoder reported for its packet, else \"?\".");
     py::class_<PyEncoder> cls(module, "Encoder",
-                              "Frames to packets, in decoding order.\n\n"
-                              "Thread safety: calls from several threads take turns.");
+                              R"(Encodes frames to packets, in decoding order.
+
+    >>> encoder = tricodec.Encoder(64, 48, codec="h264", device="cpu")
+    >>> packets = encoder.encode(np.zeros((48, 64, 3), np.uint8)) + encoder.flush()
+    >>> len(packets), packets[0].key
+    (1, True)
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyEncoder::create), py::arg("width"), py::arg("height"), py::kw_only(), py::arg("codec") = "h264",
             py::arg("device") = "auto", py::arg("format") = "yuv420p", py::arg("frame_rate") = 30,

@@ -164,12 +164,15 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
 void bind_frame(py::module_& module) {
     py::class_<Frame, std::shared_ptr<Frame>> cls(
         module, "Frame",
-        R"(A decoded picture. It stays valid and unchanged as long as it, or an array made from it, is held.
+        R"(A decoded picture. It stays valid and unchanged as long as the program holds it or an array made from it.
 
-``np.asarray(frame)`` and ``plt.imshow(frame)`` give the picture: upright, uint8 RGB, [H, W, 3], in host memory,
-whatever the frame's format and device. The samples as they were decoded are in ``planes``, which share the frame's
-memory, in ``to_ndarray()`` and in ``pack()``, which copy. DLPack and the CUDA array interface share all samples
-without a copy if one strided array describes them (gray, rgb24, packed nv12): ``torch.from_dlpack(frame)``.
+    >>> frame = tricodec.FrameReader(tricodec.sample_video(), device="cpu")[66]
+    >>> frame.format, frame.pts_seconds, np.asarray(frame.planes[0]).shape
+    ('yuv420p', 2.64, (720, 1280))
+
+``np.asarray(frame)`` and ``plt.imshow(frame)`` give the upright picture in host memory, uint8 RGB, [H, W, 3], for every
+format and device. ``planes`` share the decoded samples; ``to_ndarray()`` and ``pack()`` copy them. DLPack and the CUDA
+array interface share frames that one strided array describes (gray, rgb24, packed nv12).
 
 Thread safety: safe; the pixels must not be written.)");
     publish(cls);
@@ -186,8 +189,7 @@ Returns:
     uint8, or uint16 for more than 8 bits; [H, W] for gray, [H, W, 3] for rgb24, [3, H, W] for three planes of full
     size, [H * 3 / 2, W] for 4:2:0 and [H * 2, W] for 4:2:2 of even size, else one axis. ``out`` if that was given.
 Raises:
-    ValueError: if ``out`` has another shape, is read-only or not in host memory.
-    TypeError: if ``out`` has another dtype.
+    ValueError, TypeError: if ``out`` does not fit, is read-only or not in host memory.
     UnsupportedError: if the conversion needs resampling.)")
         .def(
             "cpu", [](const Frame& self) { return moved(self, DeviceWord{"cpu"}, py::none()); },
@@ -208,24 +210,18 @@ Args:
 Returns:
     A DeviceArray, uint8, or uint16 for more than 8 bits.
 Raises:
-    ValueError: for a frame in host memory, planes with padding (odd widths of subsampled formats), or a shape with
-        another number of samples.)")
+    ValueError: for a frame in host memory, planes with padding, or a shape with another number of samples.)")
         .def("pack", pack_to, py::arg("out") = py::none(),
              R"(The planes one after another without padding.
 
 Args:
-    out: a writable, C-contiguous array or buffer (bytearray, mmap, shared memory, ...) of size_bytes bytes; None
-        makes a bytes.
-Returns:
-    bytes, or ``out`` if that was given.
+    out: a writable, C-contiguous array or buffer of size_bytes bytes, which is returned; None makes a bytes.
 Raises:
-    ValueError: if ``out`` has another size, is read-only, or is not one run of bytes.
-    TypeError: if ``out`` is not an array or buffer.)")
+    ValueError, TypeError: if ``out`` does not fit.)")
         .def("md5", md5_of, "MD5 of pack(), in hexadecimal: what ``ffmpeg -f framemd5`` prints.")
         .def(
             "convert", convert, py::arg("format"),
-            R"(The same samples in another layout: planar or semi-planar, or another depth by shifting. A frame on a GPU
-is converted on the host and copied back.
+            R"(The same samples, planar or semi-planar, or with another depth by shifting. The host converts frames of a GPU.
 
 Args:
     format: FFmpeg's name.
@@ -247,12 +243,10 @@ Args:
     pts: in time_base units, or None.
     time_base: a Fraction or (numerator, denominator), or None.
 Raises:
-    ValueError: if the number of planes or a shape does not fit the format.
-    TypeError: if a dtype does not fit the format.)")
-        .def("__array__", array_of, py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
-             R"(numpy's conversion: the picture as Transform() makes it, uint8 RGB, [H, W, 3], upright, in host memory.
-
-An upright rgb24 frame in host memory is shared, all others are converted.
+    ValueError, TypeError: if the number of planes, a shape or a dtype does not fit the format.)")
+        .def(
+            "__array__", array_of, py::arg("dtype") = py::none(), py::arg("copy") = py::none(),
+            R"(numpy's conversion: the upright picture, uint8 RGB, [H, W, 3]. Only an upright rgb24 frame on the host is shared.
 
 Raises:
     ValueError: if copy is False and a copy is needed.)")

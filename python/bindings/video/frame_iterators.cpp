@@ -135,14 +135,14 @@ void bind_frame_iterators(py::module_& module) {
     py::class_<PyFrameIterator> cls(
         module, "FrameIterator",
         "Frames of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
-        "Thread safety: calls from several threads take turns with the reader's.");
+        "Thread safety: safe; calls run one after another, also with those of the reader.");
     publish(cls, "tricodec.video");
     cls.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyFrameIterator::next);
 
     py::class_<PyBatchIterator> batches(
         module, "BatchIterator",
         "Batches of a FrameReader one after another, decoded ahead; it keeps the reader alive.\n\n"
-        "Thread safety: calls from several threads take turns with the reader's.");
+        "Thread safety: safe; calls run one after another, also with those of the reader.");
     publish(batches, "tricodec.video");
     batches.def("__iter__", [](const py::object& self) { return self; }).def("__next__", &PyBatchIterator::next);
 }

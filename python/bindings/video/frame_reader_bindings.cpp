@@ -22,42 +22,27 @@ Raises:
     ValueError: for options that are not accepted or contradict each other.)";
 }
 
-/// The docstring of a method with the signature that Python reads from it.
-std::string signed_doc(const std::string& signature, const std::string& doc) {
-    return signature + "\n--\n\n" + doc;
-}
-
 void bind_requests(py::class_<PyFrameReader>& cls) {
-    py::options shown;
-    shown.disable_function_signatures();  // the docstrings have their own
     cls.def("iterate", &PyFrameReader::iterate,
-            signed_doc("iterate(self, **options)",
-                       R"(Frames one after another, decoded ahead.
+            R"(Frames one after another, decoded ahead.
 
 Args:
     **options: as in ``select``.
 Returns:
     An iterator of Frame.
 Raises:
-    IndexError: if start is past the end.
-    ValueError: for options that are not accepted or contradict each other.)")
-                .c_str())
-        .def(
-            "frames", &PyFrameReader::frames, py::arg("indices"),
-            signed_doc(
-                "frames(self, indices)",
-                R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
+    IndexError, ValueError: as in ``select``.)")
+        .def("frames", &PyFrameReader::frames, py::arg("indices"),
+             R"(Frames in the order of ``indices``, repeats allowed; memory grows with the number of different frames.
 
 Args:
     indices: a slice, or integers in a list, tuple, range or array.
 Returns:
     list of Frame.)")
-                .c_str())
-        .def("select", &PyFrameReader::select, signed_doc("select(self, **options)", select_doc()).c_str())
+        .def("select", &PyFrameReader::select, select_doc().c_str())
         .def("batch", &PyFrameReader::batch, py::arg("indices") = py::none(), py::arg("transform") = py::none(),
              py::arg("out") = py::none(), py::kw_only(), py::arg("stream") = py::none(), py::arg("pinned") = false,
-             signed_doc("batch(self, indices=None, transform=None, out=None, *, stream=None, pinned=False, **options)",
-                        R"(Frames through a Transform into one array.
+             R"(Frames through a Transform into one array.
 
 Args:
     indices: as in ``FrameReader.frames``. None takes the frames that options of ``select`` mean.
@@ -77,15 +62,10 @@ Raises:
     TypeError: for an ``out`` of another dtype, or an object that is not an array.
     CorruptDataError: if a requested frame cannot be decoded.
     ImportError: for bfloat16 without ``out`` where ml_dtypes is not installed.)")
-                 .c_str())
-        .def(
-            "batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(), py::kw_only(),
-            py::arg("drop_last") = false, py::arg("out") = py::none(), py::arg("stream") = py::none(),
-            py::arg("pinned") = false,
-            signed_doc(
-                "batches(self, batch_size, transform=None, *, drop_last=False, out=None, stream=None, pinned=False, "
-                "**options)",
-                R"(Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the
+        .def("batches", &PyFrameReader::batches, py::arg("batch_size"), py::arg("transform") = py::none(),
+             py::kw_only(), py::arg("drop_last") = false, py::arg("out") = py::none(), py::arg("stream") = py::none(),
+             py::arg("pinned") = false,
+             R"(Frames through a Transform, a batch at a time, decoded ahead on all cores while the caller works on the
 previous batch.
 
 Args:
@@ -101,12 +81,8 @@ Args:
 Returns:
     An iterator of arrays as batch() returns them.
 Raises:
-    IndexError: if start is past the end.
-    ValueError: for options that are not accepted.
-    UnsupportedError: while iterating, naming the first frame of another size than the others.
-    CorruptDataError: while iterating, if a frame cannot be decoded.
-    ImportError: for bfloat16 where ml_dtypes is not installed; batch() takes an ``out``.)")
-                .c_str());
+    UnsupportedError: while iterating, if a frame has another size than the first one.
+    Error, IndexError, ValueError: as in ``batch``.)");
 }
 
 void bind_reading(py::class_<PyFrameReader>& cls) {
@@ -131,13 +107,9 @@ Args:
 Raises:
     IndexError: if there is no such frame.)")
         .def("index_at", &PyFrameReader::index_at, py::arg("seconds"),
-             "Number of the frame on screen at a time: the one with the greatest time that is not after it.\n\n"
-             "Raises:\n"
-             "    IndexError: before the first frame or after the end of the last.")
+             "Number of the frame on screen at a time in seconds. IndexError before the first and after the last.")
         .def("at", &PyFrameReader::at, py::arg("seconds"),
-             "The frame on screen at a time.\n\n"
-             "Raises:\n"
-             "    IndexError: before the first frame or after the end of the last.")
+             "The frame on screen at a time in seconds. IndexError before the first and after the last.")
         .def("_memory_required", &PyFrameReader::memory_required, py::arg("batch_size"),
              py::arg("transform") = py::none())
         .def("_read", &PyFrameReader::read, py::arg("transform"), py::kw_only(), py::arg("out") = py::none(),
@@ -178,12 +150,19 @@ void bind_frame_reader(py::module_& module) {
                    ", num_packets_decoded=" + std::to_string(self.num_packets_decoded) +
                    ", num_packets_left_out=" + std::to_string(self.num_packets_left_out) + ")";
         });
-    py::class_<PyFrameReader> cls(
-        module, "FrameReader",
-        R"(A video as a sequence of frames in presentation order: ``reader[i]``, ``reader[10:200:5]``, ``reader[[3, 3,
-1]]``, ``for frame in reader``. Frame i is the i-th frame of the whole decoded stream, in every kind of access.
+    py::class_<PyFrameReader> cls(module, "FrameReader",
+                                  R"(A video as a sequence of frames in presentation order, numbered from 0.
 
-Thread safety: calls from several threads take turns; one read uses several threads inside.)");
+    >>> reader = tricodec.FrameReader(tricodec.sample_video(), device="cpu")
+    >>> len(reader), reader[-1].index, [frame.index for frame in reader[10:30:5]]
+    (132, 131, [10, 15, 20, 25])
+    >>> reader.batch([3, 1, 4], size=(224, 224), dtype="float32", layout="CHW").shape
+    (3, 3, 224, 224)
+
+An integer gives a `Frame`; a slice or a list of integers gives a list of frames. Frame i is frame i of the whole
+decoded stream in every kind of access.
+
+Thread safety: safe; calls run one after another. One read uses several threads inside.)");
     publish(cls);
     cls.def(py::init(&PyFrameReader::open), py::arg("source"), py::kw_only(), py::arg("device") = "auto",
             py::arg("stream_index") = -1, py::arg("num_workers") = 0, py::arg("ignore_edit_list") = false,
@@ -198,24 +177,18 @@ Args:
     num_workers: number of decoders of one read; 0 chooses it from the cores or the GPU's engines, the codec and the
         frame size.
     ignore_edit_list: as in ``decode_video``.
-    index: where the numbers of frames come from. "container": what the container lists, if that leaves no
-        doubt; a packet that contradicts it makes the reader read all packets. "packets": the headers of all packets.
-        None: "container" for a source of 16 MiB or more and for a remote one, else "packets". Bytes are those of
-        ``index_bytes()``; of another source they have no effect. A path (str or os.PathLike) names a file that keeps
-        the index of packets. If the file has the index of this source, the reader loads it. Else the first call
-        that needs the index builds it and writes the file. An index of another source is replaced. If the file cannot
-        be written, the log says so.
+    index: where the numbers of frames come from. "container" is the container's own list, unless a packet contradicts
+        it. "packets" reads the headers of all packets. None is "container" for a remote source and from 16 MiB on, else
+        "packets". Bytes of ``index_bytes()`` are loaded; an index of a different file is ignored. A path names a file
+        that keeps the index: the reader loads it, or builds it and writes the file.
     context: the CUDA context for work on a GPU: a handle, or an object with ``.handle``. It must outlive all objects
         made in it. None is the primary context of the GPU, which torch, CuPy and JAX use.
     stream: a CUDA stream of the caller: a handle, or a stream of torch, CuPy, pycuda or Numba. Work queued there
         after a call sees the complete results of the call.
     block_statistics: as in ``Decoder``.
 Raises:
-    MediaNotFoundError: if there is no such file.
-    ValueError: if `index` names a file that is not an index, such as the video; the file stays unchanged. Also for
-        bytes that are not an index, are damaged, or are of another version of tricodec.
-    RefusedError: for URLs and for containers that open other files.
-    CorruptDataError: if no supported format is found in it.
+    Error: the errors of ``probe``.
+    ValueError: if `index` is not an index, is damaged, or is of another version of tricodec; its file stays unchanged.
     UnsupportedError: if no engine here decodes the codec, or the named GPU does not.
     DeviceError: if the named device cannot be used.)");
     bind_reading(cls);

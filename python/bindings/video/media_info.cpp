@@ -249,11 +249,14 @@ void bind_media(py::module_& module) {
             return std::make_shared<MediaInfo>(probe(opened));
         },
         py::arg("source"),
-        R"(Describe a file from its headers.
+        R"(Describe a file from its headers, without decoding a frame.
+
+    >>> video = tricodec.probe(tricodec.sample_video()).video
+    >>> video.width, video.height, video.num_frames, video.average_frame_rate
+    (1280, 720, 132, Fraction(25, 1))
 
 Args:
-    source: a path (str or os.PathLike), bytes-like, or an object with ``read(n)`` and, if it can
-        seek, ``seek(offset, whence)``.
+    source: a path, the bytes of a file, or an object with ``read(n)`` and, if it can seek, ``seek(offset, whence)``.
 Returns:
     MediaInfo.
 Raises:

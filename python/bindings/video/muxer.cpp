@@ -133,14 +133,19 @@ Returns:
 Raises:
     ValueError: for a codec that is not known or a size below 1.)");
     py::class_<PyMuxer> cls(module, "Muxer",
-                            R"(Packets to a container: mp4, mov, mkv, webm, ts, ivf, or a bare stream.
+                            R"(Writes packets to a container: mp4, mov, mkv, webm, ts, ivf, or a bare stream.
 
-First add the streams, then write their packets, each stream's in decoding order, then call ``finish()`` or
-``close()``. A ``with`` block closes it. A file gets its name, and replaces an existing file, when it is complete. An
-exception in the block, a Muxer that is dropped unfinished (ResourceWarning) and the end of the process leave the old
-file unchanged.
+    >>> with tricodec.Demuxer(tricodec.sample_video()) as demuxer, tricodec.Muxer(None, format="mkv") as muxer:
+    ...     number = muxer.add_stream(demuxer.stream)
+    ...     for packet in demuxer:
+    ...         muxer.write(packet, number)
+    >>> tricodec.probe(muxer.getvalue()).format_name
+    'matroska,webm'
 
-Thread safety: calls from several threads take turns.)");
+Add all streams first. Then write the packets of each stream in decoding order. A file replaces an existing one when it
+is complete. An exception in the block, or a Muxer that is dropped unfinished, leaves the old file unchanged.
+
+Thread safety: safe; calls run one after another.)");
     publish(cls);
     cls.def(py::init(&PyMuxer::open), py::arg("target"), py::kw_only(), py::arg("format") = "",
             py::arg("fast_start") = false, py::arg("fragmented") = false, py::arg("options") = py::none(),
@@ -148,8 +153,8 @@ Thread safety: calls from several threads take turns.)");
             R"(Open a target.
 
 Args:
-    target: a path (str or os.PathLike), an object with ``write(bytes)`` and, for most containers, ``seek(offset,
-        whence)``, or None for memory: ``getvalue()`` then returns the bytes.
+    target: a path, an object with ``write(bytes)`` and, for most containers, ``seek(offset, whence)``, or None for
+        memory: ``getvalue()`` then returns the bytes.
     format: libavformat's name of the container, or "mkv" or "ts"; "" follows the extension of the target.
     fast_start: as in ``encode_video``. For mp4, mov and matroska.
     fragmented: as in ``encode_video``. The target then need not be able to seek.
@@ -177,19 +182,12 @@ Raises:
     ValueError: for time stamps that the container cannot take, or a stream that was not added.
     MediaIOError: if writing fails.)")
         .def("finish", &PyMuxer::finish,
-             "Write the index and give the file its name. A second time does nothing.\n\n"
-             "Raises:\n"
-             "    MediaIOError: if writing fails, now or before; an existing file stays unchanged.")
-        .def("close", &PyMuxer::close,
-             "Finish the file, unless no stream was added, and release the target. A second time does nothing.\n\n"
-             "Raises:\n"
-             "    MediaIOError: as finish().")
+             "Write the index and give the file its name. If writing fails, an existing file stays unchanged.")
+        .def("close", &PyMuxer::close, "Finish the file, unless no stream was added, and release the target.")
         .def("discard", &PyMuxer::discard,
              "Release the target without finishing the file; an existing file stays unchanged.")
         .def("getvalue", &PyMuxer::getvalue,
-             "The finished file, bytes, of a muxer to memory.\n\n"
-             "Raises:\n"
-             "    ValueError: before finish(), or of a muxer to a file.")
+             "The finished file, bytes, of a muxer to memory. ValueError before finish().")
         .def_property_readonly("format", &PyMuxer::format, "libavformat's name of the container.")
         .def_property_readonly("wants_global_headers", &PyMuxer::wants_global_headers,
                                "True if encoders for this container are made with ``global_header=True``.")

@@ -81,8 +81,13 @@ Packet to_packet(const py::object& data) {
 void bind_packet(py::module_& module) {
     py::class_<Packet, std::shared_ptr<Packet>> cls(
         module, "Packet", buffer_protocol<packet_getbuffer>(),
-        "One access unit of a stream: compressed bytes and when they are decoded and shown.\n\n"
-        "Thread safety: safe; packets do not change.");
+        R"(One access unit of a stream: its compressed bytes, and when they are decoded and shown.
+
+    >>> packet = next(tricodec.Demuxer(tricodec.sample_video()))
+    >>> packet.key, packet.pts, len(packet) == len(packet.data)
+    (True, 0, True)
+
+Thread safety: safe; packets do not change.)");
     publish(cls);
     cls.def(py::init(&make_packet), py::arg("data"), py::kw_only(), py::arg("pts") = py::none(),
             py::arg("dts") = py::none(), py::arg("duration") = 0, py::arg("pos") = -1, py::arg("key") = false,

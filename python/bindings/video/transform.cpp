@@ -79,7 +79,11 @@ void bind_transform(py::module_& module) {
     const auto about =
         R"(Crop, resize, color conversion, normalization, dtype and layout in one pass from a decoded frame to an array.
 
-docs/reference/transform.md defines the arithmetic. Every engine and every front end gives the same bytes.
+    >>> transform = tricodec.Transform(size=(224, 224), dtype="float32", layout="CHW", mean=0.5, std=0.25)
+    >>> transform(tricodec.FrameReader(tricodec.sample_video(), device="cpu")[0]).shape
+    (3, 224, 224)
+
+Every engine and every front end gives the same bytes; the page "Transform" of the documentation has the arithmetic.
 
 )" + arguments_text(transform_options()) +
         R"(

@@ -80,7 +80,12 @@ class StreamInfo:
 
 
 class Codec:
-    """Compresses and decompresses arrays; nvCOMP's streams and interface, on the CPU where there is no GPU.
+    """Compresses and decompresses arrays with nvCOMP's streams and interface, on the CPU where there is no GPU.
+
+        >>> codec = tricodec.Codec(algorithm="Zstd", device="cpu")
+        >>> packed = codec.encode(np.arange(1000, dtype=np.float32))
+        >>> np.asarray(codec.decode(packed, data_type="<f4")).shape
+        (1000,)
 
     Thread safety: safe.
     """
@@ -110,17 +115,12 @@ class Codec:
             num_threads: threads on the CPU; by default 0, one for each core. tricodec's own keyword.
             decompress_backend: a `DecompressBackend`: NVCOMP_DECOMPRESS_BACKEND_DEFAULT, or _CUDA for libnvcomp's
                 kernels; _HARDWARE is refused.
-            use_de_sort: an option of the hardware backend; accepted, without effect.
             bitshuffle_mode: a `BitshuffleMode`; by default NVCOMP_BITSHUFFLE_NONE. With another one, like bits of
                 neighboring elements of ``data_type`` are put side by side before LZ4. The container records the mode;
                 decode other streams with the same keywords.
-            execution_policy: an `ExecutionPolicy` of nvCOMP 6; accepted, without effect.
             mode: Bitcomp: a `BitcompMode` of nvCOMP 6; only BITCOMP_LOSSLESS is supported.
-            delta: Bitcomp: an option of its other modes; accepted, without effect.
-            states_per_lane: ANS: an option of nvCOMP 6; only 0 is supported.
-            histogram_reduction_log2: ANS: an option of nvCOMP 6; only 0 is supported.
-            max_sub_chunk_count: ANS: an option of nvCOMP 6; only 0 is supported.
-            skip_validate: ANS: an option of nvCOMP 6; accepted, without effect.
+            states_per_lane, histogram_reduction_log2, max_sub_chunk_count: ANS, nvCOMP 6; only 0 is supported.
+            use_de_sort, execution_policy, delta, skip_validate: options of nvCOMP; accepted, without effect.
 
         Raises:
             ValueError: for an unknown keyword or a value that is not accepted.

@@ -27,6 +27,10 @@ def encode_audio(
 ) -> bytes:
     """Encode an array of sound to a file in memory.
 
+        >>> file = tricodec.encode_audio(np.zeros((2, 48000), np.float32), 48000, container="flac")
+        >>> tricodec.AudioReader(file)[:].shape
+        (2, 48000)
+
     Args:
         audio: an array in host memory: [channels, samples] or [samples], float32 (-1 to 1) or int16.
         audio_rate: samples per second of ``audio``.

@@ -9,13 +9,13 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import transcode as transcode_file
 from tricodec.encode.video import encoder_keywords
 
 if TYPE_CHECKING:
-    from tricodec._option_types import Device, EncoderName
+    from tricodec._option_types import Device
     from tricodec._tricodec import Source, Target
 
 
@@ -54,7 +54,7 @@ def transcode(
     source: Source,
     target: Target,
     *,
-    codec: EncoderName | Literal["copy"] = "h264",
+    codec: str = "h264",
     device: Device = "auto",
     stream_index: int = -1,
     crop: Sequence[int] | None = None,
@@ -85,9 +85,11 @@ def transcode(
 ) -> TranscodeResult:
     """Decode a video, crop and resize it, encode it and write it to a container. The sound is copied, or encoded again.
 
-    Each stage runs on a separate thread. Every frame of the range is kept, with its time, at any frame rate.
-    Times that jump, as in joined recordings, continue without a gap. The output begins at time 0; the sound stays in
-    step. Rotation, colors, pixel shape, metadata, chapters, and the title, language and flags of streams are kept.
+        >>> tricodec.transcode(tricodec.sample_video(), "small.mp4", start=1, end=2, size=(90, 160)).num_frames
+        25
+
+    Every frame of the range is kept with its time, at any frame rate, and the output begins at time 0. Times that jump,
+    as in joined recordings, continue without a gap. Rotation, colors, pixel shape, metadata and chapters are kept.
     Where the container has no field for the rotation, the pictures are turned upright. Transparency is dropped.
 
     Args:

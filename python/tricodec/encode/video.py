@@ -12,7 +12,7 @@ from tricodec._tricodec import encode_video as write_video
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from tricodec._option_types import Color, Device, EncoderName, Layout, Matrix, Range
+    from tricodec._option_types import Color, Device, Layout, Matrix, Range
     from tricodec._tricodec import Event, FrameRate
 
 
@@ -20,7 +20,7 @@ def encode_video(
     frames: Any,
     pts_seconds: Sequence[float] | npt.NDArray[Any] | None = None,
     *,
-    codec: EncoderName = "h264",
+    codec: str = "h264",
     container: str = "mp4",
     device: Device = "auto",
     color: Color = "rgb",
@@ -48,8 +48,9 @@ def encode_video(
 ) -> bytes:
     """Encode an array of frames, and the sound that goes with them, to a video file in memory.
 
-    The DALI operator and the Triton model take the same keywords, except for sound, and return the same bytes. Those of
-    `Encoder` and `Muxer` are the same for these frames.
+        >>> file = tricodec.encode_video(np.zeros((50, 48, 64, 3), np.uint8), codec="h264", frame_rate=25, crf=20)
+        >>> tricodec.probe(file).duration_seconds
+        2.0
 
     Args:
         frames: an array in host memory or on a GPU (numpy, torch, any object with DLPack or the CUDA array interface)
@@ -88,8 +89,7 @@ def encode_video(
         audio_codec: "aac", "opus", "mp3", "flac", "vorbis", "pcm_s16le", ... or an encoder of FFmpeg; None is the
             container's own codec.
         audio_bit_rate: bits per second of the sound; 0 is the encoder's own choice.
-        input_consumed: as in `Transform`, for ``frames`` on a GPU. Frames are read one after another, so the call
-            has read all of them when it returns; the event is recorded then, on a stream of this thread.
+        input_consumed: as in `Transform`, for ``frames`` on a GPU; the call records the event when it returns.
 
     Returns:
         The file.

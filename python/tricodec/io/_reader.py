@@ -38,7 +38,7 @@ class StreamReader:
     torch objects with DLPack and the CUDA array interface), else in host memory. ``chunk.pts`` is the presentation time
     of the first frame in seconds.
 
-    Thread safety: calls from several threads take turns.
+    Thread safety: safe; calls run one after another.
     """
 
     def __init__(
@@ -185,8 +185,7 @@ class StreamReader:
         """Add an output of video.
 
         Args:
-            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as `add_basic_audio_stream`
-                takes them.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as in `add_basic_audio_stream`.
             format: pixel format: rgb24, bgr24, gray, yuv420p, yuv444p, nv12, rgba, ...; None is the decoder's. The
                 reader repeats subsampled chroma to full size.
             frame_rate: frames per second; frames are repeated or dropped to reach it. None is the source's.
@@ -215,8 +214,7 @@ class StreamReader:
         """Add an output of audio with any filters.
 
         Args:
-            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as `add_basic_audio_stream`
-                takes them.
+            frames_per_chunk, buffer_chunk_size, stream_index, decoder, decoder_option: as in `add_basic_audio_stream`.
             filter_desc: filters with one input and one output, as in ``ffmpeg -af``; None is no filter. Filters
                 can open files: do not use descriptions from untrusted sources.
 

@@ -57,7 +57,7 @@ class StreamWriter:
     Chunks are numpy arrays, torch tensors, or objects with DLPack, the buffer protocol or, in GPU memory,
     ``__cuda_array_interface__``.
 
-    Thread safety: calls from several threads take turns.
+    Thread safety: safe; calls run one after another.
     """
 
     def __init__(self, dst: Any, format: str | None = None, buffer_size: int = 4096) -> None:

@@ -54,7 +54,10 @@ class MemoryEvent(NamedTuple):
 
 
 def memory_stats() -> dict[str, AllocatorUse]:
-    """The memory of tricodec's allocators in this process, by name.
+    """Return the memory of tricodec's allocators in this process, by name.
+
+        >>> tricodec.memory_stats()["host"].in_use_bytes >= 0
+        True
 
     ``host`` is ordinary memory for pictures and arrays, ``pinned cuda:0`` is page-locked memory for a GPU, and ``device
     cuda:0`` is memory on it. ``decoders cuda:0`` is the memory of NVDEC's decoders, computed from their surfaces. A GPU

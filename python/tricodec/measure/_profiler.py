@@ -92,6 +92,12 @@ def _function_of(callback: Callback | ReportsStages | None) -> Callback | None:
 class Profiler(Measurement[NativeProfiler]):
     """Measures the time of tricodec's work in the whole process, by stages.
 
+        >>> with tricodec.Profiler() as profiler:
+        ...     video = tricodec.decode_video(tricodec.sample_video(), count=8)
+        >>> profiler.stages["decode"].frames >= 8
+        True
+        >>> profiler.save_trace("trace.json")  # for ui.perfetto.dev
+
     Stages are ``read`` (packets from a container), ``index`` (packets are read once to number the frames), ``decode``
     (packets to pictures, with the wait for the codec's threads or the GPU's engines), ``transform``, ``encode``,
     ``write``, ``compress``, ``decompress``, ``wait`` and ``filter``. ``wait`` is the time in which an iteration or a
@@ -105,14 +111,6 @@ class Profiler(Measurement[NativeProfiler]):
     In Nsight Systems the same stages are NVTX ranges of the domain "tricodec", also without a Profiler, if the build
     had NVTX's headers (``nvtx`` in `build_info`). The payload of a range is the number of frames that the call begins
     with.
-
-    ::
-
-        with tricodec.Profiler() as profiler:
-            for batch in reader.batches(32, size=(224, 224)):
-                train(batch)
-        print(profiler)
-        profiler.save_trace("trace.json")  # for ui.perfetto.dev or chrome://tracing
 
     Args:
         callback: receives each event as ``callback(stage, seconds, frames, device)``, or as the method

@@ -256,10 +256,13 @@ def open_remote(
     retries: int = 5,
     **options: Any,
 ) -> RemoteSource:
-    """A video in an object store or on a web server, as a source.
+    """Make a source of a video in an object store or on a web server. Nothing is fetched before the first read.
 
-    Only the headers, the table and the groups of pictures that a read needs are fetched, several at once. Requests name
-    the version of the object that the first one met.
+        >>> source = tricodec.open_remote("s3://bucket/a.mp4", region="eu-west-1")  # for FrameReader(source)
+        >>> source
+        <tricodec.remote.RemoteSource 's3://bucket/a.mp4'>
+
+    A read fetches the headers, the table and the groups of pictures that it needs, several at once.
 
     Args:
         url: ``s3://``, ``gs://``, ``az://``, ``abfss://``, ``https://``, ``http://`` or ``hf://``; or the path in

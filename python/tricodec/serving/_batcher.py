@@ -19,10 +19,9 @@ Result = TypeVar("Result")
 class Batcher(RequestWorkers, Generic[Item, Result]):
     """Collects items of threads and coroutines, and calls a function with a batch of them.
 
-        with tricodec.Batcher(model, max_batch=8, max_wait_ms=2) as batcher:
-            future = batcher.submit(picture)     # from any thread
-            scores = batcher(picture)            # the same, and waits for the result
-            scores = await batcher.run(picture)  # from a coroutine
+        >>> with tricodec.Batcher(lambda items: [2 * item for item in items], max_batch=8, max_wait_ms=2) as double:
+        ...     double.submit(4).result(), double(21)  # from any thread; `await double.run(21)` in a coroutine
+        (8, 42)
 
     A batch leaves when it has `max_batch` items, or `max_wait_ms` after its first item arrived. One thread calls the
     function. Items that arrive meanwhile make up the next batch, in the order of their arrival.

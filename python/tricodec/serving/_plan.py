@@ -42,12 +42,10 @@ _log = logging.getLogger("tricodec")
 class Plan:
     """A request of frames, compiled for this machine: what reads it, with how many threads, in batches of which size.
 
-        plan = tricodec.Plan("sample.mp4", count=16, size=(224, 224), dtype="float32", layout="CHW", tune=True)
-        plan.save("plan.json")
-
-        plan = tricodec.Plan.load("plan.json")       # in another process: milliseconds
-        video = plan.read("a.mp4")                   # as decode_video with the same options
-        with tricodec.WorkerPool(plan) as pool: ...  # many reads at a time
+        >>> tricodec.Plan(tricodec.sample_video(), count=16, size=(224, 224), layout="CHW").save("plan.json")
+        >>> plan = tricodec.Plan.load("plan.json")  # in another process: milliseconds
+        >>> plan.read(tricodec.sample_video()).frames.shape  # as decode_video with these options
+        (16, 3, 224, 224)
 
     A plan decides how fast a read is, never what it returns: videos of any codec and size can be read with it. It also
     serves DALI (``plan=`` of ``fn.tricodec.decode_video`` and ``read_video``) and Triton (a file ``plan.json`` beside

@@ -24,11 +24,11 @@ _AHEAD = 2
 class WorkerPool(RequestWorkers):
     """Runs a `Plan`, or a function, on threads that have a context each.
 
-        plan = tricodec.Plan("sample.mp4", count=16, size=(224, 224), tune=True)
-        with tricodec.WorkerPool(plan) as pool:
-            future = pool.submit("a.mp4", start=100)         # the arguments of PlanContext.read
-            video = await pool.run("b.mp4")                  # from a coroutine
-            for video in pool.map(["c.mp4", "d.mp4"]): ...   # in order, a few ahead
+        >>> path = tricodec.sample_video()
+        >>> with tricodec.WorkerPool(tricodec.Plan(path, count=4, size=(90, 160))) as pool:
+        ...     future = pool.submit(path, start=100)  # the arguments of PlanContext.read
+        ...     [len(video) for video in pool.map([path, path])] + [len(future.result())]
+        [4, 4, 4]
 
     With a plan each worker calls ``read`` of a `PlanContext` of its own. So on a GPU each worker has a CUDA stream, and
     waits for no other worker's work. With a function each worker calls it with the arguments of submit(), after the

@@ -28,7 +28,11 @@ _OF_READER = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedVideo(Generic[ArrayT]):
-    """The result of `decode_video`."""
+    """The frames that `decode_video` has decoded, and their times.
+
+    >>> tricodec.decode_video(tricodec.sample_video(), times=[1.0, 2.48], size=(90, 160))
+    <tricodec.DecodedVideo uint8 [2, 90, 160, 3]>
+    """
 
     frames: ArrayT
     """The frames, [F, H, W, C] or [F, C, H, W], in the requested dtype: a numpy array, a `DeviceArray` if a GPU
@@ -95,14 +99,15 @@ def decode_video(
     pinned: bool = False,
     **options: Any,
 ) -> DecodedVideo[Any]:
-    """Decode frames of a video into one array.
+    """Decode frames of a video into one array. DALI's operator and Triton's model return the same bytes.
 
-    The DALI operator and the Triton model take the same keywords and return the same bytes.
+        >>> video = tricodec.decode_video(tricodec.sample_video(), fps=2, size=(224, 224), device="cpu")
+        >>> video.frames.shape, video.frames.dtype, video.pts_seconds[:3].tolist()
+        ((11, 224, 224, 3), dtype('uint8'), [0.0, 0.48, 1.0])
 
     Args:
-        source: as in `probe`; or an open FrameReader, which stays open and has the options of a reader itself.
-            All data of an object that cannot seek are kept, within ``max_spool_bytes`` of
-            `set_limits`.
+        source: as in `probe`, or an open FrameReader, which stays open; arguments of a reader then are an error. All
+            data of an object that cannot seek are kept, within ``max_spool_bytes`` of `set_limits`.
         device: "auto", "auto:N", "cpu", "cuda" or "cuda:N". "auto" is the GPU if it decodes the video exactly, else
             the CPU. TRICODEC_DEVICE replaces "auto".
         stream_index: number of the video stream; -1 is the best one.
@@ -119,8 +124,7 @@ def decode_video(
         stream the result has all frames that could be decoded, and ``num_damaged_packets`` is not 0.
 
     Raises:
-        ValueError: an option is not accepted, options contradict each other, or `out` has another shape, is read-only
-            or is on another GPU.
+        ValueError: an option is not accepted or contradicts another one, or `out` does not fit.
         TypeError: `out` has another dtype or is no array.
         IndexError: the video does not have so many frames, or a time has no frame; the text names the nearest one.
         CorruptDataError: the video has no frames at all, and `count` is not 0.

@@ -22,10 +22,11 @@ def read_many(
     workers: int = 0,
     **options: Any,
 ) -> list[DecodedVideo]:
-    """Decode frames of several videos at once, each by a thread of its own.
+    """Decode frames of several videos at once, each on a separate thread.
 
-        clips = tricodec.read_many(
-            [("a.mp4", {"times": [0.5, 3.2]}), ("b.mp4", {"times": [1.0, 1.5]})], policy="nearest", size=(224, 224))
+        >>> path = tricodec.sample_video()
+        >>> tricodec.read_many([(path, {"start": 8}), (path, {"start": 24})], count=4, size=(90, 160), device="cpu")
+        [<tricodec.DecodedVideo uint8 [4, 90, 160, 3]>, <tricodec.DecodedVideo uint8 [4, 90, 160, 3]>]
 
     Args:
         sources: sources as in `probe`, or open FrameReaders, which stay open; or pairs of one and a dict of

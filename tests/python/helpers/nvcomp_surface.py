@@ -37,7 +37,7 @@ def _of_docstring(name: str, text: str) -> list[Overload]:
     for arguments in re.findall(rf"^(?:\d+\. )?{name}\((.*)\) ->", text, re.MULTILINE):
         overload: Overload = []
         for part in _split(arguments):
-            word, _, default = part.partition(" = ")
+            word, _, default = (half.strip() for half in part.partition("="))
             word = word.partition(":")[0]
             if word not in ("self", "*", "*args", "**kwargs"):
                 overload.append((word, default or None))
@@ -52,7 +52,8 @@ def _written(default: object) -> str | None:
 def _overloads(name: str, function: Any) -> list[Overload]:
     function = getattr(function, "__func__", function)
     if not isinstance(function, types.FunctionType):
-        return _of_docstring(name, function.__doc__ or "")
+        signature = getattr(function, "__text_signature__", None) or "($"
+        return _of_docstring(name, function.__doc__ or "" if signature.startswith("($") else f"{name}{signature} ->")
     get_overloads = getattr(typing, "get_overloads", lambda _: [])
     return [
         [
@@ -66,7 +67,7 @@ def _overloads(name: str, function: Any) -> list[Overload]:
 
 def _keywords(constructor: Any) -> list[str]:
     """The keywords in the text of a constructor that has only **kwargs in its signature."""
-    return re.findall(r"^\s+([a-z]\w+): \S", constructor.__doc__ or "", re.MULTILINE)
+    return ", ".join(re.findall(r"^\s+([a-z][\w, ]+): \S", constructor.__doc__ or "", re.MULTILINE)).split(", ")
 
 
 def _describe_class(name: str, cls: type) -> Member:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import functools
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -79,6 +81,23 @@ def test_code_block_runs_as_it_stands(code: str, tmp_path: Path, with_packages: 
     assert result.returncode == 0, f"{code}\n{result.stdout}{result.stderr}"
     for promised in re.findall(r"^ *print\(.*\)  # (\S.*)$", code, re.MULTILINE):
         assert promised in result.stdout
+
+
+def test_blocks_of_the_first_pages_have_the_types_that_a_checker_expects(tmp_path: Path) -> None:
+    """README's, the landing page's and those of Start, with mypy as a program of a user has it."""
+    first = [name for name in _blocks() if name[0].startswith(("README", "docs/start/", "docs/index"))]
+    for number, (_, code) in enumerate(first):
+        (tmp_path / f"block_{number}.py").write_text(code)
+    skipped = "[mypy-nvidia.*,torch.*,tritonclient.*]\nfollow_imports = skip\nfollow_imports_for_stubs = True\n"
+    (tmp_path / "mypy.ini").write_text(f"[mypy]\nignore_missing_imports = True\n{skipped}")  # DALI's lack its plugins
+
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "."], cwd=tmp_path, capture_output=True, text=True,
+        check=False, env=os.environ | {"MYPYPATH": str(media.REPOSITORY / "python")},
+    )  # fmt: skip
+
+    assert first
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def _anchors(document: Path) -> set[str]:

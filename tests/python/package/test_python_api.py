@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
+import inspect
 import json
 import logging
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,3 +225,25 @@ def test_the_process_ends_cleanly_with_readers_messages_and_threads_alive() -> N
     for _ in range(3):
         result = run_python(script, str(generated("h264_bframes.mp4")))
         assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
+
+
+_EXAMPLES = [name for name in tricodec.__all__ if inspect.isroutine(getattr(tricodec, name)) or name[0].isupper()]
+
+
+@pytest.mark.parametrize("name", _EXAMPLES)
+def test_the_example_of_a_docstring_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # examples write files
+    text = inspect.getdoc(getattr(tricodec, name)) or ""
+    example = doctest.DocTestParser().get_doctest(text, {"tricodec": tricodec, "np": np}, name, None, None)
+    said: list[str] = []
+
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL).run(example, out=said.append)
+
+    assert example.examples, f"the docstring of {name} has no example"
+    assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("name", sorted({*_EXAMPLES} - {"DeviceArray", "Frame"} - {*dir(tricodec.errors)}))
+def test_a_signature_is_there_to_be_read(name: str) -> None:
+    """In IPython, pydoc and editors; arrays and frames have no constructor, errors have Python's."""
+    assert "args" not in inspect.signature(getattr(tricodec, name)).parameters
