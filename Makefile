@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo · make test · make test-slow · make lint · make format · make build · make wheel · make name-wheels · make clean
-# make docs · make notebooks · make newcomer · make fuzz · make bench
+# make demo · make test · make test-slow · make lint · make build · make wheel · make name-wheels · make clean
+# make docs · make notebooks · make fuzz · make bench
 # Each sets up what it needs first: system packages, .venv, the build. What is already there is not made again.
 SHELL := /bin/bash
 PYTHON := .venv/bin/python
@@ -11,7 +11,7 @@ SOURCES := $(shell find core python compat/tricodec_compat packaging plugin trit
            CMakeLists.txt VERSION pyproject.toml compat/pyproject.toml tools/build.sh
 TEST_SOURCES := $(shell find tests/cpp -type f 2>/dev/null)
 
-.PHONY: help demo docs notebooks newcomer test test-slow fuzz lint format bench build wheel name-wheels clean
+.PHONY: help demo docs notebooks test test-slow fuzz lint bench build wheel name-wheels clean
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
@@ -100,16 +100,8 @@ notebooks: $(BUILT_TESTS)
 	@TRICODEC_REQUIRE_DALI=1 TRICODEC_REQUIRE_TRITON=1 TRICODEC_REQUIRE_ONNX=1 \
 	  $(PYTHON) -m pytest -q -m "" --durations=6 tests/python/package/test_notebooks.py
 
-# README's commands in a bare system, timed, as root with debootstrap: NEWCOMER="noble URL-OF-A-MIRROR" for another one.
-NEWCOMER := bookworm
-newcomer:
-	@tools/newcomer.sh $(NEWCOMER)
-
 lint: $(STAMPS)/venv-test
 	@$(PYTHON) tools/lint.py
-
-format: $(STAMPS)/venv-test
-	@$(PYTHON) tools/lint.py --format
 
 # A suite of the benchmarks: SUITE=programs, encode or compress for another one, BENCH=--quick for the short run.
 # tricodec and its peers run in an environment that the tests do not use.

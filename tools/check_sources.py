@@ -46,10 +46,6 @@ def check(path: Path) -> Iterator[str]:
             yield f"{relative}:{number}: a path of one machine: {found[0]}"
         if path.suffix in CODE and (found := UNFINISHED.search(line)):
             yield f"{relative}:{number}: an unfinished mark: {found[0]}"
-        if line != line.rstrip() and path.suffix in CODE:
-            yield f"{relative}:{number}: white space at the end of the line"
-    if text and not text.endswith("\n"):
-        yield f"{relative}: no newline at the end"
 
 
 if __name__ == "__main__":

@@ -4,13 +4,11 @@
 #   build       into BUILD, with its Python packages in BUILD/site
 #   tests       those that need a GPU; a GPU or a package that is missing fails them
 #   memcheck    compute-sanitizer's, of the C++ tests
-#   benchmarks  the suite `gpu`, which writes benchmarks/results/gpu.csv
 # A part that fails does not keep the others from running; BUILD/logs has what each printed, and the exit status is 0 if all
 # passed.
 #
-#   tools/gpu_check.sh [--quick] [--without NAME,...] [--build DIR] [--clips DIR] [--official DIR] [PART ...]
+#   tools/gpu_check.sh [--without NAME,...] [--build DIR] [--clips DIR] [--official DIR] [PART ...]
 #
-#   --quick        one round of each measurement: the whole check then takes ten minutes
 #   --without      of dali, triton, torch, cupy, numba, onnx, nvcomp (NVIDIA's): what need not be here; its tests are left out
 #   --build DIR    default build/gpu
 #   --clips DIR    more videos to compare frame by frame with the CPU's; zeroed*, flipped* and truncated* are taken for damaged
@@ -20,16 +18,15 @@
 # pytest with pytest-xdist, DALI, PyTorch, CuPy, Numba, a Triton server and NVIDIA's nvcomp.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=$root/build/gpu clips='' official='' quick='' without=, parts=
+build=$root/build/gpu clips='' official='' without=, parts=
 while (($#)); do
   case $1 in
-    --quick) quick=--quick; shift ;;
     --without) without=,$2,; shift 2 ;;
     --build) build=$2; shift 2 ;;
     --clips) clips=$(cd "$2" && pwd) || exit 2; shift 2 ;;
     --official) official=$(cd "$2" && pwd) || exit 2; shift 2 ;;
-    build | tests | memcheck | benchmarks) parts+=" $1 "; shift ;;
-    *) sed -n 's/^# \{0,1\}//; 3,20p' "$0" >&2; exit 2 ;;
+    build | tests | memcheck) parts+=" $1 "; shift ;;
+    *) sed -n 's/^# \{0,1\}//; 3,18p' "$0" >&2; exit 2 ;;
   esac
 done
 wanted() { [[ -z $parts || $parts == *" $1 "* ]]; }
@@ -132,8 +129,4 @@ if wanted tests; then
 elif wanted memcheck; then
   part memcheck run_memcheck
 fi
-unset CUDA_DEVICE_MAX_CONNECTIONS
-# shellcheck disable=SC2086  # `quick` is an option or nothing
-! wanted benchmarks || TRICODEC_OFFICIAL_PYNV=$official part benchmarks python3 -m benchmarks gpu $quick \
-  --output "$root/benchmarks/results/gpu.csv"
 report

@@ -31,8 +31,8 @@ def _missing(marker: str) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Names the markers."""
-    for marker, packages in _PACKAGES.items():
-        config.addinivalue_line("markers", f"{marker}: runs {', '.join(packages)}")
+    for marker in (*_PACKAGES, "needs_gpu"):
+        config.addinivalue_line("markers", f"{marker}: skipped without its packages")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

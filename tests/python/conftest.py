@@ -90,6 +90,12 @@ def _cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the markers of what a machine may lack."""
+    for marker, (_, reason) in _NEEDS.items():
+        config.addinivalue_line("markers", f"{marker}: skipped with {reason!r}, unless TRICODEC_REQUIRE_{marker[6:].upper()}")
+
+
 @pytest.hookimpl(tryfirst=True)  # before fixtures, which may start processes
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Chooses the device. Skips, or fails where it is required, a test that needs what this machine lacks."""
