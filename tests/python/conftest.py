@@ -93,7 +93,7 @@ def _cpu_seconds() -> float:
 def pytest_configure(config: pytest.Config) -> None:
     """Names the markers of what a machine may lack."""
     for marker, (_, reason) in _NEEDS.items():
-        config.addinivalue_line("markers", f"{marker}: skipped with {reason!r}, unless TRICODEC_REQUIRE_{marker[6:].upper()}")
+        config.addinivalue_line("markers", f"{marker}: skipped with {reason!r}")
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures, which may start processes
