@@ -25,7 +25,7 @@ _LINE = re.compile(r"^<!-- api: (.*) -->$", re.MULTILINE)
 _SHOWN = re.compile(r"^::: tricodec\.(\S+)$", re.MULTILINE)
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 _PICTURE = re.compile(r"\((?:\.\./)+(benchmarks/results/)([\w.]+)\)")  # assets/ of the site has a copy
-_documented: dict[str, tuple[str, list[str]]] = {}  # by page: its title, and the names of its line
+_documented: dict[str, list[str]] = {}  # by page: the names of its line
 _shown: set[str] = set()  # names that a page has in its text, at a line `::: tricodec.NAME`
 
 
@@ -54,22 +54,24 @@ def on_files(files: Files, config: Any) -> Files:
     Raises:
         PluginError: a name of tricodec is on no page.
     """
+    for plot in (ROOT / "benchmarks" / "results").glob("*.svg"):
+        files.append(File.generated(config, f"assets/{plot.name}", content=plot.read_bytes()))
     if files.src_uris.get("index.md") is None:  # a translation
+        for picture in (ROOT / "docs" / "images").iterdir():
+            files.append(File.generated(config, f"images/{picture.name}", content=picture.read_bytes()))
         return files
     text = re.sub(r"\]\((?!\w+:|#)", "](../", (ROOT / "CONTRIBUTING.md").read_text()).replace("](../docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
-    for plot in (ROOT / "benchmarks" / "results").glob("*.svg"):
-        files.append(File.generated(config, f"assets/{plot.name}", content=plot.read_bytes()))
     lines = {}
     for page in files.documentation_pages():
         if page.src_uri.endswith(".md"):
             _shown.update(_SHOWN.findall(page.content_string))
             if found := _LINE.search(page.content_string):
-                lines[page.src_uri] = (page.content_string.split("\n", 1)[0].removeprefix("# "), found[1].split())
-    listed = {name for _, names in lines.values() for name in names}
+                lines[page.src_uri] = found[1].split()
+    listed = {name for names in lines.values() for name in names}
     there = {_named(name) for name in listed if not inspect.ismodule(_named(name))}
-    for page, (title, names) in lines.items():
-        each = []
+    for page, names in lines.items():
+        each = _documented[page] = []
         for name in names:
             owner = _named(name)
             if not inspect.ismodule(owner):
@@ -77,7 +79,6 @@ def on_files(files: Files, config: Any) -> Files:
                 continue
             again = [last for last in _public(owner.__all__, owner) if getattr(owner, last) not in there]
             each += [f"{name}.{last}" for last in again if not hasattr(tricodec, last)]
-        _documented[page] = (title, each)
     missing = set(_public(tricodec.__all__, tricodec)) - listed - _shown
     if missing:
         raise PluginError(f"no page has a line <!-- api: NAME --> with {sorted(missing)}")
@@ -124,7 +125,6 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     markdown = _LINK.sub(replaced, markdown)
     markdown = _PICTURE.sub(rf"({posixpath.relpath('assets', at or '.')}/\2)", markdown)
     if page.file.src_uri in _documented:
-        _, names = _documented[page.file.src_uri]
-        entries = "\n".join(_entry(name) for name in names)
+        entries = "\n".join(_entry(name) for name in _documented[page.file.src_uri])
         markdown = _LINE.sub(lambda _: f"## Classes and functions\n\n{entries}", markdown)
     return markdown
