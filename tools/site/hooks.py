@@ -123,7 +123,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     if keywords := config.extra["keywords"].get(page.file.src_uri):
         page.meta["tags"] = keywords  # the search prefers them to a title
     markdown = _LINK.sub(replaced, markdown)
-    markdown = _PICTURE.sub(rf"({posixpath.relpath('assets', at or '.')}/\2)", markdown)
+    markdown = _PICTURE.sub(rf"({posixpath.relpath('assets', here or '.')}/\2)", markdown)
     if page.file.src_uri in _documented:
         entries = "\n".join(_entry(name) for name in _documented[page.file.src_uri])
         markdown = _LINE.sub(lambda _: f"## Classes and functions\n\n{entries}", markdown)
