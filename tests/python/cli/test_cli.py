@@ -273,7 +273,7 @@ def test_an_example_of_a_help_runs_as_it_stands(command: str, folder: Path) -> N
     done = ran(" ".join([command, *(QUICK[name] for name in QUICK if command.startswith(name))]), folder)
 
     assert done.returncode == 0, done
-    assert "error" not in done.stderr
+    assert "tricodec: error" not in done.stderr  # Triton says of a machine without a GPU that CUDA had an error
     assert not re.search(" -o [^-]", command) or set(folder.rglob("*")) > before
 
 
