@@ -167,8 +167,8 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
     """One clip of each of some files: a map-style dataset for a DataLoader, without an index.
 
     A file is opened when it is read, in the process that reads: workers may be forked or spawned. With a node
-    (`tricodec.node.use` or TRICODEC_NODE) the node reads. Frames on a GPU are then arrays that a worker passes on without
-    a CUDA context: give the DataLoader ``collate_fn=collate``, and call `stack` on its batches.
+    (`tricodec.node.use` or TRICODEC_NODE) the node reads. Frames on a GPU are then arrays that a worker passes on
+    without a CUDA context: give the DataLoader ``collate_fn=collate``, and call `stack` on its batches.
 
     Thread safety: safe.
     """
