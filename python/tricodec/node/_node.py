@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ from tricodec.video import DecodedVideo, _decode
 
 _OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
 _IDLE_SECONDS = 60.0
+_START_SECONDS = 60.0
+_LOOK_SECONDS = 0.05
 _CHUNK = 16
 
 
@@ -109,13 +112,15 @@ class Node:
         self._connection().close()
 
     def _connection(self) -> Connection:
-        try:
-            return connection_to(self.path)
-        except NodeLostError:
-            if not self._starts:
-                raise
-        start_once(self.path)
-        return connection_to(self.path)
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                return connection_to(self.path)
+            except NodeLostError:
+                if not self._starts or time.monotonic() > deadline:
+                    raise
+            if not start_once(self.path):
+                time.sleep(_LOOK_SECONDS)  # another process starts it just now, or it is about to end
 
     @staticmethod
     def _request(
@@ -243,13 +248,15 @@ class NodeReader:
         self.close()
 
 
-def start_once(path: str) -> None:
-    """Starts a node that ends when nobody uses it, unless another process has just done so."""
+def start_once(path: str) -> bool:
+    """Starts a node that ends when nobody uses it; returns False if another one has the socket."""
     try:
         start(Settings(socket=path, idle_s=_IDLE_SECONDS))
     except RuntimeError as error:
         if "runs already" not in str(error):
             raise
+        return False
+    return True
 
 
 def connect(path: str | None = None, *, start: bool = False) -> Node:
