@@ -79,7 +79,7 @@ class Node:
             TimeoutError: it took longer than the node allows, or waited too long for memory.
             Exception: the errors of `tricodec.decode_video`.
         """
-        request_of("decode_video", options, _OF_REQUEST)
+        options = _checked("decode_video", options, _OF_REQUEST)
         with SentSource(source) as sent:
             return self._decoded(
                 sent, self._request("decode", sent, device, stream_index, ignore_edit_list, priority, options)
@@ -132,7 +132,7 @@ class Node:
         return {
             "do": what, "source": sent.described, "device": device, "stream_index": int(stream_index),
             "ignore_edit_list": bool(ignore_edit_list), "priority": int(priority),
-            "options": {name: plain(value) for name, value in options.items()},
+            "options": options,
         }  # fmt: skip
 
     def _ask(self, message: dict[str, Any], files: Sequence[int]) -> tuple[Connection, dict[str, Any], list[int]]:
@@ -150,6 +150,14 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<tricodec.node.Node {self.path}>"
+
+
+def _checked(call: str, options: dict[str, Any], others: Sequence[str]) -> dict[str, Any]:
+    """Options of a call as JSON has them."""
+    transform = request_of(call, options, others)[1]
+    if "dtype" in options:  # a type of NumPy may be given
+        options["dtype"] = transform.options["dtype"]
+    return {name: plain(value) for name, value in options.items()}
 
 
 def _again(path: str, starts: bool) -> Node:
@@ -196,7 +204,7 @@ class NodeReader:
             ValueError: the reader is closed.
             Exception: the errors of `Node.decode_video`.
         """
-        request_of("decode", options, ("priority",))
+        options = _checked("decode", options, ("priority",))
         if self._sent.file < 0:
             raise ValueError("this NodeReader is closed; open another one")
         return self._node._decoded(self._sent, self._node._request("decode", self._sent, *self._how, priority, options))
