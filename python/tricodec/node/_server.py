@@ -57,9 +57,10 @@ class Client:
                 except Exception as error:  # the request's own
                     _channel.close(files)
                     self.answer(number, {"failure": _channel.failure_of(error)}, [])
-        except (_channel.ClosedError, ValueError):
-            scheduler.drop(self)
+        except (OSError, ValueError, RecursionError):  # it is gone, or not to be trusted
+            pass
         finally:
+            scheduler.drop(self)
             self._server.forget(self)
             self._channel.close()
 
@@ -113,7 +114,7 @@ class Server:
         self._lock = threading.Lock()
         self._clients: set[Client] = set()
         self._stopped = threading.Event()
-        self._file = path.with_suffix(".lock").open("w")
+        self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
