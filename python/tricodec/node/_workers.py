@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -125,9 +126,11 @@ class WorkerProcess:
         while True:
             try:
                 message, files = _channel.receive(channel)
-            except (_channel.ClosedError, ValueError):
+                self._on_answer(self, message, files)
+            except Exception as error:
+                if not isinstance(error, _channel.ClosedError):
+                    traceback.print_exc()
                 break
-            self._on_answer(self, message, files)
         self.kill()  # an answer that cannot be read is of a process that must not get another request
         channel.close()
         self._on_answer(self, None, [])
