@@ -98,8 +98,8 @@ class ReceivedSource:
         self.file = file
         self._is_remote = described["kind"] == "remote"
         about = os.fstat(file)
-        self.key: tuple[Any, ...] = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
-        """The same for the same bytes: of a file its number, size and time."""
+        self.key: tuple[Any, ...] = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        """The same for the same bytes: of a file its number, size and times, of which programs set the first one."""
         if self._is_remote:
             self.key = ("remote", os.pread(file, about.st_size, 0))
 
