@@ -44,7 +44,8 @@ class Connection:
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Answer]] = {}
         self.is_lost = False
-        threading.Thread(target=self._receive, name="tricodec-node", daemon=True).start()
+        self._receiver = threading.Thread(target=self._receive, name="tricodec-node", daemon=True)
+        self._receiver.start()
 
     def ask(self, message: dict[str, Any], files: Sequence[int] = ()) -> Answer:
         """Sends a request and waits for its answer, with files that the caller closes. Ctrl-C takes the request back.
@@ -85,6 +86,10 @@ class Connection:
         if self._process == os.getpid():
             with contextlib.suppress(OSError):
                 _channel.send(self._channel, message)
+
+    def wait_for_end(self, seconds: float) -> None:
+        """Waits until the node has closed the connection."""
+        self._receiver.join(seconds)
 
     def close(self) -> None:
         """Ends the connection. The node takes back all that this process holds of it; its arrays stay valid."""

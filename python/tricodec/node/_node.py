@@ -20,6 +20,7 @@ from tricodec.video import DecodedVideo, _decode
 _OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
 _IDLE_SECONDS = 60.0
 _START_SECONDS = 60.0
+_STOP_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 _CHUNK = 16
 
@@ -104,8 +105,10 @@ class Node:
         return {name: value for name, value in status.items() if name != "number"}
 
     def stop(self) -> None:
-        """End the node. Requests that it has are lost; arrays stay valid."""
-        self._connection().ask({"do": "stop"})
+        """End the node, and wait until another one can have its socket. Requests are lost; arrays stay valid."""
+        connection = self._connection()
+        connection.ask({"do": "stop"})
+        connection.wait_for_end(_STOP_SECONDS)
 
     def close(self) -> None:
         """End the connection of this process. The node takes back the memory of its arrays, which stay valid."""

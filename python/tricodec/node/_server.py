@@ -93,8 +93,9 @@ class Client:
         elif what == "status":
             answer = self._server.status()
         elif what == "stop":
+            self.answer(number, {}, [])
             self._server.stop()
-            answer = {}
+            return
         else:
             raise ValueError(f"the request {what!r} is unknown; the client is of another version of tricodec")
         self.answer(number, answer, sent)
