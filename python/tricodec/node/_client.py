@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 
 from tricodec._tricodec import check_interrupt
@@ -66,16 +66,16 @@ class Connection:
                 _channel.send(self._channel, {**message, "number": number}, files)
             except _channel.ClosedError as error:
                 raise self._lost() from error
-            while True:
-                with contextlib.suppress(TimeoutError):
-                    answer, sent = future.result(_LOOK_SECONDS)
-                    break
+            while not wait([future], _LOOK_SECONDS).done:
                 check_interrupt()
         except BaseException:
             with self._lock:
-                self._waiting.pop(number, None)
+                is_answered = self._waiting.pop(number, None) is None
+            if is_answered:
+                future.add_done_callback(self._let_go)
             self.tell({"do": "cancel", "request": number})
             raise
+        answer, sent = future.result()
         if "failure" in answer:
             _channel.close(sent)
             raise _channel.error_of(answer["failure"])
@@ -107,21 +107,27 @@ class Connection:
         while True:
             try:
                 answer, files = _channel.receive(self._channel)
-            except (_channel.ClosedError, ValueError):
+            except (OSError, ValueError):
                 break
             with self._lock:
                 future = self._waiting.pop(answer["number"], None)
-            if future is not None:
-                future.set_result((answer, files))
-            else:  # nobody waits any more
-                _channel.close(files)
-                if "lease" in answer:
-                    self.tell({"do": "release", "lease": answer["lease"]})
+            answered = future or Future[Answer]()
+            answered.set_result((answer, files))
+            if future is None:  # nobody waits any more
+                self._let_go(answered)
+        self.close()
         with self._lock:
             self.is_lost = True
             waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             future.set_exception(self._lost())
+
+    def _let_go(self, future: Future[Answer]) -> None:
+        if future.exception() is None:
+            answer, files = future.result()
+            _channel.close(files)
+            if "lease" in answer:
+                self.tell({"do": "release", "lease": answer["lease"]})
 
 
 _connections: dict[str, Connection] = {}
