@@ -237,6 +237,8 @@ class Leases:
     def _let_go(self, lease: Lease, holder: Any) -> Arena | None:
         lease.holders.discard(holder)
         if lease.holders:
+            if lease.owner is holder:  # a token stays its sender's
+                self._own(lease, next((each for each in lease.holders if not isinstance(each, str)), holder))
             return None
         self._own(lease, None)
         del self._leases[lease.number]
