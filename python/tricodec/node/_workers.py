@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import socket
@@ -77,7 +78,11 @@ class WorkerProcess:
             json.dumps([path for path in sys.path if path]),
         ]  # fmt: skip
         with theirs:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),))
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
+                # Of damage the client is told. A line for each request would fill the disk.
+                env={"TRICODEC_LOG": "error", **os.environ},
+            )  # fmt: skip
         try:
             if not select.select([ours], [], [], _START_SECONDS)[0]:
                 raise TimeoutError(f"it was not ready after {_START_SECONDS:g} s")
