@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +106,13 @@ def start(settings: Settings | None = None) -> str:
     log = Path(f"{path}.log")
     try:
         with log.open("wb") as output:
-            subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-c", _BOOTSTRAP, config, str(sender), folders], stdin=subprocess.DEVNULL,
                 stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True, cwd="/",
             )  # fmt: skip
     finally:
         os.close(sender)
+    threading.Thread(target=process.wait, name="tricodec-node-end", daemon=True).start()  # leaves no zombie
     with os.fdopen(receiver, "rb") as answer:
         text = answer.read().decode()
     if text != "ready":
