@@ -120,6 +120,8 @@ class Server:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RuntimeError(f"a node runs already at the socket {str(path)!r}") from error
+        if path.exists() and not path.is_socket():
+            raise RuntimeError(f"{str(path)!r} is there and no socket; name another path")
         path.unlink(missing_ok=True)  # of a node that was killed
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         old = os.umask(0o177)
