@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes without a GPU and with little memory, of which nothing may be left after a test."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tricodec import node as nodes
+
+_MARK = "TRICODEC_TEST_NODE"
+_END_SECONDS = 10.0
+
+
+def _processes_of(folder: str) -> list[int]:
+    """Processes that inherited the mark of a folder: its nodes, their workers, and programs of the test."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{_MARK}={folder}\0".encode() in (process / "environ").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
+@contextlib.contextmanager
+def _folder_of_nodes() -> Iterator[str]:
+    """A folder whose path leaves room for a socket's; stops what runs there, and looks for what is left."""
+    shared_memory = set(os.listdir("/dev/shm"))
+    with tempfile.TemporaryDirectory(prefix="tn", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(_MARK, folder)
+        yield folder
+        for socket in filter(Path.is_socket, Path(folder).iterdir()):
+            with contextlib.suppress(nodes.NodeLostError):
+                nodes.connect(str(socket)).stop()
+        deadline = time.monotonic() + _END_SECONDS
+        while _processes_of(folder) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert _processes_of(folder) == []
+        assert {path.suffix for path in Path(folder).iterdir()} <= {".lock", ".log"}
+    assert set(os.listdir("/dev/shm")) <= shared_memory
+
+
+def _start_in(folder: str, **settings: Any) -> nodes.Node:
+    small = {"socket": f"{folder}/n", "gpus": (), "memory": 256 << 20, "workers": 1, "timeout_s": 20.0, "wait_s": 20.0}
+    return nodes.connect(nodes.start(nodes.Settings(**{**small, **settings})))
+
+
+@pytest.fixture
+def folder() -> Iterator[str]:
+    """Where nodes of a test have their sockets."""
+    with _folder_of_nodes() as made:
+        yield made
+
+
+@pytest.fixture
+def start(folder: str) -> Callable[..., nodes.Node]:
+    """Starts a node, by default at folder/n with one process that decodes; takes fields of Settings."""
+    return lambda **settings: _start_in(folder, **settings)
+
+
+@pytest.fixture
+def node(start: Callable[..., nodes.Node]) -> nodes.Node:
+    """A node for one test."""
+    return start()
+
+
+@pytest.fixture(scope="module")
+def shared_node() -> Iterator[nodes.Node]:
+    """A node for the tests of a module."""
+    with _folder_of_nodes() as made:
+        yield _start_in(made)
