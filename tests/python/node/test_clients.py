@@ -16,6 +16,7 @@ import pytest
 import tricodec
 from forked import PRELUDE
 from media import generated
+from patience import until
 from programs import run_python
 from tricodec import node as nodes
 
@@ -53,7 +54,9 @@ def test_programs_that_begin_at_once_share_the_node_that_one_of_them_starts(fold
     outputs = {each.communicate(timeout=60)[0] for each in programs}
 
     assert [each.returncode for each in programs] == [0] * 4
-    assert outputs == {f"{nodes.connect(f'{folder}/tricodec-node.sock').status()['process']} {'NodeArray ' * 3}".strip() + "\n"}
+    assert outputs == {
+        f"{nodes.connect(f'{folder}/tricodec-node.sock').status()['process']} {'NodeArray ' * 3}".strip() + "\n"
+    }
 
 
 def test_a_node_ends_when_it_had_no_client_for_a_while(start: Start) -> None:
@@ -63,10 +66,8 @@ def test_a_node_ends_when_it_had_no_client_for_a_while(start: Start) -> None:
     assert node.status()["process"] == process
     node.close()
 
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    with pytest.raises(nodes.NodeLostError, match="no node answers at .* start one with `tricodec node start`"):
+    until(lambda: not Path(f"/proc/{process}").exists(), "the node has ended")
+    with pytest.raises(nodes.NodeLostError, match=r"no node answers at .* start one with `tricodec node start`"):
         nodes.connect(node.path)
 
 
@@ -179,12 +180,15 @@ def test_another_user_is_refused(node: nodes.Node, folder: str, is_open_to_all: 
     Path(folder).chmod(0o755)
     if is_open_to_all:
         Path(node.path).chmod(0o666)
-    code = PRELUDE + """
+    code = (
+        PRELUDE
+        + """
 import tricodec.node
 def work():
     os.setuid(65534)
     raises(tricodec.node.NodeLostError, sys.argv[2], lambda: tricodec.node.connect(sys.argv[1]).status())
 in_children(work)
 """
+    )
     printed(code, node.path, "ended" if is_open_to_all else "Permission denied")
     assert node.status()["clients"] == [os.getpid()]
