@@ -8,6 +8,7 @@ import itertools
 import os
 import socket
 import threading
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from typing import Any
@@ -40,6 +41,7 @@ class Connection:
             raise NodeLostError(
                 f"no node answers at {path!r} ({error.strerror}); start one with `tricodec node start`"
             ) from error
+        weakref.finalize(self, self._channel.close).atexit = False
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Answer]] = {}
