@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from media import generated
+from patience import until
 from tricodec import node as nodes
 
 _MARK = "TRICODEC_TEST_NODE"
-_END_SECONDS = 10.0
 
 
 def _processes_of(folder: str) -> list[int]:
@@ -36,10 +39,7 @@ def _folder_of_nodes() -> Iterator[str]:
         for socket in filter(Path.is_socket, Path(folder).iterdir()):
             with contextlib.suppress(nodes.NodeLostError):
                 nodes.connect(str(socket)).stop()
-        deadline = time.monotonic() + _END_SECONDS
-        while _processes_of(folder) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert _processes_of(folder) == []
+        until(lambda: not _processes_of(folder), "all processes of the test have ended")
         assert {path.suffix for path in Path(folder).iterdir()} <= {".lock", ".log"}
 
 
@@ -62,9 +62,30 @@ def start(folder: str) -> Callable[..., nodes.Node]:
 
 
 @pytest.fixture
-def node(start: Callable[..., nodes.Node]) -> nodes.Node:
-    """A node for one test."""
-    return start()
+def node(start: Callable[..., nodes.Node], request: pytest.FixtureRequest) -> nodes.Node:
+    """A node for one test, whose fields of Settings may be given as the parameter of the fixture."""
+    return start(**getattr(request, "param", {}))
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    """For requests that wait."""
+    with ThreadPoolExecutor(16) as pool:
+        yield pool
+
+
+@pytest.fixture
+def stop_worker(node: nodes.Node, threads: ThreadPoolExecutor) -> Callable[[str], tuple[int, Future[Any]]]:
+    """Stops the worker of the node and gives it a request for 9 frames; returns its number and the future result."""
+
+    def stop(clip: str) -> tuple[int, Future[Any]]:
+        worker = node.status()["devices"]["cpu"]["processes"][0]
+        os.kill(worker, signal.SIGSTOP)
+        request = threads.submit(lambda: node.decode_video(generated(clip), count=9).frames)
+        until(lambda: node.status()["devices"]["cpu"]["running"] == 1, "the worker has a request")
+        return worker, request
+
+    return stop
 
 
 @pytest.fixture(scope="module")
