@@ -8,8 +8,9 @@ import itertools
 import os
 import socket
 import threading
+import weakref
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 
 from tricodec._tricodec import check_interrupt
@@ -40,11 +41,13 @@ class Connection:
             raise NodeLostError(
                 f"no node answers at {path!r} ({error.strerror}); start one with `tricodec node start`"
             ) from error
+        weakref.finalize(self, self._channel.close).atexit = False
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Answer]] = {}
         self.is_lost = False
-        threading.Thread(target=self._receive, name="tricodec-node", daemon=True).start()
+        self._receiver = threading.Thread(target=self._receive, name="tricodec-node", daemon=True)
+        self._receiver.start()
 
     def ask(self, message: dict[str, Any], files: Sequence[int] = ()) -> Answer:
         """Sends a request and waits for its answer, with files that the caller closes. Ctrl-C takes the request back.
@@ -65,16 +68,16 @@ class Connection:
                 _channel.send(self._channel, {**message, "number": number}, files)
             except _channel.ClosedError as error:
                 raise self._lost() from error
-            while True:
-                with contextlib.suppress(TimeoutError):
-                    answer, sent = future.result(_LOOK_SECONDS)
-                    break
+            while not wait([future], _LOOK_SECONDS).done:
                 check_interrupt()
         except BaseException:
             with self._lock:
-                self._waiting.pop(number, None)
+                is_answered = self._waiting.pop(number, None) is None
+            if is_answered:
+                future.add_done_callback(self._let_go)
             self.tell({"do": "cancel", "request": number})
             raise
+        answer, sent = future.result()
         if "failure" in answer:
             _channel.close(sent)
             raise _channel.error_of(answer["failure"])
@@ -85,6 +88,10 @@ class Connection:
         if self._process == os.getpid():
             with contextlib.suppress(OSError):
                 _channel.send(self._channel, message)
+
+    def wait_for_end(self, seconds: float) -> None:
+        """Waits until the node has closed the connection."""
+        self._receiver.join(seconds)
 
     def close(self) -> None:
         """Ends the connection. The node takes back all that this process holds of it; its arrays stay valid."""
@@ -102,21 +109,27 @@ class Connection:
         while True:
             try:
                 answer, files = _channel.receive(self._channel)
-            except (_channel.ClosedError, ValueError):
+            except (OSError, ValueError):
                 break
             with self._lock:
                 future = self._waiting.pop(answer["number"], None)
-            if future is not None:
-                future.set_result((answer, files))
-            else:  # nobody waits any more
-                _channel.close(files)
-                if "lease" in answer:
-                    self.tell({"do": "release", "lease": answer["lease"]})
+            answered = future or Future[Answer]()
+            answered.set_result((answer, files))
+            if future is None:  # nobody waits any more
+                self._let_go(answered)
+        self.close()
         with self._lock:
             self.is_lost = True
             waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             future.set_exception(self._lost())
+
+    def _let_go(self, future: Future[Answer]) -> None:
+        if future.exception() is None:
+            answer, files = future.result()
+            _channel.close(files)
+            if "lease" in answer:
+                self.tell({"do": "release", "lease": answer["lease"]})
 
 
 _connections: dict[str, Connection] = {}

@@ -157,10 +157,10 @@ class Scheduler:
             return {"devices": devices, "leases": len(self.leases), **self.counts}
 
     def close(self) -> None:
-        """Ends all processes."""
-        with self.lock:
-            for worker in itertools.chain(*self._workers.values()):
-                worker.end()
+        """Ends all processes, and takes the lock for good: a request that they had has no answer any more."""
+        self.lock.acquire()
+        for worker in itertools.chain(*self._workers.values()):
+            worker.end()
 
     def _dispatch_all(self) -> None:
         for device in self._queues:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +72,13 @@ def socket_path() -> str:
 
 
 def checked_path(path: str) -> Path:
-    """The path of a socket, in a folder that is there and that no other user can write.
+    """The absolute path of a socket, in a folder that is there and that no other user can write.
 
     Raises:
         ValueError: the path is too long for a socket.
         PermissionError: the folder is another user's.
     """
+    path = os.path.abspath(path)  # noqa: PTH100  (a node has another working directory)
     if len(os.fsencode(path)) > _MOST_PATH_BYTES:
         raise ValueError(f"the path of the node's socket, {path!r}, is longer than {_MOST_PATH_BYTES} bytes")
     folder = Path(path).parent
@@ -101,15 +103,16 @@ def start(settings: Settings | None = None) -> str:
     receiver, sender = os.pipe()
     config = json.dumps({**dataclasses.asdict(settings), "socket": str(path)})
     folders = json.dumps([each for each in sys.path if each])
-    log = path.with_suffix(".log")
+    log = Path(f"{path}.log")
     try:
         with log.open("wb") as output:
-            subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-c", _BOOTSTRAP, config, str(sender), folders], stdin=subprocess.DEVNULL,
                 stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True, cwd="/",
             )  # fmt: skip
     finally:
         os.close(sender)
+    threading.Thread(target=process.wait, name="tricodec-node-end", daemon=True).start()  # leaves no zombie
     with os.fdopen(receiver, "rb") as answer:
         text = answer.read().decode()
     if text != "ready":

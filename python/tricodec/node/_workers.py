@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -76,7 +78,11 @@ class WorkerProcess:
             json.dumps([path for path in sys.path if path]),
         ]  # fmt: skip
         with theirs:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),))
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
+                # Of damage the client is told. A line for each request would fill the disk.
+                env={"TRICODEC_LOG": "error", **os.environ},
+            )  # fmt: skip
         try:
             if not select.select([ours], [], [], _START_SECONDS)[0]:
                 raise TimeoutError(f"it was not ready after {_START_SECONDS:g} s")
@@ -125,9 +131,11 @@ class WorkerProcess:
         while True:
             try:
                 message, files = _channel.receive(channel)
-            except (_channel.ClosedError, ValueError):
+                self._on_answer(self, message, files)
+            except Exception as error:
+                if not isinstance(error, _channel.ClosedError):
+                    traceback.print_exc()
                 break
-            self._on_answer(self, message, files)
         self.kill()  # an answer that cannot be read is of a process that must not get another request
         channel.close()
         self._on_answer(self, None, [])
