@@ -9,13 +9,14 @@ import dataclasses
 import errno
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
 from tricodec.cli import shared
 from tricodec.cli.output_files import is_there, permissions_of, refuse_existing
+from tricodec.data._locate import files_below, is_video
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +62,8 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
                 raise ValueError("- is standard input, which is read alone; name it without other files")
             found.append(Input(name, PurePath("stdin")))
         elif not tricodec.remote.is_remote_url(name) and os.path.isdir(name):  # noqa: PTH112  # Path raises without permission
-            inside = list(_files(Path(name), accepts or _is_video))
+            below = files_below(str(Path(name)), accepts or is_video)
+            inside = [Input(path, PurePath(path).relative_to(name), error=error) for path, error in below]
             if not inside:
                 kind = "file" if accepts else "video"
                 raise ValueError(f"the folder '{name}' has no {kind} in it or below; name the files themselves")
@@ -191,16 +193,3 @@ def one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     expected = (tricodec.Error, OSError, ValueError, IndexError, ImportError)
     return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"
-
-
-def _is_video(name: str) -> bool:
-    from tricodec.data._folders import SUFFIXES
-
-    return PurePath(name).suffix.lower() in SUFFIXES
-
-
-def _files(folder: Path, accepts: Callable[[str], bool]) -> Iterator[Input]:
-    from tricodec.data._folders import files_below
-
-    for path, error in files_below(str(folder), accepts):
-        yield Input(path, PurePath(path).relative_to(folder), error=error)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,21 @@ READ_AHEAD_BYTES = 256 << 20
 _MOST_SKIPPED = 10_000
 
 
-class Memory(Protocol):
-    """Where the frames of batches are put."""
+class HostMemory:
+    """Memory for the frames of batches: arrays of numpy."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
 
     def of(self, clips: Sequence[int]) -> Any:
         """Returns an array with one element a clip; None if its shape is not known."""
+        found = self._dataset._batch_shape(clips, "cpu")
+        return None if found is None else np.empty(*found)
 
     def put(self, memory: Any, place: int, frames: Any) -> None:
         """Copies the frames of a clip to their place, unless they are there."""
+        if not np.may_share_memory(frames, memory[place]):
+            memory[place] = frames
 
 
 class ClipBatches:
@@ -79,7 +86,7 @@ class ClipBatches:
         self._max_bytes = read_ahead_bytes
         self._num_threads = num_threads
         self._num_given = 0
-        self._memory: Memory = _HostMemory(dataset)
+        self._memory = HostMemory(dataset)
         self.skipped: list[DamagedClip] = []
         """Clips that ``on_damage="skip"`` left out so far, the first 10,000."""
 
@@ -149,23 +156,6 @@ class ClipBatches:
         if self._dataset._may_skip:
             batch["skipped"] = [each for each in found if isinstance(each, DamagedClip)]
         return batch
-
-
-class _HostMemory:
-    """Arrays for the frames of batches."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-
-    def of(self, clips: Sequence[int]) -> Any:
-        """Returns an array with one element a clip; None if its shape is not known."""
-        found = self._dataset._batch_shape(clips, "cpu")
-        return None if found is None else np.empty(*found)
-
-    def put(self, memory: Any, place: int, frames: Any) -> None:
-        """Copies the frames of a clip to their place, unless they are there."""
-        if not np.may_share_memory(frames, memory[place]):
-            memory[place] = frames
 
 
 def _stacked(values: list[Any]) -> Any:

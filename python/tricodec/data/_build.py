@@ -44,13 +44,9 @@ def build_table(
     remote_options: Mapping[str, Any],
     on_progress: Callable[[int, int], object] | None,
 ) -> tuple[Any, IndexSummary]:
-    """The rows of the videos of some sources, a pyarrow.Table, and what was done.
+    """The rows of the videos of some sources, a pyarrow.Table, and what was done, as `DatasetIndex.build` says it.
 
-    Args:
-        names: the sources.
-        path: the index that may be there.
-        root: the folder that relative paths start in.
-        read, workers, remote_options, on_progress: as in `DatasetIndex.build`.
+    `root` is the folder that relative paths start in, and `path` an index that may be there.
     """
     pa = arrow()
     known = _Known(path, root, read)
@@ -61,7 +57,8 @@ def build_table(
         videos = {each.path: each for each in threads.map(lambda each: each.with_version(remote_options), located)}
         changed = [each for each in videos.values() if not known.has(each)]
         kept = [known.numbers[each.path] for each in videos.values() if known.has(each)]
-        gpu = _gpu()
+        device = resolve_device("auto")
+        gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
         futures = [threads.submit(describe, each, read, gpu, remote_options, stop) for each in changed]
         try:
             for number, _ in enumerate(as_completed(futures), 1):
@@ -100,9 +97,3 @@ class _Known:
         version = (video.size_bytes, video.mtime_ns, video.etag)
         is_same = version == (row["size_bytes"], row["mtime_ns"], row["etag"]) and version != (None, None, None)
         return is_same and row["status"] != "failed"
-
-
-def _gpu() -> int | None:
-    """The GPU that "auto" means here."""
-    device = resolve_device("auto")
-    return int(device.partition(":")[2] or 0) if device.startswith("cuda") else None

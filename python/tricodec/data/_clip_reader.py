@@ -92,15 +92,7 @@ class ClipReader:
         reader_options: Mapping[str, Any],
         on_damage: OnDamage,
     ) -> None:
-        """Opens nothing yet.
-
-        Args:
-            index: where the videos are.
-            clips: which frames each clip has.
-            transform_options: options of the Transform of the frames.
-            reader_options: options of `DatasetIndex.reader`.
-            on_damage: as for `Dataset`.
-        """
+        """Opens nothing yet. `reader_options` are those of `DatasetIndex.reader`."""
         self._index = index
         self._clips = clips
         self._transform = Transform(**transform_options)
@@ -158,15 +150,15 @@ class ClipReader:
         except BaseException:
             video.reader.close()
             raise
-        closed = [video] if video.has_met_damage else []
-        with self._lock:
-            if not closed:
-                closed += [other for other in [self._idle.pop(row, None)] if other is not None]
+        closed: _Video | None = video
+        if not video.has_met_damage:
+            with self._lock:
+                closed = self._idle.pop(row, None)  # of another thread
                 self._idle[row] = video
                 if len(self._idle) > _OPEN_READERS:
-                    closed.append(self._idle.popitem(last=False)[1])
-        for each in closed:
-            each.reader.close()
+                    _, closed = self._idle.popitem(last=False)
+        if closed is not None:
+            closed.reader.close()
 
     def _decode(
         self, video: _Video, row: int, clips: Sequence[int], outs: Sequence[Any]
@@ -188,12 +180,9 @@ class ClipReader:
             starts = range(0, len(frames[0]), self._clips.length)
             frames = [frames[0][start : start + self._clips.length] for start in starts]
         return [
-            {
-                "frames": each, "pts_seconds": video.times[numbers], "video": row, "start": int(numbers[0]),
-                "clip": clip,
-            }
-            for clip, each, numbers in zip(clips, frames, wanted, strict=True)
-        ]  # fmt: skip
+            {"frames": each, "pts_seconds": video.times[some], "video": row, "start": int(some[0]), "clip": clip}
+            for clip, each, some in zip(clips, frames, wanted, strict=True)
+        ]
 
     def _read_alone(self, row: int, clip: int) -> dict[str, Any] | DamagedClip:
         """A clip of a video with damage, by a reader that has read nothing else."""

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from tricodec.data._cached import IndexSource, index_of
-from tricodec.data._clip_list import ClipList, check_clips, list_clips, read_parts
+from tricodec.data._clip_list import ClipList, check_clips, list_clips
 from tricodec.data._clip_reader import ON_DAMAGE, ClipReader, DamagedClip, OnDamage
 from tricodec.data._index import DatasetIndex
 from tricodec.errors import CorruptDataError
@@ -82,7 +82,10 @@ class Dataset:
             TypeError: an option is unknown.
         """
         index = index_of(index)
-        table = None if parts is None else read_parts(parts)
+        rows: Any = parts
+        if hasattr(rows, "to_pylist"):
+            rows = rows.to_pylist()
+        table = None if rows is None else [dict(row) for row in rows]
         clips = list_clips(index, clip_length, stride, step, fps, table)
         check_clips(index, clips, "video" if table is None else "part")
         self._has_parts = table is not None

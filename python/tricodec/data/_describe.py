@@ -9,30 +9,22 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tricodec._tricodec import FrameReader, StreamInfo, __version__, gpu_refusal
+from tricodec._tricodec import FrameReader, __version__, gpu_refusal
 from tricodec.data._locate import Located, one_line
 from tricodec.errors import CorruptDataError, Error, RefusedError, UnsupportedError
 
 Reading = Literal["container", "packets", "frames"]
 #: How much of a video is read, from the least to the most.
 READINGS: tuple[Reading, ...] = ("container", "packets", "frames")
-
-
-class _Stopped(Exception):
-    """The run ends before this video is read."""
+_OF_GROUPS = ("gop_first_frame", "gop_num_frames", "gop_offset", "gop_size_bytes")
 
 
 def describe(
     video: Located, reading: Reading, gpu: int | None, remote_options: Mapping[str, Any], stop: threading.Event
 ) -> dict[str, Any]:
-    """The row of a video. A video that cannot be read has a row with the reason.
+    """The row of a video; one that cannot be read has a row with the reason. `stop` ends the reading of frames.
 
-    Args:
-        video: what the row is of.
-        reading: what is read of it.
-        gpu: the GPU that ``gpu_refusal`` is of; None is any.
-        remote_options: for `tricodec.open_remote`.
-        stop: ends the reading of frames.
+    ``gpu_refusal`` is of the GPU `gpu`; None is any.
     """
     row = {**video.columns(), "read": reading, "tricodec_version": __version__}
     if video.error:
@@ -42,8 +34,8 @@ def describe(
         with FrameReader(video.source(remote_options), device="cpu", num_workers=1, index=index) as reader:
             if reading == "frames":
                 for _ in reader:
-                    if stop.is_set():
-                        raise _Stopped
+                    if stop.is_set():  # the run ends, and writes no index
+                        return row
             return row | _facts(reader, gpu)
     except (CorruptDataError, RefusedError, UnsupportedError, ValueError) as error:
         return row | {"status": "unreadable", "error": one_line(error)}
@@ -57,7 +49,10 @@ def _facts(reader: FrameReader, gpu: int | None) -> dict[str, Any]:
     gops = reader._gops()
     issues = reader.issues
     audio = next((each for each in info.streams if each.kind == "audio"), None)
-    color = stream.color
+    base, rate = stream.time_base, stream.average_frame_rate or stream.real_frame_rate
+    drift = None  # from the even rate of the stream's header, if it has one
+    if rate and len(times):
+        drift = float(np.abs(times - times[0] - np.arange(len(times)) / float(rate)).max())
     status, error = "ok", None
     if issues:
         # A file that is cut has its end as the last issue, after its last packet.
@@ -79,10 +74,10 @@ def _facts(reader: FrameReader, gpu: int | None) -> dict[str, Any]:
         "rotation": stream.rotation,
         "mirrored": stream.mirrored,
         "pixel_format": stream.pixel_format_name,
-        "color_matrix": color.matrix,
-        "color_range": color.range,
-        "color_primaries": color.primaries,
-        "color_transfer": color.transfer,
+        "color_matrix": stream.color.matrix,
+        "color_range": stream.color.range,
+        "color_primaries": stream.color.primaries,
+        "color_transfer": stream.color.transfer,
         "interlaced": stream.interlaced,
         "gpu_refusal": gpu_refusal(stream, gpu) or None,
         "audio_codec": audio and audio.codec_name,
@@ -92,25 +87,11 @@ def _facts(reader: FrameReader, gpu: int | None) -> dict[str, Any]:
         "fps": reader.fps,
         "start_seconds": float(times[0]) if len(times) else None,
         "duration_seconds": reader.duration,
-        **_times(stream, times),
-        "gop_first_frame": gops[:, 0].tolist(),
-        "gop_num_frames": gops[:, 1].tolist(),
-        "gop_offset": gops[:, 2].tolist(),
-        "gop_size_bytes": gops[:, 3].tolist(),
-        "gop_open": gops[:, 4].astype(bool).tolist(),
-        "index": reader.index_bytes(),
-    }
-
-
-def _times(stream: StreamInfo, times: Any) -> dict[str, Any]:
-    """The time base, and how far the frames are from the even rate of the stream's header, if it has one."""
-    base, rate = stream.time_base, stream.average_frame_rate or stream.real_frame_rate
-    drift = None
-    if rate and len(times):
-        drift = float(np.abs(times - times[0] - np.arange(len(times)) / float(rate)).max())
-    return {
         "time_base_num": base and base.numerator,
         "time_base_den": base and base.denominator,
         "max_drift_seconds": drift,
         "num_times_back": int((times[1:] <= times[:-1]).sum()),
+        **dict(zip(_OF_GROUPS, gops[:, :4].T.tolist(), strict=True)),
+        "gop_open": gops[:, 4].astype(bool).tolist(),
+        "index": reader.index_bytes(),
     }

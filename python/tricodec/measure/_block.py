@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -28,17 +27,14 @@ class Measurement(ABC, Generic[NativeT]):
         self._native: NativeT | None = None
 
     @abstractmethod
-    def _begin(self) -> NativeT:
-        """A new measurement."""
+    def _begin(self) -> NativeT: ...
 
     def __enter__(self) -> Self:
         """Begin a new measurement."""
         self._native = self._begin()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the measurement and keep its results."""
         self._started().stop()
 

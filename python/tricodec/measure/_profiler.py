@@ -9,7 +9,6 @@ import operator
 import os
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
 
 from tricodec._tricodec import OutputFile, __version__
@@ -81,11 +80,10 @@ class _Reporter:
 def _function_of(callback: Callback | ReportsStages | None) -> Callback | None:
     method = getattr(callback, "report_stage", callback)
     if method is not None and not callable(method):
-        msg = (
+        raise TypeError(
             f"callback is of type {type(callback).__name__}; pass a callable, an object with a method report_stage, "
             "or None"
         )
-        raise TypeError(msg)
     return cast("Callback | None", method)
 
 
@@ -130,12 +128,12 @@ class Profiler(Measurement[NativeProfiler]):
         super().__init__()
         self._callback = _function_of(callback)
         self._max_events = operator.index(max_events)
-        least = 0 if self._callback is None else 1
+        least, purpose = (0, "") if self._callback is None else (1, ", which the callback receives")
         if self._max_events < least:
-            msg = (
-                f"max_events is {self._max_events}; it must be {least} or more, the number of the latest events to keep"
+            raise ValueError(
+                f"max_events is {self._max_events}; it must be {least} or more, the number of the latest events to "
+                f"keep{purpose}"
             )
-            raise ValueError(msg + (", which the callback receives" if least else ""))
         self._reporter: _Reporter | None = None
 
     def _begin(self) -> NativeProfiler:
@@ -148,11 +146,9 @@ class Profiler(Measurement[NativeProfiler]):
             self._reporter = _Reporter(self._started(), self._callback)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the measurement, report its last events and keep its results."""
-        super().__exit__(kind, error, traceback)
+        super().__exit__()
         if self._reporter is not None:
             self._reporter.end()
             self._reporter = None

@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 from tricodec.measure.bench._clip import clip_or
-from tricodec.measure.bench._engines import DecodeEngine, EncodeEngine, TranscodeEngine, TransformEngine
+from tricodec.measure.bench._engines import (
+    PIPELINES,
+    DecodeEngine,
+    EncodeEngine,
+    PipelineEngine,
+    TranscodeEngine,
+    TransformEngine,
+)
 from tricodec.measure.bench._engines_compress import DIRECTIONS, CompressEngine
-from tricodec.measure.bench._engines_pipeline import PIPELINES, PipelineEngine
 from tricodec.measure.bench._engines_serve import MODELS, ServeEngine
 from tricodec.measure.bench._environment import environment, libraries, processor
 from tricodec.measure.bench._figures import Figures

@@ -29,11 +29,10 @@ def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
     except ValueError:
         values = []
     if not values or min(values) <= 0 or values != sorted(set(values)) or len(values) > _MOST_VALUES:
-        message = (
+        raise ValueError(
             f"{text!r} is not accepted; write a positive number, an ascending list such as 1,2,8, or a range: 1:8, "
             f"1:8:2 (FIRST:LAST:STEP) or 1:64:x2 (doubled each time), of at most {_MOST_VALUES} values"
         )
-        raise ValueError(message)
     return values
 
 

@@ -87,15 +87,10 @@ class Sweep:
     max_threads: int = 16
     """Queries in flight at most, with a rate."""
 
-    def loads(self) -> list[Load]:
-        """The loads, ascending."""
-        if self.rates:
-            return [Load(self.max_threads, rate) for rate in self.rates]
-        return [Load(each) for each in self.concurrency]
-
     def cases(self) -> list[Case]:
-        """Every combination."""
-        return [Case(*each) for each in itertools.product(self.threads, self.batch, self.loads())]
+        """Every combination, with ascending loads."""
+        loads = [Load(self.max_threads, rate) for rate in self.rates] or [Load(each) for each in self.concurrency]
+        return [Case(*each) for each in itertools.product(self.threads, self.batch, loads)]
 
 
 @dataclass(frozen=True)
@@ -227,11 +222,6 @@ class Session:
                 while queries == 0 or now() < end:
                     work()
                     queries += 1
-        return {
-            name: {
-                "calls": stage.calls / queries,
-                "seconds": stage.seconds / queries,
-                "gpu_seconds": stage.gpu_seconds / queries,
-            }
-            for name, stage in profiler.stages.items()
-        }
+        names = ("calls", "seconds", "gpu_seconds")
+        stages = profiler.stages.items()
+        return {stage: {name: getattr(time, name) / queries for name in names} for stage, time in stages}

@@ -24,8 +24,7 @@ def needed_values(percentile: float) -> int:
         ValueError: `percentile` is outside this range.
     """
     if not 0 < percentile < 100:
-        message = f"percentile {percentile:g} is not accepted; name one above 0 and below 100, such as 99"
-        raise ValueError(message)
+        raise ValueError(f"percentile {percentile:g} is not accepted; name one above 0 and below 100, such as 99")
     # The difference of two floats is not exact: 100 - 99.9 is slightly more than 0.1.
     return math.ceil(100 / (100 - percentile) - 1e-6)
 

@@ -70,16 +70,6 @@ class Rules:
             if refused:
                 raise ValueError(message)
 
-    @property
-    def window_seconds(self) -> float:
-        """Least duration of a window in seconds."""
-        return self.duration / NUM_WINDOWS
-
-    @property
-    def window_queries(self) -> int:
-        """Least number of queries of a window."""
-        return -(-self.iterations // NUM_WINDOWS)
-
 
 @dataclass(frozen=True)
 class Window:
@@ -140,8 +130,8 @@ class Windows:
                 self._warm, self._start = True, query.end
             return True
         self._open.append(query)
-        long_enough = query.end - self._start >= self._rules.window_seconds
-        if long_enough and len(self._open) >= self._rules.window_queries:
+        long_enough = query.end - self._start >= self._rules.duration / NUM_WINDOWS
+        if long_enough and len(self._open) * NUM_WINDOWS >= self._rules.iterations:
             self.windows.append(Window(self._start, query.end, tuple(self._open)))
             self._start, self._open = query.end, []
             # Only here: it reads every query of three windows, which would take longer than a short query.
