@@ -66,15 +66,14 @@ def compress_file(
     """
     with _opened(source) as reading, contextlib.ExitStack() as stack:
         data_type = element_type(reading) if str(reading.name).endswith(".npy") else None
-        choice = Choice(algorithm.lower(), data_type)
-        if choice.algorithm == "auto":
-            choice = choose(reading, data_type)
+        algorithm = algorithm.lower()
+        if algorithm == "auto":
+            algorithm, reason = choose(reading, data_type)
             if on_choice is not None:
-                on_choice(choice.text)
-        typed = choice.algorithm in ("bitcomp", "cascaded")
+                on_choice(reason)
         codec = Codec(
-            algorithm=choice.algorithm,
-            data_type=(choice.data_type or "|u1") if typed else None,
+            algorithm=algorithm,
+            data_type=(data_type or "|u1") if algorithm in _TYPED else None,
             uncomp_chunk_size=chunk_bytes,
             level=level,
             algorithm_type=strength,
@@ -92,14 +91,11 @@ def compress_file(
             written += len(packed)
             if on_progress is not None:
                 on_progress(start + len(piece), reading.size)
-        return CompressedFile(reading.size, written, choice.algorithm)
+        return CompressedFile(reading.size, written, algorithm)
 
 
 def decompress_file(
-    source: Any,
-    target: Any,
-    *,
-    on_progress: Callable[[int, int], object] | None = None,
+    source: Any, target: Any, *, on_progress: Callable[[int, int], object] | None = None
 ) -> CompressedFile:
     """Decompresses a file of `compress_file`, and verifies its checksums.
 
@@ -224,15 +220,7 @@ SAMPLE_PIECES = 8
 SAMPLE_PIECE_BYTES = 1 << 18
 _CLOSE = 1.03  # ratios this close count as equal: then the faster one is better
 _STORED = 1.02  # below this nothing is gained, and the fastest will do
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An algorithm for some data, and why."""
-
-    algorithm: str
-    data_type: str | None
-    text: str = ""
+_TYPED = ("bitcomp", "cascaded")
 
 
 def element_type(data: PartReader) -> str | None:
@@ -262,15 +250,18 @@ def sample_of(data: PartReader) -> list[bytes]:
     return [bytes(data.read(int(start), SAMPLE_PIECE_BYTES)) for start in starts]
 
 
-def choose(data: PartReader, data_type: str | None) -> Choice:
-    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close."""
+def choose(data: PartReader, data_type: str | None) -> tuple[str, str]:
+    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close.
+
+    Returns its name in small letters, and the reason.
+    """
     pieces = sample_of(data)
     total = sum(len(piece) for piece in pieces)
     if total == 0:
-        return Choice("lz4", data_type, "LZ4: there is nothing to sample")
+        return "lz4", "LZ4: there is nothing to sample"
     found: list[tuple[float, float, str]] = []
     for name, reason in compression_algorithms().items():
-        typed = name in ("Bitcomp", "Cascaded")
+        typed = name.lower() in _TYPED
         # Gzip is Deflate in a frame; GDeflate is Deflate for GPUs.
         if reason or name in ("Gzip", "GDeflate") or (typed and data_type is None):
             continue
@@ -283,4 +274,4 @@ def choose(data: PartReader, data_type: str | None) -> Choice:
     close = [entry for entry in found if entry[0] * _CLOSE >= best or best < _STORED]
     ratio, _, name = max(close, key=lambda entry: entry[1])
     others = ", ".join(f"{other} {value:.2f}" for value, _, other in sorted(found, reverse=True) if other != name)
-    return Choice(name.lower(), data_type, f"{name}: ratio {ratio:.2f} on {total} bytes sampled ({others})")
+    return name.lower(), f"{name}: ratio {ratio:.2f} on {total} bytes sampled ({others})"

@@ -13,26 +13,15 @@ _MOST_BYTES = 1 << 24  # what nvCOMP takes
 _WHOLE = ("zstd", "lz4", "snappy", "deflate", "gzip")
 
 
-def chunk_bytes_of(chunk_bytes: int | None, algorithm: str, num_bytes: int) -> int:
-    """The uncompressed bytes of a chunk of the container.
-
-    Args:
-        chunk_bytes: what the user asked for; None is the whole of the data, up to 16 MiB.
-        algorithm: as in `Codec`.
-        num_bytes: of the data.
-    """
-    if chunk_bytes is not None:
-        return chunk_bytes
-    if algorithm.lower() not in _WHOLE:
-        return _CUT_BYTES
-    return min(max(-(-num_bytes // 8) * 8, _CUT_BYTES), _MOST_BYTES)
-
-
 def codec_of(store: Any, num_bytes: int, trusted: bool | None) -> Codec:
     """The Codec of a codec of an array store, which has its options as fields, for so many bytes."""
+    chunk_bytes = store.chunk_bytes
+    if chunk_bytes is None:  # the whole of the data, up to 16 MiB
+        whole = min(max(-(-num_bytes // 8) * 8, _CUT_BYTES), _MOST_BYTES)
+        chunk_bytes = whole if store.algorithm.lower() in _WHOLE else _CUT_BYTES
     return Codec(
         algorithm=store.algorithm,
-        uncomp_chunk_size=chunk_bytes_of(store.chunk_bytes, store.algorithm, num_bytes),
+        uncomp_chunk_size=chunk_bytes,
         data_type=store.data_type,
         algorithm_type=store.algorithm_type,
         level=store.level,
