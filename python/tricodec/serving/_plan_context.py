@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import FrameReader, Transform
@@ -82,9 +81,8 @@ class PlanContext:
         """
         with self.open(source) as reader:
             selection = self._data.request.selected(**options)
-            batches = reader.batches(
-                self._data.choices.batch_size, self._transform, drop_last=drop_last, **selection
-            )  # fmt: skip
+            batch_size = self._data.choices.batch_size
+            batches = reader.batches(batch_size, self._transform, drop_last=drop_last, **selection)
             while True:
                 with self._in_use():
                     batch = next(batches, None)
@@ -102,9 +100,7 @@ class PlanContext:
         """Returns the context itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Closes."""
         self.close()
 

@@ -7,18 +7,16 @@ import dataclasses
 import hashlib
 import json
 import os
-import platform
 from pathlib import Path
 from typing import Any
 
 from tricodec._tricodec import OutputFile, Transform, build_info, gpu_facts, resolve_device
 from tricodec.errors import CorruptDataError, UnsupportedError
 from tricodec.options import replaced
-from tricodec.video._cores import num_cores
+from tricodec.video._cores import num_cores, processor
 
 _FORMAT = "tricodec plan"
 _VERSION = 1
-_CPU_INFO_BYTES = 4096
 _LIBRARIES = ("tricodec", "libavformat", "libavcodec", "libavutil")
 
 
@@ -125,7 +123,7 @@ def machine_of(device: str) -> dict[str, str]:
     facts = {name: build[name] for name in _LIBRARIES if name in build}
     device = resolve_device(device)
     facts |= {
-        "cpu": _cpu_name(),
+        "cpu": processor(),
         "cores": str(num_cores()),
         "device": device.partition(":")[0],
         "instruction_set": build["image_engine"],
@@ -192,15 +190,3 @@ def read_plan(path: str | os.PathLike[str]) -> PlanData:
 def _checksum(values: dict[str, Any]) -> str:
     text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
-
-
-def _cpu_name() -> str:
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
-            # The first core's part: the file of a machine with many cores takes milliseconds.
-            for line in file.read(_CPU_INFO_BYTES).splitlines():
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.machine()
