@@ -9,13 +9,12 @@ import dataclasses
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.output_files import is_there, permissions_of, refuse_existing
 from tricodec.data._locate import files_below, is_video
 
 
@@ -46,11 +45,9 @@ class Input:
 
 
 def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None) -> list[Input]:
-    """The files that names mean: a folder means its files and those below it, without hidden ones.
+    """The files that paths, URLs and "-" mean: a folder means its files and those below it, without hidden ones.
 
-    Args:
-        names: paths, URLs and "-".
-        accepts: which files of a folder count, by their names; None is those of videos.
+    `accepts` says which files of a folder count, by their names; None is those of videos.
 
     Raises:
         ValueError: a folder has no such file, or standard input is named with others.
@@ -78,12 +75,8 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
     return found
 
 
-def _check_output(output: str | None, num_inputs: int) -> None:
-    """Refuses, before the first result, an output that cannot have so many."""
-    if output == shared.STDIO:
-        raise ValueError("-o - is standard output, which takes the result of one file; name a folder for several")
-    if output and Path(output).exists() and not Path(output).is_dir():
-        raise ValueError(f"-o {output} is a file, and there are {num_inputs} results; name a folder")
+class Kept(Exception):
+    """The result, which is there."""
 
 
 def run_each(
@@ -103,8 +96,11 @@ def run_each(
     results: list[dict[str, Any]] = []
     num_failed = 0
     is_alone = len(inputs) == 1
-    if not is_alone:
-        _check_output(getattr(options, "output", None), len(inputs))
+    output = getattr(options, "output", None)
+    if not is_alone and output == shared.STDIO:
+        raise ValueError("-o - is standard output, which takes the result of one file; name a folder for several")
+    if not is_alone and output and Path(output).exists() and not Path(output).is_dir():
+        raise ValueError(f"-o {output} is a file, and there are {len(inputs)} results; name a folder")
     for number, each in enumerate(inputs):
         try:
             if each.error is not None:
@@ -127,15 +123,14 @@ def run_each(
             name = "" if f"'{each.name}'" in text else f"{each.shown}: "
             print(f"tricodec: error: {name}{text}", file=sys.stderr)
     shared.print_facts(options, results[0] if is_alone else results)
-    if not is_alone:
-        parts = [f"{len(inputs)} files"]
+    if not is_alone and not options.json:
+        text = f"total: {len(inputs)} files"
         if unit:
             count = sum(result.get(unit, 0) for result in results)
-            parts.append(f"{count} {unit.removeprefix('num_').replace('_', ' ')}")
+            text += f", {count} {unit.removeprefix('num_').replace('_', ' ')}"
         if num_failed:
-            parts.append(f"{num_failed} failed")
-        if not options.json:
-            print(f"total: {', '.join(parts)}", file=sys.stderr)
+            text += f", {num_failed} failed"
+        print(text, file=sys.stderr)
     return 1 if num_failed else 0
 
 
@@ -161,10 +156,6 @@ def check_target(path: str, options: argparse.Namespace) -> None:
     if options.resume and is_there(path):
         raise Kept(path)
     refuse_existing(path, options.force)
-
-
-class Kept(Exception):
-    """The result, which is there."""
 
 
 def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath) -> str | None:
@@ -193,3 +184,30 @@ def one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     expected = (tricodec.Error, OSError, ValueError, IndexError, ImportError)
     return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"
+
+
+@contextlib.contextmanager
+def permissions_of(source: str | Path | None) -> Iterator[None]:
+    """Makes new files with the permissions of the file `source` at most, as ``cp`` does. For the whole process."""
+    withheld = 0
+    with contextlib.suppress(OSError):  # the command reports it
+        if source is not None and Path(source).is_file():
+            withheld = 0o666 & ~Path(source).stat().st_mode
+    before = os.umask(0o077)
+    os.umask(before | withheld)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def is_there(path: str | Path) -> bool:
+    """Whether a command would replace a file."""
+    is_device = Path(path).parent in (Path("/dev"), Path("/dev/fd"))  # /dev/stdout may be a file
+    return not is_device and Path(path).is_file()
+
+
+def refuse_existing(path: str | Path, force: bool) -> None:
+    """Raises FileExistsError for a file that is there, unless `force` says that a command may replace it."""
+    if not force and is_there(path):
+        raise FileExistsError(f"'{path}' exists; replace it with --force, or name another output")
