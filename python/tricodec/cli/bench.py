@@ -120,8 +120,9 @@ def _decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.E
 
 
 def _transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
+    clip = _clip(options, stack)
     tensor = _TENSOR | _chosen(options, *_TENSOR)
-    return bench.TransformEngine(_clip(options, stack), options.device, tensor, transfers=options.transfers)
+    return bench.TransformEngine(clip, options.device, tensor, transfers=options.transfers)
 
 
 def _encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
@@ -141,10 +142,9 @@ def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Eng
 
 
 def _pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
+    clip = _clip(options, stack)
     tensor = _TENSOR | _chosen(options, *_TENSOR)
-    return bench.PipelineEngine(
-        _clip(options, stack), options.device, tensor, options.front_end, transfers=options.transfers
-    )
+    return bench.PipelineEngine(clip, options.device, tensor, options.front_end, transfers=options.transfers)
 
 
 def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:

@@ -392,7 +392,7 @@ class Codec:
         self._open()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, exc_type: object = None, exc_value: object = None, traceback: object = None) -> None:
         self._native = None
 
     def __repr__(self) -> str:

@@ -121,7 +121,7 @@ def test_an_iteration_that_was_left_is_continued_by_the_next(clips: tricodec.dat
 def test_no_thread_stays_when_an_iteration_is_left(clips: tricodec.data.Dataset) -> None:
     batches = iter(ClipBatches(clips, 2, num_threads=3))
     next(batches)
-    assert len(threads()) == 3
+    assert 1 <= len(threads()) <= 3
     batches.close()  # type: ignore[attr-defined]
     assert not threads()
 
