@@ -17,6 +17,7 @@ off) sets its level. If the program has not configured logging, it also prints m
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from tricodec import errors, installation
@@ -60,7 +61,7 @@ from tricodec.limits import get_limits, set_limits
 from tricodec.video import DecodedVideo, decode_video, read_many
 
 if TYPE_CHECKING:
-    from tricodec import audio, compress, data, encode, io, measure, remote, serving
+    from tricodec import audio, compress, data, encode, io, measure, node, remote, serving
     from tricodec.audio import read_av
     from tricodec.compress import Codec
     from tricodec.encode import encode_audio, encode_video, sample_video, transcode
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from tricodec.serving import Batcher, Plan, WorkerPool
 
 #: Modules, and names with the module that has them, which programs that only read videos do not need.
-_MODULES = ("audio", "compress", "data", "encode", "io", "measure", "remote", "serving")
+_MODULES = ("audio", "compress", "data", "encode", "io", "measure", "node", "remote", "serving")
 _NAMES = {
     "Batcher": "serving",
     "Codec": "compress",
@@ -114,11 +115,17 @@ __all__ = [
     "DeviceError", "Encoder", "Error", "Frame", "FrameReader", "MediaIOError", "MediaNotFoundError", "Muxer",
     "OutOfMemoryError", "Packet", "Plan", "Profiler", "RefusedError", "Transform", "UnsupportedError", "WorkerPool",
     "__version__", "asnumpy", "audio", "build_info", "compress", "data", "decode_video", "encode", "encode_audio",
-    "encode_video", "errors", "get_limits", "io", "measure", "memory_stats", "open_remote", "pinned_empty", "probe",
-    "read_av", "read_many", "remote", "sample_video", "serving", "set_limits", "transcode",
+    "encode_video", "errors", "get_limits", "io", "measure", "memory_stats", "node", "open_remote", "pinned_empty",
+    "probe", "read_av", "read_many", "remote", "sample_video", "serving", "set_limits", "transcode",
 ]  # fmt: skip
 
 
 def __dir__() -> list[str]:
     own = (name for name in globals() if name.startswith("__") or name in ("dali", "triton", "video"))
     return sorted({*__all__, *own})
+
+
+if os.environ.get("TRICODEC_NODE", "off") not in ("off", ""):
+    from tricodec.node import use_of_environment
+
+    use_of_environment()

@@ -128,6 +128,18 @@ DeviceArray copy_of_gpu_array(const py::object& array) {
     return {ArrayView(std::move(copy))};
 }
 
+/// Memory that another object has on a GPU, which the result keeps. `dtype` is "bfloat16" for uint16 elements that are its
+/// bits, or empty.
+DeviceArray over_gpu_array(const py::object& array, const std::string& dtype) {
+    if (!is_on_gpu(array, "array")) {
+        throw py::type_error("array must be on a GPU, with __cuda_array_interface__, not " + shown(array));
+    }
+    ArrayView view = import_array(array, {.name = "array"});
+    view.buffer = view.ordered_buffer();
+    if (dtype == kBfloat16) view.typestr = kBfloat16;
+    return {std::move(view)};
+}
+
 /// A uint16 array of the bits of bfloat16 numbers as a DLPack capsule of that type, which numpy cannot make.
 py::capsule bfloat16_to_dlpack(const py::array& bits) {
     ArrayView array = import_array(bits, {.name = "bits"});
@@ -206,6 +218,14 @@ Args:
 Raises:
     TypeError: for host memory and element types that are not known.
     UnsupportedError: for other strides.)")
+        .def_static("over", over_gpu_array, py::arg("array"), py::arg("dtype") = "",
+                    R"(The memory of an array on a GPU, without a copy.
+
+Args:
+    array: has __cuda_array_interface__, and keeps the memory. It is complete after the work of the stream that it names.
+    dtype: "bfloat16" if the elements, uint16, are the bits of such numbers.
+Raises:
+    TypeError: for host memory and element types that are not known.)")
         .def("reshape", reshape, py::arg("shape"),
              "The same elements in another shape, without a copy.\n\n"
              "Raises:\n"
@@ -268,16 +288,6 @@ py::array pinned_bytes(std::int64_t num_bytes, int device_index) {
     return to_numpy(std::move(tensor));
 }
 
-/// A view of an array in host memory, which has its pages locked as long as it lives.
-py::array lock_array_pages(const py::object& array, int device_index) {
-    Tensor tensor = import_array(array, {}).tensor();
-    {
-        const Unlocked unlocked;
-        tensor = lock_pages(std::move(tensor), {Device::Kind::cuda, device_index});
-    }
-    return to_numpy(std::move(tensor));
-}
-
 PyType_Slot g_slots[] = {
     {Py_bf_getbuffer, reinterpret_cast<void*>(give_buffer)},
     {Py_tp_doc, const_cast<char*>("Base of classes that export the memoryview which their __buffer__(flags) returns.")},
@@ -297,8 +307,6 @@ void bind_arrays(py::module_& module) {
     module.def("bfloat16_to_dlpack", bfloat16_to_dlpack, py::arg("bits"), "Made by `tricodec.arrays.Bfloat16Array`.");
     module.def("pinned_bytes", pinned_bytes, py::arg("num_bytes"), py::arg("device_index"),
                "Memory of pinned_empty().");
-    module.def("lock_pages", lock_array_pages, py::arg("array"), py::arg("device_index"),
-               "A view of an array in host memory. A GPU copies to it by itself as long as a view of it is left.");
     bind_array_view(module);
     bind_plane(module);
     bind_device_array(module);

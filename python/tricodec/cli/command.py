@@ -11,7 +11,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tricodec
-from tricodec.cli import audio, bench, completion, compress, demo, doctor, encode, frames, index, info, probe, transcode
+from tricodec.cli import (
+    audio,
+    bench,
+    completion,
+    compress,
+    demo,
+    doctor,
+    encode,
+    frames,
+    index,
+    info,
+    node,
+    probe,
+    transcode,
+)
 from tricodec.cli.inputs import one_line
 from tricodec.cli.shared import DOCUMENTATION, Parser, in_options, option_names
 
@@ -21,7 +35,7 @@ _GROUPS = {
     "videos": ("probe", "frames", "transcode", "encode", "audio"),
     "data sets": ("index", "doctor"),
     "lossless compression": ("compress", "decompress"),
-    "serving": ("serve",),
+    "serving": ("serve", "node"),
     "this machine": ("demo", "bench", "info", "completion"),
 }
 _START = f"""tricodec {tricodec.__version__}: video and lossless codecs for deep learning
@@ -50,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", prog="tricodec", help=argparse.SUPPRESS
     )
-    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, demo, info):
+    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, node, demo, info):
         module.add_parser(commands, as_json)
     bench.add_parser(commands, common, as_json)
     commands.add_parser("serve", help="Serve the models with a Triton Inference Server", add_help=False)

@@ -11,7 +11,7 @@ from tricodec._tricodec import FrameReader
 from tricodec.options import request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tricodec._option_types import DecodeOptions, Device, RequestOptions
     from tricodec._tricodec import DeviceArray, Source, Transform
 
+elsewhere: Callable[..., DecodedVideo[Any]] | None = None
+"""What `decode_video` calls in place of decoding in this process; `tricodec.node.use` sets it."""
 
 _OF_READER = (
     "device", "stream_index", "num_workers", "ignore_edit_list", "out", "context", "stream", "pinned",
@@ -139,6 +141,8 @@ def decode_video(
             msg = "an open FrameReader is given with options of a reader; leave them out"
             raise TypeError(msg)
         return read_video(source, transform, selection, out, pinned=pinned)
+    if elsewhere is not None and out is None and context is None and stream is None and not pinned:
+        return elsewhere(source, device=device, stream_index=stream_index, ignore_edit_list=ignore_edit_list, **options)
     with FrameReader(
         source, device=device, stream_index=stream_index, num_workers=num_workers, ignore_edit_list=ignore_edit_list,
         context=context, stream=stream,

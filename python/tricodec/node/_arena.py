@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memory of a device that a node hands out for results, and the leases by which processes hold it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tricodec.node import _channel
+
+_MIB = 1 << 20
+_WASTE = 2
+"""A slab is used again for a result of at least this part of its size."""
+_LOST_SECONDS = 600.0
+"""A result that a process passed on before it ended waits so long for its receiver."""
+
+
+@dataclasses.dataclass(eq=False)
+class Slab:
+    """Memory for one result, used again and again: fresh pages cost as much as decoding into them.
+
+    Attributes:
+        number: its name between node and worker.
+        size: in bytes.
+        file: by which processes map it; -1 until the worker of a GPU has made it.
+        event: hexadecimal; of the last write on a GPU, or None if the worker waited for it.
+        is_new: the worker of a GPU must make it.
+        generation: of the arena; an older one is of a worker that has ended.
+    """
+
+    number: int
+    size: int
+    file: int = -1
+    event: str | None = None
+    is_new: bool = True
+    generation: int = 0
+
+
+class Arena:
+    """Slabs of one device within one number of bytes. The caller has the node's lock.
+
+    Attributes:
+        total: bytes of all slabs, at most.
+        used: bytes of those that there are.
+        peak: the most that `used` has been.
+    """
+
+    def __init__(self, device: str, total: int, on_drop: Callable[[Slab], None]) -> None:
+        """Args: on_drop is called with a slab that goes, as the worker of a GPU must end its mapping."""
+        self.device, self.total = device, total
+        self.used = self.peak = 0
+        self._round = 2 * _MIB if device != "cpu" else _MIB
+        self._free: list[Slab] = []  # the one that was used last is at the end
+        self._numbers = itertools.count(1)
+        self._on_drop = on_drop
+        self._generation = 0
+
+    @property
+    def leased(self) -> int:
+        """Bytes of the slabs that are in use."""
+        return self.used - sum(slab.size for slab in self._free)
+
+    def rounded(self, size: int) -> int:
+        """What a result of `size` bytes takes."""
+        return -(-max(1, size) // self._round) * self._round
+
+    def fits(self, size: int) -> bool:
+        """Whether a result has room now."""
+        return self.leased + self.rounded(size) <= self.total
+
+    def take(self, size: int) -> Slab:
+        """A slab of at least `size` bytes, for which there is room.
+
+        Raises:
+            MemoryError: the machine has less memory than the node may use.
+        """
+        wanted = self.rounded(size)
+        fitting = [slab for slab in self._free if wanted <= slab.size <= _WASTE * wanted]
+        if fitting:
+            slab = min(reversed(fitting), key=lambda each: each.size)
+            self._free.remove(slab)
+            if self.used <= self.total:
+                return slab
+            self._drop(slab)
+        while self._free and self.used + wanted > self.total:
+            self._drop(self._free.pop(0))
+        slab = Slab(next(self._numbers), wanted, generation=self._generation)
+        if self.device == "cpu":
+            slab.file, slab.is_new = _channel.empty_file("tricodec-result", wanted), False
+        self.used += wanted
+        self.peak = max(self.peak, self.used)
+        return slab
+
+    def give_back(self, slab: Slab) -> None:
+        """Takes a slab that nobody holds any more."""
+        if slab.is_new or slab.generation != self._generation:
+            self.forget(slab)
+        else:
+            self._free.append(slab)
+
+    def forget(self, slab: Slab) -> None:
+        """Takes a slab that does not exist any more, or never did: its worker has ended."""
+        self.used -= slab.size
+        if slab.file >= 0:
+            os.close(slab.file)
+            slab.file = -1
+
+    def restart(self) -> None:
+        """Forgets the free slabs, and later those in use: the worker that made them has ended."""
+        self._generation += 1
+        while self._free:
+            self.forget(self._free.pop())
+
+    def _drop(self, slab: Slab) -> None:
+        self._on_drop(slab)
+        self.forget(slab)
+
+
+@dataclasses.dataclass(eq=False)
+class Lease:
+    """A slab with a result, and who holds it.
+
+    Attributes:
+        number: its name between node and client.
+        arena, slab: the memory.
+        described: the shape, dtype and more that a client needs.
+        owner: the client whose share of the memory it counts to; None once that client is gone.
+        holders: clients, and tokens on their way to another process; the slab is free when there is none.
+    """
+
+    number: int
+    arena: Arena
+    slab: Slab
+    described: dict[str, Any]
+    owner: Any
+    holders: set[Any]
+
+
+@dataclasses.dataclass(eq=False)
+class _Token:
+    """A lease on its way: from which process, and whether that is gone since a time."""
+
+    lease: Lease
+    parent: int
+    lost_at: float | None = None
+
+
+class Leases:
+    """All leases of a node. The caller has the node's lock."""
+
+    def __init__(self) -> None:
+        self._leases: dict[int, Lease] = {}
+        self._tokens: dict[str, _Token] = {}
+        self._held: dict[tuple[Any, str], int] = {}
+        self._numbers = itertools.count(1)
+
+    def __len__(self) -> int:
+        return len(self._leases)
+
+    def held(self, client: Any, arena: Arena) -> int:
+        """Bytes of a device that a client holds, or has passed on to nobody yet."""
+        return self._held.get((client, arena.device), 0)
+
+    def add(self, client: Any, arena: Arena, slab: Slab, answer: dict[str, Any]) -> dict[str, Any]:
+        """A lease of a client; returns what describes it."""
+        described = {"shape": answer["shape"], "dtype": answer["dtype"], "event": answer["event"]}
+        lease = Lease(next(self._numbers), arena, slab, described, None, {client})
+        self._leases[lease.number] = lease
+        self._own(lease, client)
+        return self._description(lease)
+
+    def release(self, client: Any, number: int) -> Arena | None:
+        """Takes back a lease; returns the arena in which a slab is free now."""
+        lease = self._leases.get(number)
+        if lease is None or client not in lease.holders:
+            return None
+        return self._let_go(lease, client)
+
+    def share(self, client: Any, number: int, parent: int) -> str:
+        """A token by which another process claims a lease, once.
+
+        Raises:
+            ValueError: the client does not hold it.
+        """
+        lease = self._leases.get(number)
+        if lease is None or client not in lease.holders:
+            raise ValueError(f"this process holds no lease {number}")
+        token = secrets.token_hex(16)
+        self._tokens[token] = _Token(lease, parent)
+        lease.holders.add(token)
+        return token
+
+    def claim(self, client: Any, token: str) -> tuple[dict[str, Any], list[int]]:
+        """What describes the lease of a token, which the client then holds, and its file.
+
+        Raises:
+            ValueError: the token is unknown or was used before.
+        """
+        if token not in self._tokens:
+            raise ValueError("this array was pickled by another process and read before, or its node is gone")
+        lease = self._tokens.pop(token).lease
+        lease.holders.discard(token)
+        lease.holders.add(client)
+        self._own(lease, client)
+        return self._description(lease), [lease.slab.file]
+
+    def drop(self, client: Any) -> None:
+        """Takes back all leases of a client that is gone. What it passed on stays for those who may still claim it."""
+        now = time.monotonic()
+        for lease in list(self._leases.values()):
+            if client in lease.holders:
+                self._let_go(lease, client)
+        for token in self._tokens.values():
+            if token.lease.owner is client:
+                self._own(token.lease, None)
+                token.lost_at = now
+        for key in [key for key in self._held if key[0] is client]:
+            del self._held[key]
+
+    def drop_lost_tokens(self) -> bool:
+        """Takes back what nobody can claim any more; returns whether a slab is free now."""
+        now = time.monotonic()
+        lost = [
+            name
+            for name, token in self._tokens.items()
+            if token.lost_at is not None and (now > token.lost_at + _LOST_SECONDS or not _is_alive(token.parent))
+        ]
+        for name in lost:
+            self._let_go(self._tokens.pop(name).lease, name)
+        return bool(lost)
+
+    def _let_go(self, lease: Lease, holder: Any) -> Arena | None:
+        lease.holders.discard(holder)
+        if lease.holders:
+            return None
+        self._own(lease, None)
+        del self._leases[lease.number]
+        lease.arena.give_back(lease.slab)
+        return lease.arena
+
+    def _own(self, lease: Lease, client: Any) -> None:
+        for owner, sign in ((lease.owner, -1), (client, 1)):
+            if owner is not None:
+                key = (owner, lease.arena.device)
+                self._held[key] = self._held.get(key, 0) + sign * lease.slab.size
+        lease.owner = client
+
+    def _description(self, lease: Lease) -> dict[str, Any]:
+        return {"lease": lease.number, "device": lease.arena.device, "size": lease.slab.size, **lease.described}
+
+
+def _is_alive(process: int) -> bool:
+    return process > 1 and os.path.exists(f"/proc/{process}")  # noqa: PTH110  (of a process, not a path of a user)

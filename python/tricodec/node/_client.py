@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The connection of a process to a node."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import socket
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from tricodec._tricodec import check_interrupt
+from tricodec.node import _channel
+from tricodec.node._start import NodeLostError
+
+_LOOK_SECONDS = 0.1
+
+Answer = tuple[dict[str, Any], list[int]]
+
+
+class Connection:
+    """Requests to a node and their answers. Thread safety: safe. A forked child makes one of its own."""
+
+    def __init__(self, path: str) -> None:
+        """Connects.
+
+        Raises:
+            NodeLostError: no node listens.
+        """
+        self.path = path
+        self._process = os.getpid()
+        self._channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._channel.connect(path)
+        except OSError as error:
+            self._channel.close()
+            raise NodeLostError(
+                f"no node answers at {path!r} ({error.strerror}); start one with `tricodec node start`"
+            ) from error
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, Future[Answer]] = {}
+        self.is_lost = False
+        threading.Thread(target=self._receive, name="tricodec-node", daemon=True).start()
+
+    def ask(self, message: dict[str, Any], files: Sequence[int] = ()) -> Answer:
+        """Sends a request and waits for its answer, with files that the caller closes. Ctrl-C takes the request back.
+
+        Raises:
+            NodeLostError: the node ended meanwhile.
+            Exception: the error of the request.
+        """
+        if self._process != os.getpid():
+            raise NodeLostError("this connection is of the process that forked this one; call tricodec.node.connect()")
+        number, future = next(self._numbers), Future[Answer]()
+        with self._lock:
+            if self.is_lost:
+                raise self._lost()
+            self._waiting[number] = future
+        try:
+            try:
+                _channel.send(self._channel, {**message, "number": number}, files)
+            except _channel.ClosedError as error:
+                raise self._lost() from error
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    answer, sent = future.result(_LOOK_SECONDS)
+                    break
+                check_interrupt()
+        except BaseException:
+            with self._lock:
+                self._waiting.pop(number, None)
+            self.tell({"do": "cancel", "request": number})
+            raise
+        if "failure" in answer:
+            _channel.close(sent)
+            raise _channel.error_of(answer["failure"])
+        return answer, sent
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Sends a message without an answer; to a node that is gone it says nothing."""
+        if self._process == os.getpid():
+            with contextlib.suppress(OSError):
+                _channel.send(self._channel, message)
+
+    def close(self) -> None:
+        """Ends the connection. The node takes back all that this process holds of it; its arrays stay valid."""
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+
+    def close_copy(self) -> None:
+        """Closes the copy of the connection that a forked child has."""
+        os.close(self._channel.detach())
+
+    def _lost(self) -> NodeLostError:
+        return NodeLostError(f"the node at {self.path!r} ended, and the requests it had are lost; ask again")
+
+    def _receive(self) -> None:
+        while True:
+            try:
+                answer, files = _channel.receive(self._channel)
+            except (_channel.ClosedError, ValueError):
+                break
+            with self._lock:
+                future = self._waiting.pop(answer["number"], None)
+            if future is not None:
+                future.set_result((answer, files))
+            else:  # nobody waits any more
+                _channel.close(files)
+                if "lease" in answer:
+                    self.tell({"do": "release", "lease": answer["lease"]})
+        with self._lock:
+            self.is_lost = True
+            waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            future.set_exception(self._lost())
+
+
+_connections: dict[str, Connection] = {}
+_lock = threading.Lock()
+
+
+def connection_to(path: str) -> Connection:
+    """The connection of this process to the node at a socket, made now if there is none.
+
+    Raises:
+        NodeLostError: no node listens.
+    """
+    with _lock:
+        connection = _connections.get(path)
+        if connection is None or connection.is_lost:
+            connection = _connections[path] = Connection(path)
+        return connection
+
+
+def _in_child() -> None:
+    """A forked child has a copy of each connection, which would keep it open when the parent has ended."""
+    global _lock  # noqa: PLW0603  (another thread of the parent may have held it)
+    _lock = threading.Lock()
+    for connection in _connections.values():
+        with contextlib.suppress(OSError):
+            connection.close_copy()
+    _connections.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)

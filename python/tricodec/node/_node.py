@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Node and NodeReader: what a process asks of the node of its machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tricodec.node._arrays import Lease, array_of
+from tricodec.node._client import Connection, connection_to
+from tricodec.node._source import SentSource, plain
+from tricodec.node._start import NodeLostError, Settings, checked_path, socket_path, start
+from tricodec.options import request_of, selection_of
+from tricodec.video import DecodedVideo, _decode
+
+_OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
+_IDLE_SECONDS = 60.0
+_CHUNK = 16
+
+
+class Node:
+    """A node of this machine, which decodes for all processes of a user; made by `connect()`.
+
+        node = tricodec.node.connect()
+        video = node.decode_video("a.mp4", fps=2, size=(224, 224))
+
+    Can be pickled, and works in a forked child: each process has a connection of its own.
+
+    Thread safety: safe.
+    """
+
+    def __init__(self, path: str, *, starts: bool = False) -> None:
+        """Connects.
+
+        Args:
+            path: of the node's socket.
+            starts: a node that is gone is started again by the next request.
+
+        Raises:
+            NodeLostError: no node listens there, and `starts` is False.
+        """
+        self.path = path
+        self._starts = starts
+        self._connection()
+
+    def decode_video(
+        self,
+        source: Any,
+        *,
+        device: Any = "auto",
+        stream_index: int = -1,
+        ignore_edit_list: bool = False,
+        priority: int = 0,
+        **options: Any,
+    ) -> DecodedVideo[Any]:
+        """Decode frames of a video into one array, as `tricodec.decode_video` does, in the node.
+
+        Args:
+            source: as in `tricodec.probe`. The node gets the open file, never its name; bytes are copied once.
+            device: "auto", "cpu", "cuda" or "cuda:N", a GPU of the node. "auto" is a GPU of the node if it decodes the
+                video exactly and has memory for it now, else the CPU.
+            stream_index, ignore_edit_list: as in `tricodec.decode_video`.
+            priority: requests of smaller numbers come first.
+            **options: as in `tricodec.decode_video`.
+
+        Returns:
+            The frames and their times: a `NodeArray`, which is a NumPy array, or on a GPU a `NodeDeviceArray`. Their
+            memory is the node's until they and all views of them are gone.
+
+        Raises:
+            NodeLostError: the node ended before it answered; the request can be repeated.
+            RefusedError: the result has more bytes than the node gives a client.
+            TimeoutError: it took longer than the node allows, or waited too long for memory.
+            Exception: the errors of `tricodec.decode_video`.
+        """
+        request_of("decode_video", options, _OF_REQUEST)
+        with SentSource(source) as sent:
+            return self._decoded(
+                sent, self._request("decode", sent, device, stream_index, ignore_edit_list, priority, options)
+            )
+
+    def open(
+        self, source: Any, *, device: Any = "auto", stream_index: int = -1, ignore_edit_list: bool = False
+    ) -> NodeReader:
+        """Open a video to read batches of its frames.
+
+        Args:
+            source, device, stream_index, ignore_edit_list: as in `decode_video`.
+
+        Raises:
+            Exception: the errors of `tricodec.FrameReader`, and those of `decode_video`.
+        """
+        return NodeReader(self, SentSource(source), device, stream_index, ignore_edit_list)
+
+    def status(self) -> dict[str, Any]:
+        """The node's version, process, clients, memory of each device, and counts of requests and shared frames."""
+        status = self._connection().ask({"do": "status"})[0]
+        return {name: value for name, value in status.items() if name != "number"}
+
+    def stop(self) -> None:
+        """End the node. Requests that it has are lost; arrays stay valid."""
+        self._connection().ask({"do": "stop"})
+
+    def close(self) -> None:
+        """End the connection of this process. The node takes back the memory of its arrays, which stay valid."""
+        self._connection().close()
+
+    def _connection(self) -> Connection:
+        try:
+            return connection_to(self.path)
+        except NodeLostError:
+            if not self._starts:
+                raise
+        start_once(self.path)
+        return connection_to(self.path)
+
+    @staticmethod
+    def _request(
+        what: str, sent: SentSource, device: Any, stream_index: int, ignore_edit_list: bool, priority: int, options: Any
+    ) -> dict[str, Any]:
+        device = str(device)
+        if device == "auto":
+            device = os.environ.get("TRICODEC_DEVICE", "auto")
+        return {
+            "do": what, "source": sent.described, "device": device, "stream_index": int(stream_index),
+            "ignore_edit_list": bool(ignore_edit_list), "priority": int(priority),
+            "options": {name: plain(value) for name, value in options.items()},
+        }  # fmt: skip
+
+    def _ask(self, message: dict[str, Any], files: Sequence[int]) -> tuple[Connection, dict[str, Any], list[int]]:
+        connection = self._connection()
+        return connection, *connection.ask(message, files)
+
+    def _decoded(self, sent: SentSource, message: dict[str, Any]) -> DecodedVideo[Any]:
+        connection, answer, files = self._ask(message, [sent.file])
+        frames = array_of(Lease(connection, answer, *files))
+        pts, asked = (np.array(answer[name], np.float64) for name in ("pts", "asked"))
+        return DecodedVideo(frames, pts, answer["damaged"], np.array(answer["indices"], np.int64), asked)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.path, self._starts)
+
+    def __repr__(self) -> str:
+        return f"<tricodec.node.Node {self.path}>"
+
+
+def _again(path: str, starts: bool) -> Node:
+    return Node(path, starts=starts)
+
+
+class NodeReader:
+    """A video that a node decodes, by numbers of its frames; made by `Node.open`.
+
+        with tricodec.node.connect().open("a.mp4") as reader:
+            print(len(reader), reader.fps)
+            batch = reader.batch([0, 30, 60], size=(224, 224))
+
+    A context manager. Thread safety: safe.
+    """
+
+    def __init__(self, node: Node, sent: SentSource, device: Any, stream_index: int, ignore_edit_list: bool) -> None:
+        """Asks the node for what is known of the video; takes over `sent`."""
+        self._node, self._sent = node, sent
+        self._how = (device, stream_index, ignore_edit_list)
+        try:
+            request = node._request("facts", sent, *self._how, 0, {})
+            facts = node._ask(request, [sent.file])[1]["facts"]
+        except BaseException:
+            sent.close()
+            raise
+        self.num_frames: int = facts["num_frames"]
+        self.fps: float = facts["fps"]
+        self.duration: float = facts["duration"]
+        self.width: int = facts["width"]
+        self.height: int = facts["height"]
+        self.shape: tuple[int, ...] = tuple(facts["shape"])
+        self.pts_seconds = np.array(facts["pts_seconds"], np.float64)
+        self.key_frames: list[int] = facts["key_frames"]
+        self.device: str = facts["device"]
+
+    def decode(self, *, priority: int = 0, **options: Any) -> DecodedVideo[Any]:
+        """Decode frames into one array.
+
+        Args:
+            priority, **options: as in `Node.decode_video`.
+
+        Raises:
+            ValueError: the reader is closed.
+            Exception: the errors of `Node.decode_video`.
+        """
+        request_of("decode", options, ("priority",))
+        if self._sent.file < 0:
+            raise ValueError("this NodeReader is closed; open another one")
+        return self._node._decoded(self._sent, self._node._request("decode", self._sent, *self._how, priority, options))
+
+    def batch(self, indices: Sequence[int] | None = None, **options: Any) -> Any:
+        """Frames by their numbers, [N, H, W, C] or as the layout says; all frames without `indices`.
+
+        Raises:
+            Exception: the errors of `Node.decode_video`.
+        """
+        chosen: dict[str, Any] = {} if indices is None else {"indices": indices}
+        return self.decode(**chosen, **options).frames
+
+    def batches(self, batch_size: int = _CHUNK, *, start: int = 0, **options: Any) -> Iterator[Any]:
+        """Batches of consecutive frames from number `start` to the end; the last one may be shorter.
+
+        Raises:
+            ValueError: `batch_size` is below 1.
+            Exception: the errors of `Node.decode_video`.
+        """
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; expected 1 or more")
+        for first in range(start, self.num_frames, batch_size):
+            numbers = range(first, min(first + batch_size, self.num_frames))
+            yield self.decode(**selection_of(numbers), **options).frames
+
+    def __len__(self) -> int:
+        return self.num_frames
+
+    def __getitem__(self, index: int) -> Any:
+        """One frame as an array, uint8 RGB [H, W, 3]."""
+        number = index + self.num_frames if index < 0 else index
+        if not 0 <= number < self.num_frames:
+            raise IndexError(f"frame {index} was asked for; the video has {self.num_frames}")
+        return self.batch([number])[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self.batches():
+            yield from (batch[place] for place in range(len(batch)))
+
+    def close(self) -> None:
+        """Close the file. Arrays stay valid."""
+        self._sent.close()
+
+    def __enter__(self) -> NodeReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def start_once(path: str) -> None:
+    """Starts a node that ends when nobody uses it, unless another process has just done so."""
+    try:
+        start(Settings(socket=path, idle_s=_IDLE_SECONDS))
+    except RuntimeError as error:
+        if "runs already" not in str(error):
+            raise
+
+
+def connect(path: str | None = None, *, start: bool = False) -> Node:
+    """Connect to the node of this machine.
+
+    Args:
+        path: of its socket; None is the user's own: that of TRICODEC_NODE, else in XDG_RUNTIME_DIR or the folder for
+            temporary files.
+        start: start a node if none runs. It ends when it had no client for a minute.
+
+    Raises:
+        NodeLostError: no node runs, and `start` is False.
+        RuntimeError: it does not start.
+    """
+    return Node(str(checked_path(path or socket_path())), starts=start)
+
+
+def use(node: Node | None) -> None:
+    """Have `tricodec.decode_video` and `tricodec.read_many` of this process ask a node, or no longer.
+
+    Calls that name ``out``, ``context``, ``stream`` or ``pinned`` or pass an open reader still decode in the process.
+
+    Args:
+        node: from `connect`; None ends it.
+    """
+    _decode.elsewhere = None if node is None else node.decode_video
+
+
+def use_of_environment() -> None:
+    """What the environment variable TRICODEC_NODE asks for: "auto" starts a node when one is needed; or a socket."""
+    named = os.environ["TRICODEC_NODE"]
+    _decode.elsewhere = lambda source, **options: _of_environment(named == "auto").decode_video(source, **options)
+
+
+def _of_environment(starts: bool) -> Node:
+    return connect(start=starts)
+
+
+def active() -> Node | None:
+    """The node that `tricodec.decode_video` asks, or None."""
+    if _decode.elsewhere is None:
+        return None
+    owner = getattr(_decode.elsewhere, "__self__", None)
+    return owner if isinstance(owner, Node) else _of_environment(os.environ.get("TRICODEC_NODE") == "auto")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that wait for a worker or for memory: in order of priority, and by turns of the clients."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+from tricodec.node._arena import Slab
+
+
+@dataclasses.dataclass(eq=False)
+class Request:
+    """A request of a client, from its arrival to its answer.
+
+    Attributes:
+        client: whose it is; None once it is gone.
+        number: of the client's.
+        message: what the client asked.
+        files: the open files of its source; the node closes them.
+        device: where it waits or runs: "cpu", "cuda:0".
+        asked: the device that the client named: "auto" may run anywhere.
+        need: bytes of the result, once known.
+        slab: memory for it, once it has some.
+        worker: who does it, while somebody does.
+        is_again: it runs again, as another request ended the worker that had both.
+        deadline: by time.monotonic(), while a worker does it.
+        arrived: by time.monotonic().
+    """
+
+    client: Any
+    number: int
+    message: dict[str, Any]
+    files: list[int]
+    device: str
+    asked: str
+    need: int | None = None
+    slab: Slab | None = None
+    worker: Any = None
+    is_again: bool = False
+    deadline: float = 0.0
+    arrived: float = dataclasses.field(default_factory=time.monotonic)
+
+    @property
+    def priority(self) -> int:
+        """Smaller numbers come first."""
+        return int(self.message.get("priority", 0))
+
+
+class Queue:
+    """Requests of one device that wait. The caller has the node's lock."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Request] = []  # in their order of arrival
+        self._served: dict[Any, int] = {}  # the turn in which a client was served last
+        self._turn = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Any:
+        return iter(list(self._waiting))
+
+    def add(self, request: Request) -> None:
+        """Lets a request wait."""
+        self._waiting.append(request)
+
+    def in_order(self) -> list[Request]:
+        """The requests as they come: by priority, then from the client that was served longest ago, then by arrival."""
+        return sorted(self._waiting, key=lambda each: (each.priority, self._served.get(each.client, 0), each.arrived))
+
+    def remove(self, request: Request, *, served: bool = True) -> None:
+        """Takes a request out, as a worker does it now, or as it has ended."""
+        self._waiting.remove(request)
+        if served:
+            self._turn += 1
+            self._served[request.client] = self._turn
+
+    def forget(self, client: Any) -> list[Request]:
+        """Takes out all requests of a client that is gone."""
+        self._served.pop(client, None)
+        gone = [each for each in self._waiting if each.client is client]
+        self._waiting = [each for each in self._waiting if each.client is not client]
+        return gone

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open videos in a process that decodes, and the frames of groups of pictures that several requests need."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tricodec._tricodec import Frame, FrameReader, Transform
+from tricodec.node._source import ReceivedSource
+
+_MOST_IDLE = 32
+
+
+class OpenVideo:
+    """A reader, what it reads, and on a GPU the stream of its work. One thread at a time uses it."""
+
+    def __init__(self, key: Any, source: ReceivedSource, reader: FrameReader, stream: Any) -> None:
+        self.key, self.source, self.reader, self.stream = key, source, reader, stream
+
+    def close(self) -> None:
+        """Closes the reader and the file."""
+        self.reader.close()
+        self.source.close()
+
+
+class Readers:
+    """Readers that are open, and idle, by what they read. Thread safety: safe."""
+
+    def __init__(self, device: str) -> None:
+        """Args: device is "cpu" or "cuda:N"."""
+        self._device = device
+        self._lock = threading.Lock()
+        self._idle: OrderedDict[int, OpenVideo] = OrderedDict()
+
+    @contextlib.contextmanager
+    def use(self, source: ReceivedSource, request: dict[str, Any], num_threads: int) -> Iterator[OpenVideo]:
+        """A reader for one request, opened before or now. It takes over the source.
+
+        Raises:
+            Error: the errors of `FrameReader`.
+        """
+        options = {"stream_index": request["stream_index"], "ignore_edit_list": request["ignore_edit_list"]}
+        key = (source.key, *options.values(), request["device"].startswith("auto"))
+        with self._lock:
+            number = next((id_ for id_, each in reversed(self._idle.items()) if each.key == key), None)
+            video = None if number is None else self._idle.pop(number)
+        if video is None:
+            video = self._open(key, source, options, request["device"], num_threads)
+        else:
+            source.close()
+        try:
+            yield video
+        except BaseException:
+            video.close()  # what an error leaves behind is not for another request
+            raise
+        if video.reader.num_damaged_packets:
+            video.close()  # the next request counts the damage that it meets itself
+            return
+        with self._lock:
+            self._idle[id(video)] = video
+            closed = self._idle.popitem(last=False)[1] if len(self._idle) > _MOST_IDLE else None
+        if closed is not None:
+            closed.close()
+
+    def _open(
+        self, key: Any, source: ReceivedSource, options: dict[str, Any], asked: str, num_threads: int
+    ) -> OpenVideo:
+        stream = None
+        if self._device != "cpu":
+            from tricodec.node import _device_memory
+
+            number = int(self._device.partition(":")[2])
+            stream = _device_memory.Stream(number)
+            options = {**options, "stream": stream.handle}
+            num_threads = 0
+        try:
+            device = self._device.replace("cuda", "auto") if asked.startswith("auto") else self._device
+            reader = FrameReader(source.open(), device=device, num_workers=num_threads, **options)
+        except BaseException:
+            source.close()
+            raise
+        return OpenVideo(key, source, reader, stream)
+
+
+@dataclasses.dataclass(eq=False)
+class _Group:
+    """The first frames of a group of pictures: as many as a request needed."""
+
+    frames: list[Frame]
+    num_bytes: int
+    filling: threading.Lock
+
+
+class Groups:
+    """Frames of groups of pictures that a second request needs: they are decoded once, and transformed for each.
+
+    Thread safety: safe.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        """Args: most_bytes are those of all frames."""
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._groups: OrderedDict[Any, _Group] = OrderedDict()
+        self._num_bytes = 0
+        self._seen: OrderedDict[Any, None] = OrderedDict()
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the frames that are kept."""
+        return self._num_bytes
+
+    def frames(self, video: OpenVideo, numbers: npt.NDArray[np.int64]) -> tuple[list[Frame], int] | None:
+        """Frames by their numbers, and how many of them were decoded before; None if they are to be read anew.
+
+        A group is kept from the second request on that needs it, if all that the request needs fits.
+        """
+        reader = video.reader
+        if not len(numbers) or reader.num_damaged_packets or reader.stream.interlaced:
+            return None
+        firsts = np.unique(reader._gops()[:, 0])
+        groups = np.searchsorted(firsts, numbers, "right") - 1
+        ends = {int(group): int(numbers[groups == group].max()) + 1 - int(firsts[group]) for group in np.unique(groups)}
+        if min(ends) < 0 or not self._are_wanted([(video.key, group) for group in ends]):
+            return None
+        frame_bytes = reader.width * reader.height * 3  # at most, of 8 bits with color of half the size twice
+        if sum(ends.values()) * frame_bytes > self._most_bytes:
+            return None
+        found: dict[int, list[Frame]] = {}
+        before = 0
+        for group, count in ends.items():
+            entry = self._entry((video.key, group))
+            with entry.filling:
+                before += int(((groups == group) & (numbers - firsts[group] < len(entry.frames))).sum())
+                if len(entry.frames) < count:
+                    first = int(firsts[group])
+                    self._fill(entry, reader.frames(range(first, first + count)))
+                found[group] = entry.frames
+        self._shrink()
+        return [found[group][number - firsts[group]] for group, number in zip(groups, numbers, strict=True)], before
+
+    def _are_wanted(self, keys: list[Any]) -> bool:
+        """Whether another request needed one of the groups before."""
+        with self._lock:
+            seen = any(key in self._seen for key in keys)
+            for key in keys:
+                self._seen[key] = None
+                self._seen.move_to_end(key)
+            while len(self._seen) > 1 << 16:
+                self._seen.popitem(last=False)
+        return seen
+
+    def _entry(self, key: Any) -> _Group:
+        with self._lock:
+            entry = self._groups.setdefault(key, _Group([], 0, threading.Lock()))
+            self._groups.move_to_end(key)
+            return entry
+
+    def _fill(self, entry: _Group, frames: list[Frame]) -> None:
+        num_bytes = sum(frame.size_bytes for frame in frames)
+        with self._lock:
+            self._num_bytes += num_bytes - entry.num_bytes
+        entry.frames, entry.num_bytes = frames, num_bytes
+
+    def _shrink(self) -> None:
+        """Drops the groups that were used longest ago."""
+        with self._lock:
+            while self._num_bytes > self._most_bytes and self._groups:
+                self._num_bytes -= self._groups.popitem(last=False)[1].num_bytes
+
+
+def transformed(frames: list[Frame], transform: Transform, out: Any, stream: Any) -> None:
+    """Writes frames to memory as `FrameReader.batch` does."""
+    transform(frames, out, **({} if stream is None else {"stream": stream.handle}))

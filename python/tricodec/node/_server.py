@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process of a node: its socket, and the connections of its clients."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from tricodec._tricodec import __version__
+from tricodec.errors import RefusedError
+from tricodec.node import _channel
+from tricodec.node._schedule import Scheduler
+from tricodec.node._start import Settings, checked_path, settings_of, usable_gpus
+
+_MOST_REQUESTS = 64
+"""Of a client at a time: what the node has to say fits into the socket, so a client that does not read is found out."""
+_IDLE_LOOK_SECONDS = 0.5
+
+
+class Client:
+    """A connection of a process."""
+
+    def __init__(self, server: Server, channel: socket.socket, process: int) -> None:
+        self._server, self._channel, self.process = server, channel, process
+        self._lock = threading.Lock()
+        self._num_requests = 0
+
+    def answer(self, number: int, answer: dict[str, Any], files: list[int]) -> None:
+        """Sends what became of a request. A client that does not read is dropped."""
+        with self._lock:
+            self._num_requests -= 1
+        try:
+            _channel.send(self._channel, {"number": number, **answer}, files, wait=False)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._channel.shutdown(socket.SHUT_RDWR)  # serve() ends
+
+    def serve(self) -> None:
+        """Receives requests until the client is gone."""
+        scheduler = self._server.scheduler
+        try:
+            while True:
+                message, files = _channel.receive(self._channel)
+                number = message.get("number", 0)
+                try:
+                    self._do(message, number, files)
+                except Exception as error:  # the request's own
+                    _channel.close(files)
+                    self.answer(number, {"failure": _channel.failure_of(error)}, [])
+        except (_channel.ClosedError, ValueError):
+            scheduler.drop(self)
+        finally:
+            self._server.forget(self)
+            self._channel.close()
+
+    def _do(self, message: dict[str, Any], number: int, files: list[int]) -> None:
+        scheduler, what = self._server.scheduler, message["do"]
+        if what == "release":
+            scheduler.release(self, int(message["lease"]))
+            return
+        if what == "cancel":
+            scheduler.cancel(self, int(message["request"]))
+            return
+        with self._lock:
+            self._num_requests += 1
+            if self._num_requests > _MOST_REQUESTS:
+                raise RefusedError(
+                    f"a client may have {_MOST_REQUESTS} requests at a time; wait for some of their answers"
+                )
+        if what in ("decode", "facts"):
+            scheduler.submit(self, number, message, files)
+            return
+        sent: list[int] = []
+        if what == "share":
+            with scheduler.lock:
+                answer: dict[str, Any] = {
+                    "token": scheduler.leases.share(self, message["lease"], _parent_of(self.process))
+                }
+        elif what == "claim":
+            with scheduler.lock:
+                answer, sent = scheduler.leases.claim(self, str(message["token"]))
+        elif what == "status":
+            answer = self._server.status()
+        elif what == "stop":
+            self._server.stop()
+            answer = {}
+        else:
+            raise ValueError(f"the request {what!r} is unknown; the client is of another version of tricodec")
+        self.answer(number, answer, sent)
+
+
+class Server:
+    """A node at its socket."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Takes the socket, and starts the processes that decode.
+
+        Raises:
+            RuntimeError: another node has the socket, or a process does not start.
+        """
+        path = checked_path(settings.socket)
+        self._started = time.time()
+        self._lock = threading.Lock()
+        self._clients: set[Client] = set()
+        self._stopped = threading.Event()
+        self._file = path.with_suffix(".lock").open("w")
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RuntimeError(f"a node runs already at the socket {str(path)!r}") from error
+        path.unlink(missing_ok=True)  # of a node that was killed
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        old = os.umask(0o177)
+        try:
+            self._listener.bind(str(path))
+        finally:
+            os.umask(old)
+        gpus = usable_gpus() if settings.gpus is None else list(settings.gpus)
+        self._settings, self._path = settings, path
+        self.scheduler = Scheduler(settings, gpus)
+        self._listener.listen(128)
+
+    def run(self) -> None:
+        """Takes clients until stop(), or until there was none for `idle_s`."""
+        threading.Thread(target=self._accept, name="tricodec-clients", daemon=True).start()
+        last = time.monotonic()
+        while not self._stopped.wait(_IDLE_LOOK_SECONDS):
+            now = time.monotonic()
+            last = now if self._clients else last
+            if self._settings.idle_s and now > last + self._settings.idle_s:
+                break
+        self._path.unlink(missing_ok=True)
+        self._listener.close()
+        self.scheduler.close()
+
+    def stop(self) -> None:
+        """Ends run()."""
+        self._stopped.set()
+
+    def forget(self, client: Client) -> None:
+        """A client is gone."""
+        with self._lock:
+            self._clients.discard(client)
+
+    def status(self) -> dict[str, Any]:
+        """What `Node.status` returns."""
+        with self._lock:
+            clients = [each.process for each in self._clients]
+        return {
+            "version": __version__, "process": os.getpid(), "socket": str(self._path),
+            "seconds": round(time.time() - self._started, 1), "clients": clients, **self.scheduler.status(),
+        }  # fmt: skip
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                channel, _ = self._listener.accept()
+            except OSError:
+                return
+            process, user, _ = struct.unpack("3i", channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            if user != os.getuid():
+                channel.close()
+                continue
+            client = Client(self, channel, process)
+            with self._lock:
+                self._clients.add(client)
+            threading.Thread(target=client.serve, name=f"tricodec-client-{process}", daemon=True).start()
+
+
+def _parent_of(process: int) -> int:
+    """The process that started another one, to which a worker of a DataLoader passes results; 0 if it is not known."""
+    try:
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def main() -> None:
+    """Runs a node: its arguments are the settings as JSON and the number of a pipe for "ready", or why it is not."""
+    settings = settings_of(json.loads(sys.argv[1]))
+    with os.fdopen(int(sys.argv[2]), "w") as starter:
+        try:
+            server = Server(settings)
+        except (RuntimeError, OSError, ValueError) as error:
+            starter.write(str(error))
+            sys.exit(1)
+        starter.write("ready")
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: server.stop())
+    server.run()
+    os._exit(0)  # threads of clients may wait for messages

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources on their way to a node: the client passes open files, and the node opens nothing by its name for a client."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tricodec._tricodec import probe
+from tricodec.node import _channel
+from tricodec.remote import RemoteSource
+
+
+class SentSource:
+    """A source as the client holds it: a description, and an open file. close() closes the file."""
+
+    def __init__(self, source: Any) -> None:
+        """Opens a file, or copies bytes into a memory file.
+
+        Raises:
+            TypeError: `source` is none that `tricodec.probe` accepts.
+            Error: the file cannot be opened.
+        """
+        self.file = -1
+        self.described: dict[str, Any] = {"kind": "file", "name": ""}
+        if isinstance(source, str | os.PathLike):
+            self.described["name"] = os.fsdecode(source)
+            self.file = _opened(source)
+        elif isinstance(source, RemoteSource):
+            self.described = {"kind": "remote", "name": source.name}
+            self.file = _channel.memory_file("tricodec-source", pickle.dumps(source))
+        elif hasattr(source, "read"):
+            if getattr(source, "seekable", lambda: False)():
+                source.seek(0)
+            self.file = _copied(source)
+        else:
+            try:
+                data = memoryview(source)
+            except TypeError:
+                probe(source)  # raises the error of all calls
+                raise
+            self.file = _channel.memory_file("tricodec-source", data)
+
+    def close(self) -> None:
+        """Closes the file; once."""
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+
+    def __enter__(self) -> SentSource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _opened(path: Any) -> int:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        probe(path)  # raises the error of all calls
+        raise
+    mode = os.fstat(file).st_mode
+    if stat.S_ISREG(mode):
+        return file
+    if stat.S_ISDIR(mode):
+        os.close(file)
+        probe(path)  # raises the error of all calls
+    with os.fdopen(file, "rb") as data:  # a pipe, in which another process cannot seek
+        return _copied(data)
+
+
+def _copied(data: Any) -> int:
+    copy = _channel.memory_file("tricodec-source", b"")
+    with os.fdopen(os.dup(copy), "wb") as output:
+        shutil.copyfileobj(data, output, 1 << 20)
+    return copy
+
+
+class ReceivedSource:
+    """A source in the process that decodes."""
+
+    def __init__(self, described: dict[str, Any], file: int) -> None:
+        """Takes over an open file."""
+        self.name = str(described["name"]) or "<bytes>"
+        self.file = file
+        self._is_remote = described["kind"] == "remote"
+        about = os.fstat(file)
+        self.key: tuple[Any, ...] = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+        """The same for the same bytes: of a file its number, size and time."""
+        if self._is_remote:
+            self.key = ("remote", os.pread(file, about.st_size, 0))
+
+    @property
+    def path(self) -> str:
+        """Where a process that has the file reads it."""
+        return f"/proc/self/fd/{self.file}"
+
+    def open(self) -> Any:
+        """What `FrameReader` takes. An open file can be read anew as long as this object lives."""
+        # The pickle is of a process of the same user, which could run code as this user anyway.
+        return pickle.loads(os.pread(self.file, os.fstat(self.file).st_size, 0)) if self._is_remote else Path(self.path)
+
+    def close(self) -> None:
+        """Closes the file; once."""
+        if self.file >= 0:
+            os.close(self.file)
+            self.file = -1
+
+
+def plain(value: Any) -> Any:
+    """An option as JSON has it: arrays as lists, fractions as numbers."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, slice):
+        raise TypeError("a slice of frames has no meaning here; give start, stride and count")
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Sequence):
+        return [plain(each) for each in value]
+    return float(value)

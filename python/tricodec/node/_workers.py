@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node's side of the processes that decode."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tricodec.node import _channel
+
+_START_SECONDS = 60.0
+
+# A worker imports from exactly where the node does, whatever PYTHONPATH and the working directory are.
+_BOOTSTRAP = """
+import json, sys
+sys.path[:] = json.loads(sys.argv.pop(3))
+from tricodec.node._worker import main
+main()
+"""
+
+
+class WorkerProcess:
+    """A process that decodes on one device, and is started again when it ends.
+
+    Attributes:
+        device: "cpu" or "cuda:0".
+        running: the requests that it does now, by their number here. The caller has the node's lock.
+        keys: what it read last, the latest at the end: it may have the file open.
+        is_ready: it takes requests.
+        cache_bytes: of the frames that it keeps.
+        restarts: how often it was started again.
+    """
+
+    def __init__(self, device: str, capacity: int, config: dict[str, Any], on_answer: Callable[..., None]) -> None:
+        """Starts nothing.
+
+        Args:
+            device: where it decodes.
+            capacity: requests at a time.
+            config: for `_worker.Worker`, without these two.
+            on_answer: called on a thread of this object with itself, a message and its files; and with None for the
+                message when the process has ended.
+        """
+        self.device, self.capacity = device, capacity
+        self._config = {**config, "device": device, "capacity": capacity}
+        self._on_answer = on_answer
+        self._channel: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self.running: dict[int, Any] = {}
+        self.keys: list[Any] = []
+        self.is_ready = False
+        self.cache_bytes = 0
+        self.restarts = 0
+
+    @property
+    def has_room(self) -> bool:
+        """Whether it takes one more request."""
+        return self.is_ready and len(self.running) < self.capacity
+
+    def start(self) -> None:
+        """Starts the process, and a thread that receives its answers.
+
+        Raises:
+            RuntimeError: it does not start.
+        """
+        ours, theirs = _channel.pair()
+        command = [
+            sys.executable, "-I", "-c", _BOOTSTRAP, str(theirs.fileno()), json.dumps(self._config),
+            json.dumps([path for path in sys.path if path]),
+        ]  # fmt: skip
+        with theirs:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),))
+        try:
+            if not select.select([ours], [], [], _START_SECONDS)[0]:
+                raise TimeoutError(f"it was not ready after {_START_SECONDS:g} s")
+            _channel.receive(ours)
+        except (OSError, ValueError) as error:
+            process.kill()
+            process.wait()
+            ours.close()
+            raise RuntimeError(f"a process that decodes on {self.device} did not start: {error}") from error
+        self._channel, self._process, self.is_ready = ours, process, True
+        self.cache_bytes = 0
+        threading.Thread(target=self._receive, args=(ours,), name=f"tricodec-{self.device}", daemon=True).start()
+
+    def send(self, message: dict[str, Any], files: list[int]) -> None:
+        """Sends a message. What is sent to a process that has ended is lost; `on_answer` is called for it."""
+        assert self._channel is not None
+        try:
+            _channel.send(self._channel, message, files)
+        except OSError:
+            self.kill()
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        if self._process is not None:
+            self._process.kill()
+
+    def end(self) -> None:
+        """Ends the process, for good."""
+        self.is_ready = False
+        self.kill()
+        if self._process is not None:
+            self._process.wait()
+
+    def how_it_ended(self) -> str:
+        """For messages; waits for the end."""
+        assert self._process is not None
+        code = self._process.wait()
+        return f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+
+    @property
+    def process_id(self) -> int:
+        """Of the process that was started last; 0 before the first one."""
+        return 0 if self._process is None else self._process.pid
+
+    def _receive(self, channel: socket.socket) -> None:
+        while True:
+            try:
+                message, files = _channel.receive(channel)
+            except (_channel.ClosedError, ValueError):
+                break
+            self._on_answer(self, message, files)
+        self.kill()  # an answer that cannot be read is of a process that must not get another request
+        channel.close()
+        self._on_answer(self, None, [])
