@@ -12,12 +12,30 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-#: Reads clips of one video: its row, the clips, and the memory for the frames of each, or None.
-Read = Callable[[int, Sequence[int], Sequence[Any]], list[Any]]
+import numpy as np
+
+from tricodec.data._clips import Dataset
+
+
+class HostMemory:
+    """Memory for the frames of batches: arrays of numpy."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+
+    def of(self, clips: Sequence[int]) -> Any:
+        """Returns an array with one element a clip; None if its shape is not known."""
+        found = self._dataset._batch_shape(clips, "cpu")
+        return None if found is None else np.empty(*found)
+
+    def put(self, memory: Any, place: int, frames: Any) -> None:
+        """Copies the frames of a clip to their place, unless they are there."""
+        if not np.may_share_memory(frames, memory[place]):
+            memory[place] = frames
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +68,9 @@ class ReadAhead:
 
     def __init__(
         self,
+        dataset: Dataset,
+        memory: HostMemory,
         batches: Iterator[list[int]],
-        read: Read,
-        groups: Callable[[int], tuple[int, int, int]],
-        clip_bytes: Callable[[int], int],
-        new_memory: Callable[[Sequence[int]], Any],
         *,
         num_threads: int,
         max_bytes: int,
@@ -62,19 +78,15 @@ class ReadAhead:
         """Starts to read.
 
         Args:
+            dataset: what has the clips.
+            memory: what makes the memory of a batch.
             batches: clip numbers; the thread that iterates takes them.
-            read: reads clips of one video.
-            groups: the row of a clip's video, and the first and the last group of pictures that the clip needs.
-            clip_bytes: the memory of a clip.
-            new_memory: an array for the frames of a batch, one element a clip; None if its shape is not known.
             num_threads: videos read at once.
             max_bytes: memory of the batches ahead. The next batch is read whatever it takes.
         """
+        self._dataset = dataset
+        self._memory = memory
         self._batches = batches
-        self._read = read
-        self._groups = groups
-        self._clip_bytes = clip_bytes
-        self._new_memory = new_memory
         self._max_bytes = max_bytes
         self._ahead: deque[_Batch] = deque()
         self._lock = threading.Lock()
@@ -86,7 +98,7 @@ class ReadAhead:
         return self
 
     def __next__(self) -> tuple[list[Any], Any]:
-        """Returns what `read` gave for each clip of the next batch, and the batch's memory."""
+        """Returns what was read of each clip of the next batch, and the batch's memory."""
         self._fill()
         if not self._ahead:
             raise StopIteration
@@ -104,10 +116,11 @@ class ReadAhead:
             numbers = next(self._batches, None)
             if numbers is None:
                 return
-            memory = self._new_memory(numbers)
+            memory = self._memory.of(numbers)
             outs = [None] * len(numbers) if memory is None else memory
-            clips = [_Clip(number, *self._groups(number), out) for number, out in zip(numbers, outs, strict=True)]
-            self._ahead.append(_Batch(clips, sum(map(self._clip_bytes, numbers)), memory))
+            groups = map(self._dataset._groups, numbers)
+            clips = [_Clip(number, *of, out) for number, of, out in zip(numbers, groups, outs, strict=True)]
+            self._ahead.append(_Batch(clips, sum(map(self._dataset._clip_bytes, numbers)), memory))
             with self._lock:
                 self._waiting += clips
             for _ in clips:
@@ -126,7 +139,7 @@ class ReadAhead:
                 (taken if shares else left).append(clip)
             self._waiting = left
         try:
-            results = self._read(wanted.row, [clip.number for clip in taken], [clip.out for clip in taken])
+            results = self._dataset._read(wanted.row, [clip.number for clip in taken], [clip.out for clip in taken])
         except BaseException as error:
             for clip in taken:
                 clip.found.set_exception(error)
