@@ -94,11 +94,7 @@ class Figures:
         return self.uncompressed_bytes / self.compressed_bytes if self.compressed_bytes else None
 
     def warnings(self, load: Load) -> list[str]:
-        """What a reader of these figures has to know.
-
-        Args:
-            load: the load of the run.
-        """
+        """What a reader of these figures, which were measured under this load, has to know."""
         found = []
         if not self.stable:
             share = "without bound" if math.isinf(self.difference) else f"by {self.difference:.1%}"

@@ -110,14 +110,8 @@ def run(
 ) -> Windows:
     """Run queries until three windows agree, or until there are as many windows as the rules allow.
 
-    Args:
-        open_work: a function that makes the context of one stream; it is called in the thread of the stream.
-        load: the load.
-        rules: how long to measure.
-        clock: the time; None is the monotonic clock of this machine.
-
-    Raises:
-        Exception: the first error of a query; the run ends.
+    `open_work` makes the context of one stream, in the thread of the stream. The first error of a query ends the run,
+    and is raised. `clock` is for tests.
     """
     state = _Run(load, rules, clock or Clock())
     if load.concurrency == 1:  # in this thread, so that Ctrl-C interrupts the query

@@ -40,13 +40,7 @@ def flat_result(measured: Measured) -> dict[str, Any]:
 
 
 def session_json(engine: Engine, session: Session, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The whole report.
-
-    Args:
-        engine: the engine of the session.
-        session: a session with results.
-        environment: of `environment`, from before the session.
-    """
+    """The whole report of a session with results, and of the environment before it."""
     threshold = session.threshold
     return {
         "schema": SCHEMA,

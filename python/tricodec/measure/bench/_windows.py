@@ -101,12 +101,10 @@ class Windows:
     A query belongs to the window in which it ends. A window starts at the end of the query that ended the one before
     it, so no part of a query is lost or counted twice.
 
-    Thread safety: none; the caller holds a lock.
+    The first query starts at `start`. The warm-up has at least as many queries as are in flight, which `concurrency`
+    says.
 
-    Args:
-        rules: how long to measure.
-        start: the time at which the first query starts.
-        concurrency: number of queries in flight; the warm-up has at least as many.
+    Thread safety: none; the caller holds a lock.
     """
 
     def __init__(self, rules: Rules, start: float, concurrency: int = 1) -> None:
