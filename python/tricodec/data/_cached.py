@@ -18,15 +18,7 @@ IndexSource = DatasetIndex | str | os.PathLike[str] | Sequence[str | os.PathLike
 
 
 def index_of(source: IndexSource) -> DatasetIndex:
-    """An index that is given, or an index of the videos that are given.
-
-    Args:
-        source: an index, the path of one, or the sources of `DatasetIndex.build`.
-
-    Raises:
-        FileNotFoundError: it does not exist.
-        Error: the errors of `DatasetIndex.build`.
-    """
+    """The index that is given, by itself or its path, or that of the sources of `DatasetIndex.build` that are given."""
     if isinstance(source, DatasetIndex):
         return source
     if not isinstance(source, str | os.PathLike):

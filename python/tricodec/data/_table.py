@@ -49,11 +49,7 @@ class NotAnIndexError(Error, ValueError):
 
 
 def arrow() -> Any:
-    """Returns the module pyarrow.
-
-    Raises:
-        ImportError: it is not installed; the message names the extra.
-    """
+    """Returns the module pyarrow. If it is not installed, an ImportError names the extra."""
     try:
         import pyarrow
     except ImportError as error:

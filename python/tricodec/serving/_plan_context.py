@@ -97,11 +97,9 @@ class PlanContext:
                 self._is_closed = True
 
     def __enter__(self) -> Self:
-        """Returns the context itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes."""
         self.close()
 
     @contextlib.contextmanager

@@ -114,11 +114,7 @@ def changed_options(transform: Transform) -> dict[str, Any]:
 
 
 def machine_of(device: str) -> dict[str, str]:
-    """What decides how fast a request is done here: versions, the processor, the device.
-
-    Raises:
-        DeviceError: the device is a GPU, and there is none.
-    """
+    """What decides how fast a request is done here: versions, the processor, the device."""
     build = dict(line.split(": ", 1) for line in build_info().splitlines())
     facts = {name: build[name] for name in _LIBRARIES if name in build}
     device = resolve_device(device)
@@ -144,11 +140,7 @@ def differences(then: dict[str, str], now: dict[str, str]) -> list[str]:
 
 
 def write_plan(path: str | os.PathLike[str], data: PlanData) -> None:
-    """Writes a plan's file, whole or not at all.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Writes a plan's file, whole or not at all."""
     values = {"format": _FORMAT, "version": _VERSION, **dataclasses.asdict(data)}
     values["checksum"] = _checksum(values)
     with OutputFile(path) as file:
@@ -156,13 +148,7 @@ def write_plan(path: str | os.PathLike[str], data: PlanData) -> None:
 
 
 def read_plan(path: str | os.PathLike[str]) -> PlanData:
-    """Reads a plan's file.
-
-    Raises:
-        OSError: the file cannot be read.
-        CorruptDataError: the file is no plan, or was changed.
-        UnsupportedError: another version of tricodec wrote it in another format.
-    """
+    """Reads a plan's file, with the errors of `Plan.load`."""
     name = os.fspath(path)
     try:
         values = json.loads(Path(path).read_bytes())
