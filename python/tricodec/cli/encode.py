@@ -36,21 +36,18 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         "The parameters are those of PyNvVideoCodec's encoder.",
         _EXAMPLES,
     )  # fmt: skip
-    parser.add_argument("files", metavar="FILE", nargs="*", help="raw pictures, any video, a folder of videos, or -")
-    parser.add_argument("-o", "--output", metavar="PATH", help=".mp4, .mkv, .ivf, .h264, ...; a folder gets .mp4 files")
-    parser.add_argument(
-        "--size", type=shared.parse_size, metavar="WIDTHxHEIGHT", help="width and height of raw pictures"
-    )
-    parser.add_argument(
-        "--format",
-        help="layout of raw pictures: yuv420p (default; of .nv12 nv12, of .rgb rgb24), nv12, rgb24, ABGR, ...",
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="*", help="raw pictures, any video, a folder of videos, or -")
+    add("-o", "--output", metavar="PATH", help=".mp4, .mkv, .ivf, .h264, ...; a folder gets .mp4 files")
+    add("--size", type=shared.parse_size, metavar="WIDTHxHEIGHT", help="width and height of raw pictures")
+    help = "layout of raw pictures: yuv420p (default; of .nv12 nv12, of .rgb rgb24), nv12, rgb24, ABGR, ..."
+    add("--format", help=help)
+    add(
         "-p", "--parameter", type=shared.parse_pair, action="append", default=[], metavar="NAME=VALUE",
         help="codec, preset, rc, bitrate, ...; repeatable",
     )  # fmt: skip
     shared.add_options(parser, "--device")
-    parser.add_argument("--explain", action="store_true", help="print what each encoder makes of -p; encode nothing")
+    add("--explain", action="store_true", help="print what each encoder makes of -p; encode nothing")
     shared.add_force(parser)
 
 
@@ -127,9 +124,8 @@ def _raw(name: str, size: int) -> Iterator[Any]:
     with sys.stdin.buffer if name == shared.STDIO else Path(name).open("rb") as file:
         while data := file.read(size):
             if len(data) < size:
-                raise ValueError(
-                    f"'{name}' ends with {len(data)} bytes of a picture of {size}; --size and --format must fit"
-                )
+                what = f"{len(data)} bytes of a picture of {size}"
+                raise ValueError(f"'{name}' ends with {what}; --size and --format must fit")
             yield np.frombuffer(data, np.uint8)
 
 
