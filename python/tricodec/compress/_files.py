@@ -143,8 +143,7 @@ class PartReader:
     """
 
     def __init__(self, file: Any) -> None:
-        self._file = file
-        self._file.seek(0)
+        self._file = io.BufferedReader(file)  # whose readinto() reads to the end of what is asked for
         self._buffer = bytearray()
         self._start = self._end = 0  # of the file in the buffer
         status = os.fstat(file.fileno())
@@ -160,12 +159,11 @@ class PartReader:
     def read(self, start: int, size: int) -> memoryview:
         """Bytes of the file, valid until the next call."""
         if not self._start <= start <= start + size <= self._end:
-            kept = self._buffer[start - self._start : self._end - self._start] if start >= self._start else b""
             if len(self._buffer) < size:
                 self._buffer = bytearray(size)
-            self._buffer[: len(kept)] = kept
-            self._start, self._end = start, start + len(kept)
-            self._fill(min(len(self._buffer), self.size - start))
+            self._file.seek(start)
+            self._start = start
+            self._end = start + self._file.readinto(memoryview(self._buffer)[: self.size - start])
         if start + size > self._end:
             raise MediaIOError(
                 f"'{self.name}' has {self._end} bytes now and had {self.size} before: another program shortened "
@@ -176,16 +174,6 @@ class PartReader:
     def buffered(self, start: int) -> int:
         """How many bytes from there on need no reading."""
         return self._end - start if self._start <= start < self._end else 0
-
-    def _fill(self, size: int) -> None:
-        """Reads until the buffer holds `size` bytes, or to the end of the file."""
-        view = memoryview(self._buffer)
-        self._file.seek(self._end)
-        while self._end - self._start < size:
-            count = self._file.readinto(view[self._end - self._start : size])
-            if not count:
-                return
-            self._end += count
 
 
 def _pieces(codec: Codec, data: PartReader) -> Iterator[memoryview]:

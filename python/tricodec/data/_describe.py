@@ -16,6 +16,8 @@ from tricodec.errors import CorruptDataError, Error, RefusedError, UnsupportedEr
 Reading = Literal["container", "packets", "frames"]
 #: How much of a video is read, from the least to the most.
 READINGS: tuple[Reading, ...] = ("container", "packets", "frames")
+_OF_STREAM = ("profile", "level", "width", "height", "rotation", "mirrored", "interlaced")
+_OF_COLOR = ("matrix", "range", "primaries", "transfer")
 _OF_GROUPS = ("gop_first_frame", "gop_num_frames", "gop_offset", "gop_size_bytes")
 
 
@@ -66,19 +68,10 @@ def _facts(reader: FrameReader, gpu: int | None) -> dict[str, Any]:
         "container": info.format_name,
         "stream_index": stream.index,
         "codec": stream.codec_name,
-        "profile": stream.profile,
-        "level": stream.level,
-        "width": stream.width,
-        "height": stream.height,
         "sample_aspect_ratio": None if stream.sample_aspect_ratio is None else str(stream.sample_aspect_ratio),
-        "rotation": stream.rotation,
-        "mirrored": stream.mirrored,
         "pixel_format": stream.pixel_format_name,
-        "color_matrix": stream.color.matrix,
-        "color_range": stream.color.range,
-        "color_primaries": stream.color.primaries,
-        "color_transfer": stream.color.transfer,
-        "interlaced": stream.interlaced,
+        **{name: getattr(stream, name) for name in _OF_STREAM},
+        **{f"color_{name}": getattr(stream.color, name) for name in _OF_COLOR},
         "gpu_refusal": gpu_refusal(stream, gpu) or None,
         "audio_codec": audio and audio.codec_name,
         "audio_sample_rate": audio and audio.sample_rate,
