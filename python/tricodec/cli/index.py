@@ -10,7 +10,7 @@ from typing import Any
 
 from tricodec.cli import shared
 from tricodec.data import DatasetIndex
-from tricodec.data._describe import READINGS
+from tricodec.data._build import READINGS
 from tricodec.data._locate import place_of
 from tricodec.show.progress import Progress
 

@@ -10,10 +10,9 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from tricodec.data._cached import IndexSource, index_of
 from tricodec.data._clip_list import ClipList, check_clips, list_clips
 from tricodec.data._clip_reader import ON_DAMAGE, ClipReader, DamagedClip, OnDamage
-from tricodec.data._index import DatasetIndex
+from tricodec.data._index import DatasetIndex, IndexSource, index_of
 from tricodec.errors import CorruptDataError
 from tricodec.options import transform_of
 

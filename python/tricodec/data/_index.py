@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DatasetIndex: the rows of an index, and readers of its videos."""
+"""DatasetIndex: the rows of an index, and readers of its videos; indexes of folders in the user's cache."""
 
 from __future__ import annotations
 
 import bisect
+import fcntl
 import functools
+import hashlib
 import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsIndex
 
 from tricodec._tricodec import FrameReader, __version__, log
-from tricodec.data._build import IndexSummary, build_table
-from tricodec.data._describe import READINGS, Reading
-from tricodec.data._locate import absolute, common_root, located_row, place_of
-from tricodec.data._table import READABLE, open_index, write_index
+from tricodec.data._build import READINGS, IndexSummary, Reading, build_table
+from tricodec.data._locate import absolute, common_root, is_tar, is_video, located_row, place_of
+from tricodec.data._table import READABLE, NotAnIndexError, open_index, write_index
 from tricodec.data._tar import TarPart
 from tricodec.errors import CorruptDataError, SourceChangedError
 from tricodec.remote import is_remote_url
@@ -224,3 +225,35 @@ class DatasetIndex:
 
 def _changed(path: str, how: str) -> SourceChangedError:
     return SourceChangedError(f"'{path}' is not the file that was indexed: {how}; run tricodec index again")
+
+
+IndexSource = DatasetIndex | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def index_of(source: IndexSource) -> DatasetIndex:
+    """The index that is given, by itself or its path, or that of the sources of `DatasetIndex.build` that are given."""
+    if isinstance(source, DatasetIndex):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return _cached([os.fspath(each) for each in source])
+    name = os.fspath(source)
+    if is_remote_url(name) or Path(name).is_dir() or is_video(name) or is_tar(name):
+        return _cached([name])
+    return DatasetIndex(name)
+
+
+def _cached(sources: list[str]) -> DatasetIndex:
+    """The index in the folder for caches, which is XDG_CACHE_HOME, or .cache in the home folder."""
+    names = [each if is_remote_url(each) else absolute(each) for each in sources]
+    key = hashlib.sha256("\n".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tricodec" / "indexes"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{key}.parquet"
+    with (folder / f"{key}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the ranks of a training start together: one of them reads the videos
+        try:
+            DatasetIndex.build(names, path)
+        except NotAnIndexError:  # an index of another version
+            path.unlink()
+            DatasetIndex.build(names, path)
+        return DatasetIndex(path)

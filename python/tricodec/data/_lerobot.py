@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tricodec.data._cached import index_of
 from tricodec.data._clip_list import ClipList, check_clips, checked_step
 from tricodec.data._clip_reader import OnDamage
 from tricodec.data._clips import Dataset
+from tricodec.data._index import index_of
 from tricodec.data._locate import absolute, place_of
 from tricodec.data._table import arrow
 
