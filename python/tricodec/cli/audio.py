@@ -22,7 +22,6 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "audio", run,
         "Write the sound of files. It is decoded, resampled and mixed. The name of the output chooses the container: "
@@ -40,7 +39,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the files."""
     if options.start is not None and options.end is not None and options.end <= options.start:
         raise ValueError(f"--end {options.end:g} is not after --start {options.start:g}; name a later end")
     if options.output == shared.STDIO:

@@ -49,7 +49,6 @@ class _Kind(NamedTuple):
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse.ArgumentParser) -> None:
-    """Adds the sub-command, which has one for each kind of work."""
     command = shared.add_command(
         commands, [common], "bench", run,
         "Measure this machine. Throughput and latency are measured until three windows agree. The exit status is "

@@ -21,7 +21,6 @@ _MIB = 1 << 20
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-commands."""
     names = [name for name, reason in compression_algorithms().items() if not reason]
     pack = shared.add_command(
         commands, [common], "compress", run,

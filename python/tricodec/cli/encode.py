@@ -29,7 +29,6 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "encode", run,
         "Encode raw pictures or a video. Raw pictures are files .yuv, .raw, .nv12 and .rgb, and - for standard input. "
@@ -52,7 +51,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Encodes, or explains."""
     if options.explain:
         return _explain(options)
     if not options.files or not options.output:

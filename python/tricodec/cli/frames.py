@@ -44,7 +44,6 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "frames", run,
         "Extract frames or their checksums. The frames become PNG files in a folder named after FILE, or what an "

@@ -19,7 +19,6 @@ _SHOWN = 10
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "index", run,
         "Describe many videos in one Parquet file. Readers open videos from it without reading packets. A second run "

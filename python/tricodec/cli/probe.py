@@ -19,13 +19,11 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(commands, [common], "probe", run, "Describe the streams of files.", _EXAMPLES)
     shared.add_options(parser, "files")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the descriptions."""
     return run_each(options, inputs_of(options.files), lambda each: _describe(each, as_text=not options.json))
 
 

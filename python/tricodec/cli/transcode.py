@@ -31,7 +31,6 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "transcode", run,
         "Decode, resize and encode videos. Their sound is copied, or encoded too. Without -o the second of two names "
@@ -59,7 +58,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Transcodes each input, with a progress bar."""
     if options.output is None:
         if len(options.files) != 2:
             options.parser.error("name the output with -o: a file for one FILE, a folder for several")
