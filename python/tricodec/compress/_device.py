@@ -92,7 +92,6 @@ def choose_gpu(options: Options) -> int | None:
 
 
 def make_native(options: Options, gpu: int | None) -> NativeCodec:
-    """The native codec for options."""
     values = {
         "algorithm": options.algorithm,
         "chunk_bytes": options.uncomp_chunk_size,

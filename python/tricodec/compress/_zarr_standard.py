@@ -44,7 +44,6 @@ class _Decodes(DecodesOnGpu):
     _small_chunk: ClassVar[int] = 8192
 
     async def decode(self, chunks_and_specs: Iterable[tuple[Buffer | None, ArraySpec]]) -> Iterable[Buffer | None]:
-        """The bytes of chunks, in their order."""
         chunks = list(chunks_and_specs)
         chunk, spec = chunks[0] if len(chunks) == 1 else (None, None)
         if chunk is None or is_on_gpu(spec):

@@ -84,7 +84,6 @@ class FrameClips(ClipList):
         self._firsts = firsts
 
     def selection(self, clip: int) -> dict[str, Any]:
-        """The numbers of the frames."""
         part, place = self.place(clip)
         return {"indices": (self._firsts[part] + place + self._offsets).tolist()}
 
@@ -99,7 +98,6 @@ class RateClips(ClipList):
         self._starts, self._fps = starts, fps
 
     def selection(self, clip: int) -> dict[str, Any]:
-        """The instants."""
         part, place = self.place(clip)
         return {"times": (self._starts[part] + (place + self._offsets) / self._fps).tolist(), "policy": "on_screen"}
 

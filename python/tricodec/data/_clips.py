@@ -116,7 +116,6 @@ class Dataset:
         self._open()
 
     def __len__(self) -> int:
-        """The number of clips."""
         return len(self._clips)
 
     def __getitem__(self, i: SupportsIndex) -> dict[str, Any]:

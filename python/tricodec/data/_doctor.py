@@ -74,7 +74,6 @@ class _Columns:
         self.readable = readable(index)
 
     def values(self, name: str) -> list[Any]:
-        """The values of a column."""
         found: list[Any] = self._table[name].to_pylist()
         return found
 

@@ -55,12 +55,10 @@ class _EpisodeClips(ClipList):
         self._tolerance_s = tolerance_s
 
     def table_rows(self, clip: int) -> Any:
-        """The rows of the frames of a clip."""
         episode, place = self.place(clip)
         return self._episodes.firsts[episode] + place + self._offsets
 
     def selection(self, clip: int) -> dict[str, Any]:
-        """The times of the rows."""
         times = self._episodes.starts[self.place(clip)[0]] + self._times[self.table_rows(clip)]
         return {"times": times.tolist(), "policy": "nearest", "tolerance_s": self._tolerance_s}
 

@@ -130,7 +130,6 @@ def common_root(sources: Iterable[str]) -> str:
 
 
 def is_video(name: str) -> bool:
-    """True for the name of a video file."""
     return PurePosixPath(name).suffix.lower() in SUFFIXES
 
 
@@ -205,7 +204,6 @@ def _is_wanted(name: str) -> bool:
 
 
 def _local(place: str, root: str) -> Located:
-    """A local file with its version."""
     try:
         path = os.path.relpath(place, root) if root and os.path.commonpath([root, place]) == root else place
         path.encode()

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 class Native(Protocol):
     """A measurement of the native module, which runs from its construction on."""
 
-    def stop(self) -> None:
-        """Ends the measurement and keeps its results."""
+    def stop(self) -> None: ...
 
 
 NativeT = TypeVar("NativeT", bound=Native)
@@ -30,12 +29,10 @@ class Measurement(ABC, Generic[NativeT]):
     def _begin(self) -> NativeT: ...
 
     def __enter__(self) -> Self:
-        """Begin a new measurement."""
         self._native = self._begin()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the measurement and keep its results."""
         self._started().stop()
 
     def _started(self) -> NativeT:

@@ -140,7 +140,6 @@ class Profiler(Measurement[NativeProfiler]):
         return NativeProfiler(self._max_events)
 
     def __enter__(self) -> Self:
-        """Begin a new measurement."""
         super().__enter__()
         if self._callback is not None:
             self._reporter = _Reporter(self._started(), self._callback)

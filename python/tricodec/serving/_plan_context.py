@@ -27,7 +27,6 @@ class PlanContext:
     """
 
     def __init__(self, data: PlanData, stream: Stream | None) -> None:
-        """See `Plan.context`."""
         self._data = data
         self._stream = stream
         self._transform = Transform(**data.request.transform)
@@ -119,7 +118,6 @@ class PlanContext:
 
 
 def open_reader(request: PlanRequest, source: Source, num_workers: int, stream: Stream | None = None) -> FrameReader:
-    """Opens a video as a request says."""
     return FrameReader(
         source, device=request.device, stream_index=request.stream_index, num_workers=num_workers,
         ignore_edit_list=request.ignore_edit_list, stream=stream,

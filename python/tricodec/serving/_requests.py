@@ -290,7 +290,6 @@ class RequestWorkers:
                     thread.join()
 
     def __enter__(self) -> Self:
-        """Returns the object itself."""
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:

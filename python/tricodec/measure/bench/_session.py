@@ -137,7 +137,6 @@ class Session:
         return measured
 
     def sweep(self, sweep: Sweep) -> None:
-        """Measure every case."""
         for case in sweep.cases():
             self.measure(case)
 

@@ -81,7 +81,6 @@ class Window:
 
     @property
     def seconds(self) -> float:
-        """Duration."""
         return self.end - self.start
 
     @property
