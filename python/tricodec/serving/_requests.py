@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import threading
@@ -45,13 +46,12 @@ class Request:
     item: Any
     future: Future[Any]
     arrived: float
-    is_outside: bool = False
 
 
 class RequestQueue:
     """Gives requests out in batches, in the order of their arrival. Thread safety: safe.
 
-    At most `max_queue` requests are queued. Later ones wait outside: a thread waits in put(), a coroutine for its
+    The first `max_queue` requests are queued. Later ones wait outside: a thread waits in put(), a coroutine for its
     future.
     """
 
@@ -89,8 +89,7 @@ class RequestQueue:
         self._timeout = None if queue_timeout_ms is None else queue_timeout_ms / 1000
         self._clock = clock or Clock()
         self._changed = threading.Condition()
-        self._queued: deque[Request] = deque()
-        self._outside: deque[Request] = deque()
+        self._waiting: deque[Request] = deque()
         self._closed = False
         self._process = os.getpid()
 
@@ -110,15 +109,14 @@ class RequestQueue:
         request = self._enter(item)
         with self._changed:
             try:
-                while request.is_outside:
+                while request in self._outside():
                     seconds = None if self._timeout is None else request.arrived + self._timeout - self._clock.now()
                     if seconds is not None and seconds <= 0:
                         raise self._full()
                     self._clock.wait(self._changed, seconds)
             finally:
-                if request.is_outside:  # no time is left, or Ctrl-C in the main thread
-                    self._outside.remove(request)
-                    request.is_outside = False
+                if request in self._outside():  # no time is left, or Ctrl-C in the main thread
+                    self._waiting.remove(request)
         if request.future.done() and not request.future.cancelled():
             error = request.future.exception()
             if isinstance(error, QueueClosedError):
@@ -146,10 +144,10 @@ class RequestQueue:
                 if seconds is None or seconds > 0:
                     self._clock.wait(self._changed, seconds)
                     continue
-                if not self._queued:
+                if not self._waiting:
                     return None
-                batch = [self._queued.popleft() for _ in range(min(self._max_batch, len(self._queued)))]
-                self._admit()
+                batch = [self._waiting.popleft() for _ in range(min(self._max_batch, len(self._waiting)))]
+                self._changed.notify_all()
                 # False: it was cancelled a moment ago, and its callback waits for the lock.
                 batch = [request for request in batch if request.future.set_running_or_notify_cancel()]
                 if batch:
@@ -161,15 +159,11 @@ class RequestQueue:
             return
         with self._changed:
             self._closed = True
-            outside = list(self._outside)
-            self._outside.clear()
-            for request in outside:
-                request.is_outside = False
-            dropped = [] if drain else list(self._queued)
-            if not drain:
-                self._queued.clear()
+            outside = self._outside()
+            queued = list(self._waiting)[: self._max_queue]
+            self._waiting = deque(queued if drain else ())
             self._changed.notify_all()
-        for request in dropped:
+        for request in [] if drain else queued:
             request.future.cancel()
         for request in outside:
             if request.future.set_running_or_notify_cancel():
@@ -185,51 +179,43 @@ class RequestQueue:
         with self._changed:
             if self._closed:
                 raise self._is_closed()
-            if not self._outside and len(self._queued) < self._max_queue:
-                self._queued.append(request)
-                self._changed.notify_all()
-            elif self._timeout is not None and self._timeout <= 0:
+            if len(self._waiting) >= self._max_queue and self._timeout is not None and self._timeout <= 0:
                 raise self._full()
-            else:
-                request.is_outside = True
-                self._outside.append(request)
+            self._waiting.append(request)
+            self._changed.notify_all()
         # Not bound to the request: a cycle would keep the item and the result until the next garbage collection.
         request.future.add_done_callback(self._withdraw_if_cancelled)
         return request
 
     def _seconds_to_wait(self) -> float | None:
         """Until a batch leaves: 0 is now, and None until something changes."""
-        if self._closed or len(self._queued) >= self._max_batch:
+        if self._closed or len(self._waiting) >= self._max_batch:
             return 0.0
-        if not self._queued:
+        if not self._waiting:
             return None
-        return max(0.0, self._queued[0].arrived + self._max_wait - self._clock.now())
+        return max(0.0, self._waiting[0].arrived + self._max_wait - self._clock.now())
 
-    def _admit(self) -> None:
-        while self._outside and len(self._queued) < self._max_queue:
-            request = self._outside.popleft()
-            request.is_outside = False
-            self._queued.append(request)
-        self._changed.notify_all()
+    def _outside(self) -> list[Request]:
+        """The requests that wait for room."""
+        if len(self._waiting) <= self._max_queue:
+            return []
+        return list(itertools.islice(self._waiting, self._max_queue, None))
 
     def _withdraw_if_cancelled(self, future: Future[Any]) -> None:
         if not future.cancelled():
             return
         with self._changed:
-            for requests in (self._queued, self._outside):
-                for request in requests:
-                    if request.future is future:
-                        requests.remove(request)
-                        request.is_outside = False
-                        self._admit()
-                        return
+            for request in self._waiting:
+                if request.future is future:
+                    self._waiting.remove(request)
+                    self._changed.notify_all()
+                    return
 
     def _expire(self, request: Request) -> None:
         with self._changed:
-            if not request.is_outside:
+            if request not in self._outside():
                 return
-            self._outside.remove(request)
-            request.is_outside = False
+            self._waiting.remove(request)
         if request.future.set_running_or_notify_cancel():
             request.future.set_exception(self._full())
 
