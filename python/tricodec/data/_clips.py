@@ -199,7 +199,10 @@ class Dataset:
         for name in self._members:
             if name not in sample:
                 raise ValueError(f"'{self.index.table['path'][row].as_py()}' has no file '{name}' in its sample")
-            more[name] = _text(sample[name])
+            try:
+                more[name] = sample[name].decode()
+            except UnicodeDecodeError:
+                more[name] = sample[name]
         return more
 
     def _batch_shape(self, clips: Sequence[int], device: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
@@ -221,10 +224,3 @@ class Dataset:
     def _clip_bytes(self, clip: int) -> int:
         dtype = self._reader.dtype
         return math.prod(self._reader.clip_shape(self._clips.row(clip))) * (8 if dtype is None else dtype.itemsize)
-
-
-def _text(data: bytes) -> str | bytes:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 from tricodec._tricodec import FrameReader, Transform, memory_use
@@ -96,12 +95,7 @@ class MemoryTracker(Measurement[NativeTracker]):
     """
 
     def __init__(self, max_events: SupportsIndex = 0) -> None:
-        super().__init__()
-        self._max_events = operator.index(max_events)
-        if self._max_events < 0:
-            raise ValueError(
-                f"max_events is {self._max_events}; it must be 0 or more, the number of the latest events to keep"
-            )
+        super().__init__(max_events)
 
     def _begin(self) -> NativeTracker:
         return NativeTracker(self._max_events)
@@ -115,11 +109,6 @@ class MemoryTracker(Measurement[NativeTracker]):
     def events(self) -> list[MemoryEvent]:
         """The latest `max_events` events in their order."""
         return [MemoryEvent(event[0] / 1e9, *event[1:]) for event in self._started().events()]
-
-    @property
-    def dropped_events(self) -> int:
-        """Number of events that were not kept."""
-        return self._started().num_dropped_events()
 
     def __str__(self) -> str:
         """A table in MiB with a line for each allocator."""

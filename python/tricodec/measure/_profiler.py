@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 import logging
-import operator
 import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex
 
 from tricodec._tricodec import OutputFile, __version__
 from tricodec._tricodec import Profiler as NativeProfiler
@@ -77,16 +76,6 @@ class _Reporter:
                 logging.getLogger("tricodec").exception("the callback of a Profiler failed and is not called any more")
 
 
-def _function_of(callback: Callback | ReportsStages | None) -> Callback | None:
-    method = getattr(callback, "report_stage", callback)
-    if method is not None and not callable(method):
-        raise TypeError(
-            f"callback is of type {type(callback).__name__}; pass a callable, an object with a method report_stage, "
-            "or None"
-        )
-    return cast("Callback | None", method)
-
-
 class Profiler(Measurement[NativeProfiler]):
     """Measures the time of tricodec's work in the whole process, by stages.
 
@@ -125,15 +114,14 @@ class Profiler(Measurement[NativeProfiler]):
     """
 
     def __init__(self, callback: Callback | ReportsStages | None = None, *, max_events: SupportsIndex = 65536) -> None:
-        super().__init__()
-        self._callback = _function_of(callback)
-        self._max_events = operator.index(max_events)
-        least, purpose = (0, "") if self._callback is None else (1, ", which the callback receives")
-        if self._max_events < least:
-            raise ValueError(
-                f"max_events is {self._max_events}; it must be {least} or more, the number of the latest events to "
-                f"keep{purpose}"
+        method = getattr(callback, "report_stage", callback)
+        if method is not None and not callable(method):
+            raise TypeError(
+                f"callback is of type {type(callback).__name__}; pass a callable, an object with a method "
+                "report_stage, or None"
             )
+        super().__init__(max_events, "" if method is None else ", which the callback receives")
+        self._callback: Callback | None = method
         self._reporter: _Reporter | None = None
 
     def _begin(self) -> NativeProfiler:
@@ -172,11 +160,6 @@ class Profiler(Measurement[NativeProfiler]):
             StageEvent(begin_ns / 1e9, duration_ns / 1e9, stage, frames, device, thread)
             for begin_ns, duration_ns, stage, frames, device, thread in self._started().events()
         ]
-
-    @property
-    def dropped_events(self) -> int:
-        """Number of events that were not kept."""
-        return self._started().num_dropped_events()
 
     @property
     def missed_events(self) -> int:
