@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tricodec._tricodec import __version__
 from tricodec.errors import RefusedError
@@ -113,11 +113,7 @@ class Server:
         self._lock = threading.Lock()
         self._clients: set[Client] = set()
         self._stopped = threading.Event()
-        self._file = path.with_suffix(".lock").open("w")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RuntimeError(f"a node runs already at the socket {str(path)!r}") from error
+        self._file = _locked(path)
         path.unlink(missing_ok=True)  # of a node that was killed
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         old = os.umask(0o177)
@@ -142,6 +138,10 @@ class Server:
         self._path.unlink(missing_ok=True)
         self._listener.close()
         self.scheduler.close()
+        log = self._path.with_suffix(".log")
+        if log.exists() and not log.stat().st_size:
+            log.unlink()
+        self._path.with_suffix(".lock").unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Ends run()."""
@@ -175,6 +175,25 @@ class Server:
             with self._lock:
                 self._clients.add(client)
             threading.Thread(target=client.serve, name=f"tricodec-client-{process}", daemon=True).start()
+
+
+def _locked(path: Path) -> IO[str]:
+    """The lock file of a socket, which the node keeps open.
+
+    Raises:
+        RuntimeError: another node has it.
+    """
+    name = path.with_suffix(".lock")
+    while True:
+        file = name.open("w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise RuntimeError(f"a node runs already at the socket {str(path)!r}") from error
+        if name.exists() and name.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            return file
+        file.close()  # a node that ended meanwhile has removed it
 
 
 def _parent_of(process: int) -> int:

@@ -289,8 +289,6 @@ def encoded_on_gpu(codec: str = "libx264", *, exec_dynamic: bool = True, **decod
     [
         {},
         {"layout": "CHW"},
-        {"layout": "CHW2"},
-        {"layout": "HWC8"},
         {"color": "bgr"},
         {"color": "gray"},
         {"size": (64, 96)},

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node that decodes on a GPU, beside decoding in the process."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from tricodec import node as nodes
+
+pytestmark = [pytest.mark.needs_gpu, pytest.mark.needs_kernels]
+CLIP = "h264_bframes.mp4"
+
+
+@pytest.fixture
+def node() -> Iterator[nodes.Node]:
+    with tempfile.TemporaryDirectory(prefix="tn") as folder:
+        path = nodes.start(nodes.Settings(socket=f"{folder}/n", workers=2, memory=1 << 30, gpu_memory=3 << 30))
+        connected = nodes.connect(path)
+        yield connected
+        connected.stop()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"start": 3, "count": 20}, {"indices": [40, 2, 2], "size": (64, 96)}, {"fps": 5, "dtype": "float16"},
+        {"times": [0.1, 1.2], "dtype": "bfloat16", "layout": "CHW"}, {"count": 0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_node_gives_the_bytes_of_this_process(node: nodes.Node, options: dict[str, Any]) -> None:
+    expected = tricodec.decode_video(generated(CLIP), device="cuda", **options)
+
+    for _ in range(3):  # the second request keeps frames, the third one uses them
+        got = node.decode_video(generated(CLIP), device="cuda", **options)
+        assert got.frames.device == "cuda:0"
+        assert got.frames.shape == expected.frames.shape
+        if "bfloat16" not in options.values():
+            assert np.array_equal(got.frames.numpy(), expected.frames.numpy())
+        assert np.array_equal(got.pts_seconds, expected.pts_seconds)
+
+
+@pytest.mark.needs_torch
+def test_torch_reads_a_result_on_its_stream(node: nodes.Node) -> None:
+    import torch
+
+    expected = torch.from_numpy(tricodec.decode_video(generated(CLIP), device="cpu", layout="CHW").frames)
+    for _ in range(4):
+        got = torch.from_dlpack(node.decode_video(generated(CLIP), device="cuda", layout="CHW").frames)
+        assert got.is_cuda
+        assert torch.equal(got.cpu(), expected)
+
+
+def test_a_video_that_the_gpu_does_not_decode_comes_from_the_cpu(node: nodes.Node) -> None:
+    video = node.decode_video(generated("mpeg4.avi"), count=4)
+
+    assert np.array_equal(video.frames, tricodec.decode_video(generated("mpeg4.avi"), count=4, device="cpu").frames)
+
+
+def _decode(path: str, source: str, pipe: Any) -> None:
+    video = nodes.connect(path).decode_video(source, count=8, device="cuda")
+    pipe.send_bytes(pickle.dumps(video.frames))
+    pipe.recv()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_worker_passes_a_result_on_without_a_context(node: nodes.Node, method: str) -> None:
+    context = multiprocessing.get_context(method)
+    ours, theirs = context.Pipe()
+    worker = context.Process(target=_decode, args=(node.path, str(generated(CLIP)), theirs))
+    worker.start()
+    frames = pickle.loads(ours.recv_bytes())
+    used = subprocess.run(
+        ["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"], capture_output=True, text=True
+    )
+    ours.send(None)
+    worker.join()
+
+    assert str(worker.pid) not in used.stdout.split()
+    expected = tricodec.decode_video(generated(CLIP), count=8, device="cpu").frames
+    assert np.array_equal(frames.numpy(), expected)
+
+
+def test_decode_video_of_a_forked_child_uses_the_gpu_by_a_node(tmp_path: Path) -> None:
+    program = """
+import os, tricodec
+tricodec.decode_video(tricodec.sample_video(), count=1, device="cuda")
+child = os.fork()
+if child == 0:
+    video = tricodec.decode_video(tricodec.sample_video(), count=4, device="cuda", size=(90, 160))
+    print(type(video.frames).__name__, video.frames.shape, video.frames.device, flush=True)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+tricodec.node.connect().stop()
+"""
+    with tempfile.TemporaryDirectory(prefix="tn") as folder:
+        environment = {**os.environ, "TRICODEC_NODE": "auto", "XDG_RUNTIME_DIR": folder}
+        result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+
+    assert result.stdout == "NodeDeviceArray (4, 90, 160, 3) cuda:0\n", result.stderr
+
+
+def test_a_gpu_process_that_dies_is_started_again_and_auto_goes_to_the_cpu_meanwhile(node: nodes.Node) -> None:
+    expected = tricodec.decode_video(generated(CLIP), device="cpu", count=4).frames
+    before = node.decode_video(generated(CLIP), device="cuda", count=4)
+    os.kill(node.status()["devices"]["cuda:0"]["processes"][0], signal.SIGKILL)
+
+    meanwhile = node.decode_video(generated(CLIP), count=4)
+    again = node.decode_video(generated(CLIP), device="cuda", count=4)
+
+    for video in (before, meanwhile, again):
+        assert np.array_equal(tricodec.asnumpy(video.frames), expected)
+
+
+def test_memory_that_clients_hold_makes_others_wait_and_comes_back(node: nodes.Node) -> None:
+    most = node.status()["devices"]["cuda:0"]["memory_bytes"]
+    held = []
+    with pytest.raises(tricodec.RefusedError, match="gives a client at most"):
+        node.decode_video(generated(CLIP), device="cuda", size=(2160, 3840), dtype="float32")
+    one = {"device": "cuda", "count": 8, "size": (1080, 1920)}
+    while sum(array.size for array in held) < most // 4:
+        held.append(node.decode_video(generated(CLIP), **one).frames)
+
+    assert node.status()["devices"]["cuda:0"]["leased_bytes"] >= most // 4
+    del held
+    deadline = time.monotonic() + 5
+    while node.status()["devices"]["cuda:0"]["leased_bytes"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert node.status()["devices"]["cuda:0"]["leased_bytes"] == 0
