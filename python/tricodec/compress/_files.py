@@ -24,6 +24,7 @@ from tricodec.limits import get_limits
 FILE_SUFFIX = ".tcz"
 """Of the names of compressed files."""
 PIECE_BYTES = 64 << 20  # in memory at a time; each piece is a separate container
+_HEADER_BYTES = 1 << 16  # which hold the header of most containers
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,10 @@ class PartReader:
         """Bytes of the file, valid until the next call."""
         if not self._start <= start <= start + size <= self._end:
             if len(self._buffer) < size:
-                self._buffer = bytearray(size)
+                self._buffer = bytearray(size + size // 8)  # the next part is about as large
             self._file.seek(start)
             self._start = start
-            self._end = start + self._file.readinto(memoryview(self._buffer)[: self.size - start])
+            self._end = start + self._file.readinto(memoryview(self._buffer)[:size])
         if start + size > self._end:
             raise MediaIOError(
                 f"'{self.name}' has {self._end} bytes now and had {self.size} before: another program shortened "
@@ -171,37 +172,27 @@ class PartReader:
             )
         return memoryview(self._buffer)[start - self._start : start - self._start + size]
 
-    def buffered(self, start: int) -> int:
-        """How many bytes from there on need no reading."""
-        return self._end - start if self._start <= start < self._end else 0
-
 
 def _pieces(codec: Codec, data: PartReader) -> Iterator[memoryview]:
     """The containers that follow each other in a file, each valid until the next one."""
     position = 0
-    afresh = False
-    window = PIECE_BYTES + PIECE_BYTES // 8  # the container of a piece is hardly larger than the piece
-    most = max(window, get_limits().max_output_bytes * 2)
+    most = max(2 * PIECE_BYTES, 2 * get_limits().max_output_bytes)
     while position < data.size or position == 0:
-        left = min(window, data.size - position)
-        if not afresh:  # a refill moves the whole window, and small containers are many in it
-            left = data.buffered(position) or left
-        size, follows = -1, 0
-        try:
-            info = codec.inspect(data.read(position, left))
-            size = info.compressed_bytes
-            follows = 64 + 16 * info.num_chunks  # checksums, which may be cut off here
-        except CorruptDataError as error:
-            if left == data.size - position or left >= most:
-                raise CorruptDataError(f"at byte {position}: {error}") from error
-        if size < 0 or (size + follows > left and left < data.size - position):
-            if left >= window:
-                window *= 2  # a container that is larger than those of this command
-            afresh = True
-            continue
-        afresh = False
-        yield data.read(position, size)
-        position += size + -size % 8
+        rest = data.size - position
+        size = min(_HEADER_BYTES, rest)
+        while True:
+            try:
+                info = codec.inspect(data.read(position, size))
+                whole = info.compressed_bytes + 64 + 16 * info.num_chunks  # with checksums, which may be cut off here
+            except CorruptDataError as error:
+                if size == rest or size >= most:
+                    raise CorruptDataError(f"at byte {position}: {error}") from error
+                whole = 2 * size
+            if size >= min(whole, rest):
+                break
+            size = min(whole, rest)
+        yield data.read(position, info.compressed_bytes)
+        position += info.compressed_bytes + -info.compressed_bytes % 8
 
 
 SAMPLE_PIECES = 8
