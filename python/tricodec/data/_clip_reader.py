@@ -96,7 +96,11 @@ class ClipReader:
         self._index = index
         self._clips = clips
         self._transform = Transform(**transform_options)
-        self._options = dict(transform_options)
+        try:
+            self.dtype: np.dtype[Any] | None = np.dtype(self._transform.options["dtype"])
+            """Of the frames; None if numpy does not have it."""
+        except TypeError:
+            self.dtype = None
         self._reader_options = dict(reader_options)
         self._on_damage = on_damage
         self._lock = threading.Lock()
@@ -207,25 +211,7 @@ class ClipReader:
             log("warning", f"'{path}': clip {clip} is left out: {message}")
         return DamagedClip(clip, row, path, message)
 
-    @property
-    def dtype(self) -> np.dtype[Any] | None:
-        """The dtype of the frames; None if numpy does not have it."""
-        try:
-            dtype: np.dtype[Any] = np.dtype(self._options.get("dtype", "uint8"))
-        except TypeError:
-            return None
-        return dtype
-
-    def clip_shape(self, row: int) -> tuple[int, int, int, int]:
+    def clip_shape(self, row: int) -> tuple[int, ...]:
         """The shape of the frames of a clip of a video, from the index alone."""
-        options, table, length = self._options, self._index.table, self._clips.length
-        height, width = (table[name][row].as_py() or 1 for name in ("height", "width"))
-        if (table["rotation"][row].as_py() or 0) % 180 and options.get("rotate", True):
-            height, width = width, height
-        if options.get("crop") is not None:
-            height, width = tuple(options["crop"])[-2:]
-        if options.get("size") is not None:
-            height, width = options["size"]
-        layout = str(options.get("layout", "HWC")).upper()
-        channels = 8 if layout.endswith("8") else 1 if str(options.get("color")).lower() in ("gray", "grey") else 3
-        return (length, channels, height, width) if "CHW" in layout else (length, height, width, channels)
+        width, height, rotation = (self._index.table[name][row].as_py() for name in ("width", "height", "rotation"))
+        return (self._clips.length, *self._transform.output_shape(width or 1, height or 1, rotation or 0))
