@@ -12,7 +12,7 @@ from typing import Any
 import tricodec
 from tricodec import encode
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
+from tricodec.cli.inputs import Input, run_each, target_of
 from tricodec.encode.settings import PARAMETERS
 from tricodec.options import meant
 from tricodec.show.progress import Progress
@@ -59,12 +59,11 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("encode writes files; `tricodec transcode -o -` writes to standard output")
     if options.size and min(options.size) < 0:
         raise ValueError("raw pictures do not say their shape; --size needs both numbers, such as --size 1280x720")
-    inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _encode(each, inputs, options), "num_frames")
+    return run_each(options, _encode, "num_frames")
 
 
-def _encode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
-    output = target_of(each, inputs, options, each.relative.with_suffix(".mp4"))
+def _encode(each: Input, options: argparse.Namespace) -> dict[str, Any]:
+    output = target_of(each, options, each.relative.with_suffix(".mp4"))
     suffix = each.relative.suffix.lower()
     layout = options.format or _RAW.get(suffix) or ("yuv420p" if each.name == shared.STDIO else "")
     if layout and not options.size:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import tricodec
 from tricodec._tricodec import OutputFile
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, Kept, inputs_of, is_there, refuse_existing, run_each, target_of
+from tricodec.cli.inputs import Input, Kept, is_there, refuse_existing, run_each, target_of
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option
 from tricodec.show.pictures import SHEET_FRAMES, compose, encode_png, evenly_spaced, thumbnail_size, write_png
 from tricodec.show.progress import Progress
@@ -111,18 +111,17 @@ def run(options: argparse.Namespace) -> int:
                 f"--color {options.color} does not go with PNG files, which have {', '.join(_COLORS_OF_PICTURES)}; "
                 "--raw writes arrays of any color"
             )
-    inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _extract(each, inputs, options), "num_frames")
+    return run_each(options, _extract, "num_frames")
 
 
-def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) -> dict[str, Any]:
+def _extract(each: Input, options: argparse.Namespace) -> dict[str, Any]:
     write, suffix = _WRITERS[options.kind]
     is_pictures, stem = options.kind == "pictures", each.relative.with_suffix("")
     output = options.output
-    if output and is_pictures and len(inputs) > 1:
-        output = target_of(each, inputs, options, stem)
+    if output and is_pictures and each.place:
+        output = target_of(each, options, stem)
     elif not (output and is_pictures) and (output or options.kind not in ("md5", "framemd5")):
-        output = target_of(each, inputs, options, stem.with_name(stem.name + suffix))
+        output = target_of(each, options, stem.with_name(stem.name + suffix))
     transform = _given(options, TRANSFORM_OPTIONS)
     is_coded = not transform and options.kind in ("raw", "md5", "framemd5")
     # Frames as they were coded have the stream's own pixel format on the CPU.

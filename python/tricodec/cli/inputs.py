@@ -31,7 +31,7 @@ class Input:
     error: Exception | None = None
     """Why it cannot be read: a folder that may not be listed, or a pipe in a folder."""
     place: str = ""
-    """Its place among several files, as "3/12 ", for progress bars."""
+    """Its place among several files, as "3/12 ", for progress bars; empty for the only file."""
 
     @property
     def label(self) -> str:
@@ -80,19 +80,22 @@ class Kept(Exception):
 
 
 def run_each(
-    options: argparse.Namespace, inputs: Sequence[Input], work: Callable[[Input], dict[str, Any]], unit: str = ""
+    options: argparse.Namespace,
+    work: Callable[[Input, argparse.Namespace], dict[str, Any]],
+    unit: str = "",
+    accepts: Callable[[str], bool] | None = None,
 ) -> int:
-    """Works on each input. With several, a failure costs its file only, and a line on standard error counts all.
+    """Works on each of `options.files`, and returns the exit status: 1 if a file failed.
+
+    With several, a failure costs its file only, and a line on standard error counts all.
 
     Args:
         options: with --json the results of `work` become one array of JSON, or one object of a single file.
-        inputs: of `inputs_of`.
         work: prints what is for people unless `options.json`, and returns facts.
         unit: a fact that the last line adds up, such as "num_frames".
-
-    Returns:
-        The exit status: 1 if a file failed.
+        accepts: as in `inputs_of`.
     """
+    inputs = inputs_of(options.files, accepts)
     results: list[dict[str, Any]] = []
     num_failed = 0
     is_alone = len(inputs) == 1
@@ -106,7 +109,7 @@ def run_each(
             if each.error is not None:
                 raise each.error
             with permissions_of(None if each.name == shared.STDIO else each.name):
-                results.append(work(each))
+                results.append(work(each, options))
         except Kept as kept:
             results.append({"file": each.name, "output": str(kept), "kept": True})
             shared.say(options, f"kept {kept}")
@@ -134,7 +137,7 @@ def run_each(
     return 1 if num_failed else 0
 
 
-def target_of(each: Input, inputs: Sequence[Input], options: argparse.Namespace, name: PurePath) -> str:
+def target_of(each: Input, options: argparse.Namespace, name: PurePath) -> str:
     """Where the result of an input goes: `output_of`, or `name` in the working folder.
 
     Raises:
@@ -142,7 +145,7 @@ def target_of(each: Input, inputs: Sequence[Input], options: argparse.Namespace,
         ValueError: the output is the input.
         FileExistsError: the output is there.
     """
-    output = output_of(each, inputs, options.output, name) or name.name
+    output = output_of(each, options.output, name) or name.name
     if output != shared.STDIO:
         with contextlib.suppress(OSError):  # in most cases the output does not exist
             if each.name != shared.STDIO and Path(each.name).samefile(output):
@@ -158,14 +161,14 @@ def check_target(path: str, options: argparse.Namespace) -> None:
     refuse_existing(path, options.force)
 
 
-def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath) -> str | None:
+def output_of(each: Input, output: str | None, name: PurePath) -> str | None:
     """Where the result of an input goes: what -o names, or the file `name` in it if it is a folder; None without -o.
 
     Raises:
         ValueError: two files would become one.
     """
     is_folder = output is not None and (output.endswith(os.sep) or (output != shared.STDIO and Path(output).is_dir()))
-    if output is None or not (len(inputs) > 1 or is_folder):
+    if output is None or not (each.place or is_folder):
         return output
     target = Path(output) / name
     if each.twin is not None:

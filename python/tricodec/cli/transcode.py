@@ -10,7 +10,7 @@ from typing import Any
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
+from tricodec.cli.inputs import Input, run_each, target_of
 from tricodec.show.progress import Progress
 
 _STREAMABLE = {"mkv": "matroska", "ts": "mpegts", "mp4": "mp4", "webm": "webm", "mov": "mov"}
@@ -64,12 +64,11 @@ def run(options: argparse.Namespace) -> int:
         options.output = options.files.pop()
     elif re.fullmatch(r"\w+=[\w.+-]+", options.output):
         options.parser.error(f"-o names the output; an option of the encoder is --option {options.output}")
-    inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _transcode(each, inputs, options), "num_frames")
+    return run_each(options, _transcode, "num_frames")
 
 
-def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
-    output = target_of(each, inputs, options, each.relative.with_suffix("." + (options.format or "mp4")))
+def _transcode(each: Input, options: argparse.Namespace) -> dict[str, Any]:
+    output = target_of(each, options, each.relative.with_suffix("." + (options.format or "mp4")))
     with Progress(f"{each.label}: ms of video") as bar:
 
         def progress(_frames: int, seconds: float, total: float) -> bool:
