@@ -144,7 +144,7 @@ class PartReader:
     """
 
     def __init__(self, file: Any) -> None:
-        self._file = io.BufferedReader(file)  # whose readinto() reads to the end of what is asked for
+        self._file = io.BufferedReader(file)  # its readinto() reads all that is asked for
         self._buffer = bytearray()
         self._start = self._end = 0  # of the file in the buffer
         status = os.fstat(file.fileno())
