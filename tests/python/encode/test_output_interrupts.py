@@ -44,10 +44,10 @@ BEGINNINGS = {
     """,
     "tricodec frames --raw": """
         from tricodec.cli import frames, main
-        def some(reader, *_):
-            yield reader[0]
+        def some(job, _label):
+            yield job.reader[0]
             end()
-        frames._chosen = some
+        frames._Job.frames = some
         main(["frames", SOURCE, "--raw", "-o", TARGET, "-f"])
     """,
     "tricodec decompress": """
