@@ -173,21 +173,6 @@ def test_decoder_takes_the_positional_order_of_2_2_when_the_sixth_argument_is_an
     assert frame.format == nvc.Pixel_Format.RGBP
 
 
-@pytest.mark.parametrize("taken", [10, None], ids=["cut off", "whole"])
-@pytest.mark.parametrize(("first", "second", "size"), [("h264_bframes.mp4", "h264_318x178.mp4", (318, 178))])
-def test_decoder_decodes_another_stream_when_it_is_reconfigured(
-    first: str, second: str, size: tuple[int, int], taken: int | None
-) -> None:
-    demuxer = nvc.CreateDemuxer(media.generated(first))
-    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
-    packets = list(demuxer)
-    decoded(decoder, packets if taken is None else packets[:taken])
-
-    assert decoder.setReconfigParams(*size) == 1
-
-    assert decoded(decoder, nvc.CreateDemuxer(media.generated(second))) == frames_of(second, *size)
-
-
 def test_decoder_leaves_out_frames_before_a_seek_time() -> None:
     demuxer = nvc.CreateDemuxer(media.generated("h264_bframes.mp4"))
     decoder = nvc.CreateDecoder()
