@@ -91,16 +91,6 @@ def test_decode_video_takes_crop_and_size_of_each_sample() -> None:
         assert_same(decoded, clip, count=2, crop=crops[i], size=sizes[i])
 
 
-@pytest.mark.parametrize("num_threads", [1, 2, 5])
-def test_decode_video_gives_the_same_on_any_number_of_threads(num_threads: int) -> None:
-    clips = ["h264_open_gop.mkv", "vp9.webm"]
-
-    batch = decode([generated(clip) for clip in clips], num_threads=num_threads)
-
-    for decoded, clip in zip(batch, clips, strict=True):
-        assert_same(decoded, clip)
-
-
 EXECUTORS: dict[str, dict[str, Any]] = {
     "static": {"exec_dynamic": False},
     "static_without_pipelining": {"exec_dynamic": False, "exec_pipelined": False, "exec_async": False},

@@ -7,12 +7,14 @@ import gc
 import hashlib
 import io
 import threading
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg_framemd5, ffprobe, generated
+from media import ffmpeg, ffmpeg_framemd5, ffprobe, generated
 
 CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
 
@@ -46,6 +48,12 @@ def test_packets_are_those_that_ffprobe_lists(name: str) -> None:
         found = packet_facts(demuxer)
 
     assert found == expected
+
+
+def test_the_shape_of_a_pixel_is_that_of_the_file(tmp_path: Path) -> None:
+    ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -vf setsar=4/3 -c:v libx264", tmp_path / "a.mkv")
+
+    assert tricodec.Demuxer(tmp_path / "a.mkv").stream.sample_aspect_ratio == Fraction(4, 3)
 
 
 @pytest.mark.parametrize(
