@@ -64,25 +64,6 @@ TEST_P(HeadersOf, say_what_decoding_says) {
     EXPECT_EQ(told.real_frame_rate, decoded.real_frame_rate);
 }
 
-TEST_P(HeadersOf, leave_the_packets_as_they_are) {
-    const auto source = MediaSource::from_path(clip(GetParam().name, GetParam().arguments, 25));
-    DemuxerOptions thorough;
-    thorough.thorough = true;
-    const auto slow = Demuxer::open(source, thorough);
-    const auto quick = Demuxer::open(source);
-    for (;;) {
-        const auto wanted = slow->read();
-        const auto got = quick->read();
-        ASSERT_EQ(got.has_value(), wanted.has_value());
-        if (!got) break;
-        EXPECT_EQ(got->pts, wanted->pts);
-        EXPECT_EQ(got->dts, wanted->dts);
-        EXPECT_EQ(got->pos, wanted->pos);
-        EXPECT_EQ(got->key, wanted->key);
-        EXPECT_TRUE(std::equal(got->data.begin(), got->data.end(), wanted->data.begin(), wanted->data.end()));
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Clips, HeadersOf,
     ::testing::Values(

@@ -14,16 +14,6 @@ namespace tricodec {
 namespace {
 
 using testing::clip;
-using testing::standard_clip;
-
-std::vector<Frame> decode_all(Demuxer& demuxer, Decoder& decoder) {
-    std::vector<Frame> frames;
-    while (const auto packet = demuxer.read()) {
-        for (auto& frame : decoder.decode(*packet)) frames.push_back(std::move(frame));
-    }
-    for (auto& frame : decoder.flush()) frames.push_back(std::move(frame));
-    return frames;
-}
 
 /// The limits of the process, as they were before, when this goes out of scope.
 class KeepLimits {
@@ -86,30 +76,6 @@ INSTANTIATE_TEST_SUITE_P(Limits, DecoderOfAStreamThatGrows,
                                            SizeCase{"width.obu", kAv1, &Limits::max_width, 104},
                                            SizeCase{"pixels.obu", kAv1, &Limits::max_pixels, 104 * 66}),
                          testing::name_of_file);
-
-TEST(Decoder, takes_no_memory_for_a_picture_far_past_the_limits) {
-    const KeepLimits keep;
-    auto stream = testing::read_file(clip("small.h264", kH264, 5, "96x64"));
-    const auto large = testing::read_file(clip("far_larger.h264", kH264, 1, "1280x720"));
-    stream.insert(stream.end(), large.begin(), large.end());
-    const auto source = MediaSource::from_path(testing::write_file("grows_far.h264", stream));
-    const std::unique_ptr<Demuxer> demuxers[] = {Demuxer::open(source), Demuxer::open(source)};
-    auto most = limits();
-    most.max_width = most.max_height = 128;
-    set_limits(most);
-
-    for (int i = 0; i < 2; ++i) {
-        try {
-            // How far the demuxer looks depends on the time: what it says of the stream may be the larger size already.
-            const auto decoder = Decoder::create(demuxers[i]->stream(), {"cpu", 1 + 2 * i});
-            (void)decode_all(*demuxers[i], *decoder);
-            ADD_FAILURE() << "nothing was refused";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::refused);
-            EXPECT_NE(std::string(error.what()).find("1280x720, past limits"), std::string::npos) << error.what();
-        }
-    }
-}
 
 }  // namespace
 }  // namespace tricodec

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import shutil
@@ -102,6 +103,30 @@ def test_saved_index_leaves_only_the_group_of_a_frame_to_be_read(tmp_path: Path,
     assert without >= 0.9 * clip.stat().st_size - opened
     assert saved == 0
     assert len(md5s_of_a_frame) == 1
+
+
+SOUND_FILES = [
+    *(("h264_bframes.mp4", ending) for ending in ("mp4", "mkv", "ts")),
+    *(("hevc.mp4", ending) for ending in ("mp4", "mkv", "ts")),
+    *(("av1.mp4", ending) for ending in ("mp4", "mkv", "webm")),
+    *(("vp9.webm", ending) for ending in ("mp4", "mkv", "webm")),
+    ("h264_bframes.mp4", "h264"),
+]
+
+
+@pytest.mark.parametrize(("name", "ending"), SOUND_FILES)
+def test_only_the_frames_of_a_bare_stream_are_numbered_by_decoding(
+    name: str, ending: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / f"a.{ending}"
+    ffmpeg("-i", generated(name), "-c copy", path)
+
+    with caplog.at_level(logging.INFO, "tricodec"), tricodec.FrameReader(path, device="cpu") as reader:
+        assert len(reader) == 50
+        assert [reader[number].index for number in (33, 7)] == [33, 7]
+        assert reader.issues == []
+
+    assert ("numbering the frames" in caplog.text) == (ending == "h264")
 
 
 def test_index_of_a_file_that_changed_is_replaced(tmp_path: Path) -> None:
