@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
@@ -89,23 +88,6 @@ def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) 
         for result, array in zip(results, batch, strict=True):
             assert result.dtype == array.dtype
             np.testing.assert_array_equal(result, array)
-
-
-@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
-def test_what_is_compressed_with_a_header_is_a_npy_file(exec_dynamic: bool) -> None:
-    shapes = [(3, 4, 5), (1, 1, 0), (100, 2, 7)]
-    batch = [np.random.default_rng(size).random(shape, np.float32) for size, shape in enumerate(shapes)]
-
-    packed = run("compress", batch, algorithm="Zstd", header=True, exec_dynamic=exec_dynamic, runs=2)
-
-    codec = tricodec.Codec(algorithm="Zstd", device="cpu")
-    for sample, array in zip(packed, batch, strict=True):
-        file = io.BytesIO()
-        np.save(file, array)
-        assert bytes(codec.decode(sample)) == file.getvalue()
-        assert sample.tobytes() == bytes(codec.encode_npy(array))
-        restored = codec.decode_npy(sample)
-        assert (restored.dtype, restored.shape) == (array.dtype, array.shape)
 
 
 @pytest.mark.parametrize("header", [False, True])

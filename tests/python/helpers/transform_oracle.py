@@ -41,6 +41,9 @@ def _formats() -> dict[str, Format]:
     for digit, log2_h in {"0": 1, "2": 0}.items():
         table[f"p{digit}10le"] = Format("yuv", 1, log2_h, 10, 6, "semi")
         table[f"p{digit}16le"] = Format("yuv", 1, log2_h, 16, 0, "semi")
+    table["p012le"] = Format("yuv", 1, 1, 12, 4, "semi")
+    table["yuv444p10msble"] = Format("yuv", 0, 0, 10, 6, "planar")
+    table["yuv444p12msble"] = Format("yuv", 0, 0, 12, 4, "planar")
     for suffix, depth in _DEPTHS.items():
         table[f"gbrp{suffix}"] = Format("rgb", 0, 0, depth, 0, "planar")
     table["rgb24"] = table["bgr24"] = Format("rgb", 0, 0, 8, 0, "packed")

@@ -164,21 +164,6 @@ def test_content_does_not_depend_on_the_chunk_size(movie: Path, movie_rgb: Any, 
     assert [chunk.pts for chunk in chunks] == pytest.approx(starts / 25)
 
 
-@pytest.mark.parametrize(
-    ("time", "mode", "frame"),
-    [(0, "precise", 0), (0.2, "precise", 5), (2.0, "precise", 50), (0.5, "key", 12), (2.0, "key", 48), (0, "key", 0)],
-)
-def test_seek_goes_to_the_frame(movie: Path, movie_rgb: Any, time: float, mode: str, frame: int) -> None:
-    reader = video_reader(movie, 3)
-
-    reader.seek(time, mode)
-    reader.fill_buffer()
-
-    (chunk,) = reader.pop_chunks()
-    assert np.array_equal(chunk, movie_rgb[frame : frame + 3])
-    assert chunk.pts == pytest.approx(frame / 25)
-
-
 def test_seek_refuses_what_makes_no_sense(movie: Path) -> None:
     reader = StreamReader(movie)
 

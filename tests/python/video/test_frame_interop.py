@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import transform_oracle as oracle
 import tricodec
 from media import ffmpeg, ffmpeg_frames, generated
 
@@ -32,31 +33,9 @@ PACKED_SHAPES = [
 ]
 
 
-def plane_shapes(format: str, height: int, width: int) -> list[tuple[int, ...]]:
-    """Shapes of the planes, written down apart from the library."""
-    half_w, half_h = (width + 1) // 2, (height + 1) // 2
-    chroma = {"420": (half_h, half_w), "422": (height, half_w), "444": (height, width)}
-    if format.startswith("gray"):
-        return [(height, width)]
-    if format in ("rgb24", "bgr24"):
-        return [(height, width, 3)]
-    if format in ("nv12", "p010le", "p016le"):
-        return [(height, width), (*chroma["420"], 2)]
-    if format in ("nv16", "p210le"):
-        return [(height, width), (*chroma["422"], 2)]
-    if format.startswith("gbrp"):
-        return [(height, width)] * 3
-    return [(height, width), *[chroma[format[3:6]]] * 2]
-
-
-def sample_dtype(format: str) -> type[np.generic]:
-    return np.uint16 if format.endswith("le") else np.uint8
-
-
 def make_frame(format: str, height: int = 6, width: int = 8) -> tuple[tricodec.Frame, list[np.ndarray[Any, Any]]]:
     random = np.random.default_rng(7)
-    dtype = sample_dtype(format)
-    planes = [random.integers(0, 256, shape).astype(dtype) for shape in plane_shapes(format, height, width)]
+    planes = oracle.random_planes(random, format, width, height)
     return tricodec.Frame.from_planes(planes, format), planes
 
 
@@ -88,7 +67,7 @@ def test_to_ndarray_packs_an_even_picture_into_one_array(format: str, shape: tup
     array = frame.to_ndarray()
 
     assert array.shape == shape
-    assert array.dtype == sample_dtype(format)
+    assert array.dtype == oracle.plane_dtype(format)
     assert array.flags.writeable
     assert array.flags.c_contiguous
     assert array.tobytes() == b"".join(plane.tobytes() for plane in planes)
