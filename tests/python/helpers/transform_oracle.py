@@ -82,7 +82,7 @@ def random_planes(rng: np.random.Generator, name: str, width: int, height: int) 
     ]
 
 
-def _components(planes: Sequence[Array], name: str) -> list[Array]:
+def components(planes: Sequence[Array], name: str) -> list[Array]:
     """Y, U, V or R, G, B or Y as int64 samples (4.1)."""
     form = FORMATS[name]
     if form.layout == "packed":
@@ -268,7 +268,7 @@ def transform(
         out_height, out_width = out_width, out_height
 
     resampled = []
-    for number, component in enumerate(_components(planes, name)):
+    for number, component in enumerate(components(planes, name)):
         samples = component
         is_chroma = form.family == "yuv" and number > 0
         log2_w, log2_h = (form.log2_w, form.log2_h) if is_chroma else (0, 0)

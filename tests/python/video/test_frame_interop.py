@@ -176,6 +176,39 @@ def test_pixels_cannot_be_written() -> None:
         (ctypes.c_char * plane.nbytes).from_buffer(plane)
 
 
+@pytest.mark.parametrize("to", oracle.FORMATS)
+def test_convert_keeps_every_sample_of_every_pair_of_formats_or_refuses(to: str) -> None:
+    random, new = np.random.default_rng(3), oracle.FORMATS[to]
+    for name, old in oracle.FORMATS.items():
+        planes = oracle.random_planes(random, name, 37, 5)
+        frame = tricodec.Frame.from_planes(planes, name)
+        same = (old.family, old.log2_w, old.log2_h) == (new.family, new.log2_w, new.log2_h)
+        if not (same or (old.family, new.family) == ("gray", "yuv")) or new.depth < old.depth:
+            with pytest.raises(tricodec.UnsupportedError, match=f"{name} to {to}"):
+                frame.convert(to)
+            continue
+        found = oracle.components([np.asarray(plane) for plane in frame.convert(to).planes], to)
+        for given, kept in zip(oracle.components(planes, name), found, strict=False):
+            np.testing.assert_array_equal(kept, given << (new.depth - old.depth), name)
+        if not same:  # gray has neutral chroma and full range
+            assert all((chroma == 1 << (new.depth - 1)).all() for chroma in found[1:])
+            assert frame.convert(to).color.range == "full"
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "text"),
+    [
+        ("p010le", "nv12", "p010le to nv12 would lose 2 bits"),
+        ("yuv422p", "nv12", "yuv422p to nv12 would resample"),
+        ("rgb24", "yuv444p", "use Transform"),
+    ],
+)
+def test_convert_says_what_it_would_lose(name: str, to: str, text: str) -> None:
+    frame = tricodec.Frame.from_planes(oracle.random_planes(np.random.default_rng(3), name, 8, 6), name)
+    with pytest.raises(tricodec.UnsupportedError, match=text):
+        frame.convert(to)
+
+
 def test_convert_moves_samples_and_changes_no_value() -> None:
     frame = decoded("h264_bframes.mp4")
     y, u, v = (np.asarray(plane) for plane in frame.planes)
