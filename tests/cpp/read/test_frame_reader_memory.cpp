@@ -7,16 +7,12 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <numeric>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "media.h"
 #include "tricodec/base/buffer.h"
-#include "tricodec/base/error.h"
-#include "tricodec/base/limits.h"
 #include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
@@ -110,68 +106,6 @@ TEST_F(MemoryOfBatches, is_not_waited_for_where_the_caller_keeps_it) {
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 7);
     kept.clear();
     EXPECT_EQ(watcher_->counts()[kBatchBytes].now, 0);
-}
-
-class MemoryOfFrames : public ::testing::Test {
-protected:
-    MemoryOfFrames() { set_host_allocator(watcher_); }
-    ~MemoryOfFrames() override {
-        set_host_allocator(nullptr);
-        set_limits(before_);
-    }
-
-    static void allow(std::int64_t bytes) {
-        auto bounds = limits();
-        bounds.max_output_bytes = bytes;
-        set_limits(bounds);
-    }
-    static std::vector<std::int64_t> first(std::int64_t count) {
-        std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
-        std::iota(numbers.begin(), numbers.end(), 0);
-        return numbers;
-    }
-    static void expect_refused(FrameReader& reader, const std::vector<std::int64_t>& numbers) {
-        try {
-            (void)reader.frames(numbers);
-            ADD_FAILURE() << "nothing was refused";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::refused);
-            EXPECT_NE(std::string(error.what()).find("batches()"), std::string::npos) << error.what();
-        }
-    }
-
-    const std::shared_ptr<WatchingAllocator> watcher_ = std::make_shared<WatchingAllocator>();
-    const Limits before_ = limits();
-};
-
-TEST_F(MemoryOfFrames, is_refused_past_the_limit_before_any_is_decoded) {
-    const auto reader = FrameReader::open(MediaSource::from_path(testing::standard_clip()));
-    ASSERT_EQ(reader->num_frames(), 50);
-    const auto blocks = watcher_->counts().size();
-    allow(10 * 320 * 180 * 3 / 2);
-
-    expect_refused(*reader, first(11));
-
-    EXPECT_EQ(watcher_->counts().size(), blocks);
-    EXPECT_EQ(reader->frames(first(10)).size(), 10u);
-    EXPECT_EQ(reader->frames(std::vector<std::int64_t>(40, 3)).size(), 40u);  // one picture, forty times
-    EXPECT_GT(watcher_->counts().size(), blocks);
-}
-
-TEST_F(MemoryOfFrames, is_refused_past_the_limit_where_pictures_are_larger_than_headers_say) {
-    // More pictures of the first size than are probed for the headers.
-    const std::string raw = "-pix_fmt yuv420p -c:v libx264 -preset ultrafast -g 12 -f h264";
-    auto stream = testing::read_file(testing::clip("long_small.h264", raw, 300, "96x64"));
-    const auto large = testing::read_file(testing::clip("few_large.h264", raw, 5, "160x96"));
-    stream.insert(stream.end(), large.begin(), large.end());
-    const auto reader = FrameReader::open(MediaSource::from_path(testing::write_file("grows_late.h264", stream)));
-    ASSERT_EQ(reader->stream().width, 96);
-    ASSERT_EQ(reader->num_frames(), 305);
-
-    allow(5 * 96 * 64 * 3 / 2);
-
-    expect_refused(*reader, std::vector<std::int64_t>{300, 301, 302, 303, 304});
-    EXPECT_EQ(reader->frames(first(5)).size(), 5u);
 }
 
 }  // namespace
