@@ -174,6 +174,21 @@ def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> No
         assert video.num_damaged_packets > 0, num_workers
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_stream_without_time_stamps_has_an_issue_for_each_damaged_packet(backwards: bool) -> None:
+    data = bytearray(media.ffmpeg("-i", media.generated("h264_intra_only.mp4"), "-c copy -f h264 -"))
+    slices = [at + 4 for at in range(len(data)) if data[at : at + 3] == b"\0\0\1" and data[at + 3] & 31 == 5]
+    damaged = [3, 7, 8, 15]
+    for picture in damaged:
+        data[slices[picture] : slices[picture] + 8] = b"\xff" * 8
+
+    with tricodec.FrameReader(bytes(data), device="cpu", num_workers=1) as reader:
+        frames = [reader[number] for number in reversed(range(len(reader)))] if backwards else list(reader)
+        assert frames
+        assert reader.num_damaged_packets == 4
+        assert [(issue.packet_number, issue.pts) for issue in reader.issues] == [(number, None) for number in damaged]
+
+
 SIZED = ["h264_fragmented.mp4", "h264_open_gop.mkv"]
 """Of each container that is checked."""
 
