@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import PerSample, constant_source
+from dali_testing import PerSample, operator_pipeline
 from programs import limits
 
 pytestmark = pytest.mark.needs_dali
@@ -18,16 +18,7 @@ EXECUTORS = [True, False]
 
 def run(operator: str, batch: list[np.ndarray], *, runs: int = 1, exec_dynamic: bool = True, **arguments: Any) -> Any:
     """The samples that one operator gives for a batch, with the pipeline's output."""
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, exec_dynamic=exec_dynamic)
-    with pipe:
-        arrays = fn.external_source(source=constant_source(batch), batch=True)
-        for name, value in arguments.items():
-            if isinstance(value, PerSample):
-                arguments[name] = fn.external_source(source=constant_source(list(map(np.asarray, value))), batch=True)
-        pipe.set_outputs(getattr(fn.tricodec, operator)(arrays, **arguments))
-    pipe.build()
+    pipe = operator_pipeline(operator, batch, options={"exec_dynamic": exec_dynamic}, **arguments)
     for _ in range(runs):
         (output,) = pipe.run()
     return [np.array(output.at(i)) for i in range(len(batch))]

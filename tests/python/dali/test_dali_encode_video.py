@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from bitstreams import psnr
-from dali_testing import PerSample, constant_source, read
+from dali_testing import constant_source, operator_pipeline, read
 from media import ffmpeg_frames, generated
 from programs import printed_by
 
@@ -20,34 +20,9 @@ pytestmark = pytest.mark.needs_dali
 FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 20.0}
 
 
-def build(
-    batch: list[np.ndarray],
-    pts: list[np.ndarray] | None = None,
-    *,
-    input_layout: str | None = None,
-    pipeline_options: dict[str, Any] | None = None,
-    **arguments: Any,
-) -> Any:
-    """A built pipeline; every run of it encodes the batch."""
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, **(pipeline_options or {}))
-    with pipe:
-        inputs = [fn.external_source(source=constant_source(batch), batch=True, layout=input_layout, name="frames")]
-        if pts is not None:
-            inputs.append(fn.external_source(source=constant_source(pts), batch=True))
-        for name, value in arguments.items():
-            if isinstance(value, PerSample):
-                tensors = [np.asarray(item) for item in value]
-                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True)
-        pipe.set_outputs(fn.tricodec.encode_video(*inputs, **arguments))
-    pipe.build()
-    return pipe
-
-
-def encode(batch: list[np.ndarray], pts: list[np.ndarray] | None = None, **arguments: Any) -> list[bytes]:
+def encode(batch: list[np.ndarray], **arguments: Any) -> list[bytes]:
     """One batch through a pipeline of its own."""
-    (files,) = build(batch, pts, **arguments).run()
+    (files,) = operator_pipeline("encode_video", batch, **arguments).run()
     return [bytes(files.at(i)) for i in range(len(batch))]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import transform_oracle as oracle
 import tricodec
-from dali_testing import PerSample, constant_source, decode
+from dali_testing import PerSample, decode, operator_pipeline
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -38,18 +38,8 @@ def dali_dtype(request: dict[str, Any]) -> dict[str, Any]:
 
 def transform(samples: list[np.ndarray], *, num_threads: int = 2, **arguments: Any) -> list[tuple[np.ndarray, str]]:
     """One batch through fn.tricodec.transform: copies of the outputs, with their layout."""
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(samples), num_threads=num_threads, device_id=None)
-    with pipe:
-        frames = fn.external_source(source=constant_source(samples), batch=True)
-        for name, value in arguments.items():
-            if isinstance(value, PerSample):
-                tensors = [np.asarray(item) for item in value]
-                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True)
-        pipe.set_outputs(fn.tricodec.transform(frames, **dali_dtype(arguments)))
-    pipe.build()
-    (outputs,) = pipe.run()
+    options = {"num_threads": num_threads}
+    (outputs,) = operator_pipeline("transform", samples, options=options, **dali_dtype(arguments)).run()
     return [(np.array(outputs.at(i)), outputs.layout()) for i in range(len(outputs))]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from compress_data import ALGORITHMS, available, corpus, whole
-from dali_testing import constant_source, decode
+from dali_testing import decode, operator_pipeline
 from tricodec.triton.serve import Server
 from tricodec.triton_backend.models.decode_task import DecodeTask
 from tricodec.triton_backend.runtime.settings import Settings
@@ -80,14 +80,7 @@ def triton() -> Iterator[Any]:
 
 def by_dali(operator: str, *samples: np.ndarray, **arguments: Any) -> np.ndarray:
     """What an operator makes of one sample of each input."""
-    import tricodec.dali  # noqa: F401  (registers the operators)
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=1, num_threads=2, device_id=None)
-    with pipe:
-        inputs = [fn.external_source(source=constant_source([sample]), batch=True) for sample in samples]
-        pipe.set_outputs(getattr(fn.tricodec, operator)(*inputs, **arguments))
-    pipe.build()
+    pipe = operator_pipeline(operator, *([sample] for sample in samples), **arguments)
     return np.array(pipe.run()[0].at(0))
 
 
