@@ -18,7 +18,7 @@ EXECUTORS = [True, False]
 
 def run(operator: str, batch: list[np.ndarray], *, runs: int = 1, exec_dynamic: bool = True, **arguments: Any) -> Any:
     """The samples that one operator gives for a batch, with the pipeline's output."""
-    pipe = operator_pipeline(operator, batch, options={"exec_dynamic": exec_dynamic}, **arguments)
+    pipe = operator_pipeline(operator, batch, pipeline_options={"exec_dynamic": exec_dynamic}, **arguments)
     for _ in range(runs):
         (output,) = pipe.run()
     return [np.array(output.at(i)) for i in range(len(batch))]

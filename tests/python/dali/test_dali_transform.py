@@ -39,7 +39,7 @@ def dali_dtype(request: dict[str, Any]) -> dict[str, Any]:
 def transform(samples: list[np.ndarray], *, num_threads: int = 2, **arguments: Any) -> list[tuple[np.ndarray, str]]:
     """One batch through fn.tricodec.transform: copies of the outputs, with their layout."""
     options = {"num_threads": num_threads}
-    (outputs,) = operator_pipeline("transform", samples, options=options, **dali_dtype(arguments)).run()
+    (outputs,) = operator_pipeline("transform", samples, pipeline_options=options, **dali_dtype(arguments)).run()
     return [(np.array(outputs.at(i)), outputs.layout()) for i in range(len(outputs))]
 
 

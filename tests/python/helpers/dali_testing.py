@@ -32,16 +32,16 @@ def read(clip: Path | bytes) -> np.ndarray:
 
 
 def operator_pipeline(
-    operator: str, *inputs: list[np.ndarray], options: dict[str, Any] | None = None, **arguments: Any
+    operator: str, *inputs: list[np.ndarray], pipeline_options: dict[str, Any] | None = None, **arguments: Any
 ) -> Any:
-    """A built pipeline around an operator; every run is of these batches. `options` are the Pipeline's."""
+    """A built pipeline around an operator; every run is of these batches. `pipeline_options` are the Pipeline's."""
     import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
     def source(batch: list[Any], name: str | None = None) -> Any:
         return fn.external_source(source=constant_source(list(map(np.asarray, batch))), batch=True, name=name)
 
-    pipe = Pipeline(batch_size=len(inputs[0]), **({"num_threads": 2, "device_id": None} | (options or {})))
+    pipe = Pipeline(batch_size=len(inputs[0]), **({"num_threads": 2, "device_id": None} | (pipeline_options or {})))
     with pipe:
         for name, value in arguments.items():
             if isinstance(value, PerSample):
@@ -58,7 +58,7 @@ def pipeline(
 ) -> Any:
     """A built pipeline; every run of it decodes `clips` as one batch."""
     options = {"num_threads": num_threads} | (options or {})
-    return operator_pipeline("decode_video", [read(clip) for clip in clips], options=options, **arguments)
+    return operator_pipeline("decode_video", [read(clip) for clip in clips], pipeline_options=options, **arguments)
 
 
 def constant_source(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
