@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 import tarfile
 from collections.abc import Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tricodec.data import ClipBatches, Dataset
 
 pytest.importorskip("pyarrow")
 NAMES = ("h264_bframes.mp4", "hevc.mp4")
+resource_tracker.ensure_running()  # it lives as long as this process, and must not count as one of a node
 
 
 @pytest.fixture
