@@ -6,8 +6,8 @@
     frames = tricodec.data.ray.read_video("videos.parquet", size=(224, 224))
     tricodec.data.ray.transcode("videos/", "small/", size=(360, 640))
 
-Paths must mean the same files on all machines: a shared file system, or URLs. The extra ``ray`` installs Ray. Tasks that
-have TRICODEC_NODE=auto in their environment decode by the node of their machine.
+Paths must mean the same files on all machines: a shared file system, or URLs. The extra ``ray`` installs Ray. Tasks
+with TRICODEC_NODE=auto in their environment decode by the node of their machine.
 """
 
 from __future__ import annotations
