@@ -112,16 +112,12 @@ def compression_on_a_gpu() -> str:
     return f"{found.where}:\n\n{header(['', *ways])}{''.join(map(line, rows))}"
 
 
-def serving() -> str:
-    """A line for each request, with three ways on each machine."""
-    machines = [results("serve"), results("serve_gpu")]
+def node() -> str:
+    """A line for each task, with three kinds of workers."""
+    found = results("node")
     rows = []
-    for task in machines[0].names("task"):
-        cells = [task]
-        for found in machines:
-            of = {row.contender: row for row in found.rows if row.task == task}
-            ways = (of.get(f"tricodec, {way}") for way in ("in process", "shared memory", "gRPC"))
-            cells.append(" / ".join(_speed(row) or "-" for row in ways))
-        rows.append(cells)
-    columns = [f"{found.where}, {found.rows[0].streams} at a time" for found in machines]
-    return header(["request", *columns]) + "".join(map(line, rows))
+    for task in found.names("task"):
+        of = {row.contender: row for row in found.rows if row.task == task}
+        ways = [of.get(f"tricodec, {way}") for way in ("threads", "processes", "node")]
+        rows.append([task, *(f"{row.value:,.4g} {row.unit}" if row and row.value else "-" for row in ways)])
+    return f"{found.where}:\n\n{header(['', 'threads', 'processes', 'node'])}{''.join(map(line, rows))}"

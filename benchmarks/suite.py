@@ -19,7 +19,7 @@ from benchmarks.results import ROOT, Case, Row
 if TYPE_CHECKING:
     from tricodec.measure.bench import Work
 
-SUITES = ("decode", "programs", "encode", "compress", "serve", "gpu")
+SUITES = ("decode", "programs", "encode", "compress", "node", "gpu")
 _LIMIT_SECONDS = 600
 
 

@@ -26,7 +26,7 @@ BLOCKS: list[tuple[str, str, Callable[[], str]]] = [
     (_PAGE, "encoding", page.encoding),
     (_PAGE, "compression", page.compression),
     (_PAGE, "compression on a GPU", page.compression_on_a_gpu),
-    (_PAGE, "serving", page.serving),
+    (_PAGE, "node", page.node),
 ]
 
 

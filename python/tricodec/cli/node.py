@@ -83,7 +83,8 @@ def _lines(status: dict[str, Any]) -> list[str]:
             f"{device['waiting']} wait"
         )
     lines.append(
-        f"{shared.counted(len(status['clients']), 'client')}, {shared.counted(status['requests'], 'request')}, "
+        f"{shared.counted(len(status['clients']) - 1, 'other client')}, "
+        f"{shared.counted(status['requests'], 'request')}, "
         f"{status['failures']} failed, {status['frames']} frames, {status['shared_frames']} of them decoded before"
     )
     return lines

@@ -26,12 +26,14 @@ except ImportError as _error:
 from tricodec._tricodec import FrameReader
 from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches
 from tricodec.data._clips import Dataset
+from tricodec.data._read_ahead import HostMemory
+from tricodec.node import NodeDeviceArray, NodeReader, active
 from tricodec.options import transform_of
 
 if TYPE_CHECKING:
     from tricodec._option_types import Layout
 
-__all__ = ["Clip", "ClipDataset", "ClipLoader"]
+__all__ = ["Clip", "ClipDataset", "ClipLoader", "collate", "stack"]
 
 Clip: TypeAlias = "tuple[torch.Tensor, torch.Tensor, int]"
 _POSITIONS = ("random", "middle", "start")
@@ -101,7 +103,7 @@ def _rank() -> tuple[int, int]:
     return 0, 1
 
 
-class DeviceMemory:
+class DeviceMemory(HostMemory):
     """Memory for the frames of batches on a GPU.
 
     Note [Memory of batches on a GPU]: a batch is written by threads that wait for their frames, while the model's
@@ -113,7 +115,8 @@ class DeviceMemory:
     """
 
     def __init__(self, dataset: Dataset, device: str) -> None:
-        self._dataset, self._device = dataset, device
+        super().__init__(dataset)
+        self._device = device
         self._stream: Any = None
 
     def of(self, clips: Sequence[int]) -> Any:
@@ -165,7 +168,9 @@ class _Frames:
 class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # torch may not be installed
     """One clip of each of some files: a map-style dataset for a DataLoader, without an index.
 
-    A file is opened when it is read, in the process that reads: workers may be forked or spawned.
+    A file is opened when it is read, in the process that reads: workers may be forked or spawned. With a node
+    (`tricodec.node.use` or TRICODEC_NODE) the node reads. Frames on a GPU are then arrays that a worker passes on
+    without a CUDA context: give the DataLoader ``collate_fn=collate``, and call `stack` on its batches.
 
     Thread safety: safe.
     """
@@ -225,12 +230,19 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
             IndexError: there is no such video.
             Error: the errors of `FrameReader`.
         """
-        with FrameReader(self._sources[number], **self._reader_options) as reader:
-            indices = self._indices(reader)
-            frames = reader.batch(indices, self._transform)
-            return torch.from_dlpack(frames), torch.from_numpy(reader.pts_seconds[indices]), number
+        node = active()
+        if node is None:
+            with FrameReader(self._sources[number], **self._reader_options) as reader:
+                indices = self._indices(reader)
+                frames = torch.from_dlpack(reader.batch(indices, self._transform))
+                return frames, torch.from_numpy(reader.pts_seconds[indices]), number
+        with node.open(self._sources[number], device=self._reader_options["device"]) as video:
+            indices = self._indices(video)
+            frames = video.batch(indices, **self._transform.options)
+            frames = frames if isinstance(frames, NodeDeviceArray) else torch.from_dlpack(frames)
+            return frames, torch.from_numpy(video.pts_seconds[indices]), number
 
-    def _indices(self, reader: FrameReader) -> list[int]:
+    def _indices(self, reader: FrameReader | NodeReader) -> list[int]:
         last = reader.num_frames - 1
         if self._fps is None:
             first = self._first(max(0, last - (self._num_frames - 1) * self._stride))
@@ -246,3 +258,14 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
         if self._position == "random":
             return int(torch.randint(most + 1, ()).item())
         return most // 2 if self._position == "middle" else 0
+
+
+def collate(clips: Sequence[Any]) -> tuple[list[Any], torch.Tensor, torch.Tensor]:
+    """Join clips of a `ClipDataset` without a copy of their frames: a list of those, their times, and their numbers."""
+    frames, seconds, numbers = zip(*clips, strict=True)
+    return list(frames), torch.stack(seconds), torch.tensor(numbers)
+
+
+def stack(frames: Sequence[Any]) -> torch.Tensor:
+    """One tensor [B, F, C, H, W] of the frames of a batch of `collate`, on the device where they are."""
+    return torch.stack([torch.from_dlpack(each) for each in frames])

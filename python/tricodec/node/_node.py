@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from tricodec._tricodec import select_frames
 from tricodec.node._arrays import Lease, array_of
 from tricodec.node._client import Connection, connection_to
 from tricodec.node._source import SentSource, plain
 from tricodec.node._start import NodeLostError, Settings, checked_path, socket_path, start
-from tricodec.options import request_of, selection_of
+from tricodec.options import checked_selection, request_of, selection_of
 from tricodec.video import DecodedVideo, _decode
 
 _OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
@@ -196,6 +197,7 @@ class NodeReader:
         self.pts_seconds = np.array(facts["pts_seconds"], np.float64)
         self.key_frames: list[int] = facts["key_frames"]
         self.device: str = facts["device"]
+        self._end: float = facts["end_seconds"]
 
     def decode(self, *, priority: int = 0, **options: Any) -> DecodedVideo[Any]:
         """Decode frames into one array.
@@ -220,6 +222,14 @@ class NodeReader:
         """
         chosen: dict[str, Any] = {} if indices is None else {"indices": indices}
         return self.decode(**chosen, **options).frames
+
+    def select(self, **options: Any) -> list[int]:
+        """Numbers of the frames that options of `tricodec.decode_video` select, as `FrameReader.select`."""
+        numbers, _ = select_frames(
+            self.pts_seconds.tolist(), self._end, key_frames=self.key_frames, **checked_selection("select", options)
+        )
+        found: list[int] = numbers.tolist()
+        return found
 
     def batches(self, batch_size: int = _CHUNK, *, start: int = 0, **options: Any) -> Iterator[Any]:
         """Batches of consecutive frames from number `start` to the end; the last one may be shorter.

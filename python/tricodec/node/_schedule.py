@@ -22,7 +22,7 @@ _GPU_CAPACITY = 16
 """Requests at a time on a GPU. The core shares its engines among them."""
 _GPU_OVERHEAD = 1280 * _MIB
 """Of a GPU's memory: the context, and the surfaces of the decoders at work."""
-_KEPT = 0.25
+_KEPT = 0.5
 """The part of the memory for results and kept frames that the kept frames may have."""
 _MOST_KEYS = 32
 _RECENT_SECONDS = 1.0

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tricodec._tricodec import __version__
 from tricodec.errors import RefusedError
@@ -115,11 +115,7 @@ class Server:
         self._lock = threading.Lock()
         self._clients: set[Client] = set()
         self._stopped = threading.Event()
-        self._file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RuntimeError(f"a node runs already at the socket {str(path)!r}") from error
+        self._file = _locked(path)
         if path.exists() and not path.is_socket():
             raise RuntimeError(f"{str(path)!r} is there and no socket; name another path")
         path.unlink(missing_ok=True)  # of a node that was killed
@@ -146,6 +142,10 @@ class Server:
         self._path.unlink(missing_ok=True)
         self._listener.close()
         self.scheduler.close()
+        log = Path(f"{self._path}.log")
+        if log.exists() and not log.stat().st_size:
+            log.unlink()
+        Path(f"{self._path}.lock").unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Ends run()."""
@@ -179,6 +179,25 @@ class Server:
             with self._lock:
                 self._clients.add(client)
             threading.Thread(target=client.serve, name=f"tricodec-client-{process}", daemon=True).start()
+
+
+def _locked(path: Path) -> IO[str]:
+    """The lock file of a socket, which the node keeps open.
+
+    Raises:
+        RuntimeError: another node has it.
+    """
+    name = Path(f"{path}.lock")
+    while True:
+        file = name.open("w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.close()
+            raise RuntimeError(f"a node runs already at the socket {str(path)!r}") from error
+        if name.exists() and name.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            return file
+        file.close()  # a node that ended meanwhile has removed it
 
 
 def _parent_of(process: int) -> int:

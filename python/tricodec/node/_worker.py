@@ -157,6 +157,7 @@ def facts_of(video: OpenVideo) -> dict[str, Any]:
         "height": reader.height, "shape": list(reader.shape), "pts_seconds": reader.pts_seconds.tolist(),
         "key_frames": list(reader.key_frames), "device": reader.device, "engine": reader.engine,
         "num_damaged_packets": reader.num_damaged_packets,
+        "end_seconds": reader.time_span([len(reader) - 1])[1] if len(reader) else 0.0,
     }  # fmt: skip
 
 
