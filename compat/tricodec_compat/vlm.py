@@ -28,9 +28,7 @@ from tricodec_compat._cores import turn_to_decode
 from tricodec_compat._packages import install_packages
 from tricodec_compat.sampling import chosen
 
-PACKAGES = ("transformers", "qwen_vl_utils", "vllm", "sglang")
 NAME = "tricodec"
-
 
 Chroma = Literal["interpolated", "nearest"]
 
