@@ -216,8 +216,9 @@ Args:
 Raises:
     TypeError: for host memory and element types that are not known.
     UnsupportedError: for other strides.)")
-        .def_static("over", over_gpu_array, py::arg("array"), py::arg("dtype") = "",
-                    "The memory of an array on a GPU, without a copy; uint16 may be the bits of the dtype \"bfloat16\".")
+        .def_static(
+            "over", over_gpu_array, py::arg("array"), py::arg("dtype") = "",
+            "The memory of an array on a GPU, without a copy; uint16 may be the bits of the dtype \"bfloat16\".")
         .def("reshape", reshape, py::arg("shape"),
              "The same elements in another shape, without a copy.\n\n"
              "Raises:\n"
