@@ -115,7 +115,7 @@ class Connection:
                 future = self._waiting.pop(answer["number"], None)
             answered = future or Future[Answer]()
             answered.set_result((answer, files))
-            if future is None:  # nobody waits any more
+            if future is None:  # no thread waits any more
                 self._let_go(answered)
         self.close()
         with self._lock:

@@ -271,7 +271,7 @@ class NodeReader:
 
 
 def start_once(path: str) -> bool:
-    """Starts a node that ends when nobody uses it; returns False if another one has the socket."""
+    """Starts a node that ends when it has no client; returns False if another one has the socket."""
     try:
         start(Settings(socket=path, idle_s=_IDLE_SECONDS))
     except RuntimeError as error:

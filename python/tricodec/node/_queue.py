@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that wait for a worker or for memory: in order of priority, and by turns of the clients."""
+"""Requests that wait for a worker or for memory: in order of priority, and fair to the clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Request:
     """A request of a client, from its arrival to its answer.
 
     Attributes:
-        client: whose it is; None once it is gone.
+        client: that asked; None once it is gone.
         number: of the client's.
         message: what the client asked.
         files: the open files of its source; the node closes them.
@@ -23,7 +23,7 @@ class Request:
         asked: the device that the client named: "auto" may run anywhere.
         need: bytes of the result, once known.
         slab: memory for it, once it has some.
-        worker: who does it, while somebody does.
+        worker: that does it, while one does.
         is_again: it runs again, as another request ended the worker that had both.
         deadline: by time.monotonic(), while a worker does it.
         arrived: by time.monotonic().
