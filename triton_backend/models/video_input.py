@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy.typing as npt
+from tricodec.remote import RemoteSource
 from tricodec.triton_backend.runtime.rows import check_size, text_of
 from tricodec.triton_backend.runtime.settings import Settings
-from tricodec.triton_backend.runtime.sources import Url, expect_allowed
+from tricodec.triton_backend.runtime.sources import remote_source
 
 VIDEO_INPUTS = ("VIDEO", "URL")
 _MAX_URL = 8192
 
 
 def read_videos(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> list[Any]:
-    """The media files of a request, one a row: bytes or a Url each.
+    """The media files of a request, one a row: bytes or a RemoteSource each.
 
     Raises:
         ValueError: if several inputs are there, or none; if one is empty, or larger than the model accepts.
@@ -44,9 +45,8 @@ def read_video(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> A
     return files[0]
 
 
-def _url_of(element: Any, settings: Settings) -> Url:
+def _url_of(element: Any, settings: Settings) -> RemoteSource:
     data = text_of(element)
     if not 0 < len(data) <= _MAX_URL:
         raise ValueError(f"URL has {len(data)} bytes; expected 1 to {_MAX_URL}")
-    expect_allowed(data.decode("utf-8", "replace"), settings)
-    return Url(data)
+    return remote_source(data.decode("utf-8", "replace"), settings)

@@ -8,7 +8,7 @@ import itertools
 import os
 import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any
 
@@ -42,7 +42,7 @@ class Connection:
             ) from error
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, Future[Answer]] = {}
+        self._waiting: dict[int, Callable[[Answer | NodeLostError], None]] = {}
         self.is_lost = False
         threading.Thread(target=self._receive, name="tricodec-node", daemon=True).start()
 
@@ -53,18 +53,13 @@ class Connection:
             NodeLostError: the node ended meanwhile.
             Exception: the error of the request.
         """
-        if self._process != os.getpid():
-            raise NodeLostError("this connection is of the process that forked this one; call tricodec.node.connect()")
-        number, future = next(self._numbers), Future[Answer]()
-        with self._lock:
-            if self.is_lost:
-                raise self._lost()
-            self._waiting[number] = future
+        future = Future[Answer]()
+
+        def take(answer: Answer | NodeLostError) -> None:
+            future.set_exception(answer) if isinstance(answer, NodeLostError) else future.set_result(answer)
+
+        number = self.send(message, files, take)
         try:
-            try:
-                _channel.send(self._channel, {**message, "number": number}, files)
-            except _channel.ClosedError as error:
-                raise self._lost() from error
             while True:
                 with contextlib.suppress(TimeoutError):
                     answer, sent = future.result(_LOOK_SECONDS)
@@ -79,6 +74,31 @@ class Connection:
             _channel.close(sent)
             raise _channel.error_of(answer["failure"])
         return answer, sent
+
+    def send(
+        self, message: dict[str, Any], files: Sequence[int], take: Callable[[Answer | NodeLostError], None]
+    ) -> int:
+        """Sends a request; `take` gets its answers on another thread. Returns its number.
+
+        Raises:
+            NodeLostError: the node is gone.
+        """
+        if self._process != os.getpid():
+            raise NodeLostError("this connection is of the process that forked this one; call tricodec.node.connect()")
+        number = next(self._numbers)
+        with self._lock:
+            if self.is_lost:
+                raise self._lost()
+            self._waiting[number] = take
+        try:
+            _channel.send(self._channel, {**message, "number": number}, files)
+        except BaseException as error:
+            with self._lock:
+                self._waiting.pop(number, None)
+            if isinstance(error, _channel.ClosedError):
+                raise self._lost() from error
+            raise
+        return number
 
     def tell(self, message: dict[str, Any]) -> None:
         """Sends a message without an answer; to a node that is gone it says nothing."""
@@ -105,9 +125,10 @@ class Connection:
             except (_channel.ClosedError, ValueError):
                 break
             with self._lock:
-                future = self._waiting.pop(answer["number"], None)
-            if future is not None:
-                future.set_result((answer, files))
+                find = self._waiting.get if answer.get("more") else self._waiting.pop
+                take = find(answer["number"], None)
+            if take is not None:
+                take((answer, files))
             else:  # nobody waits any more
                 _channel.close(files)
                 if "lease" in answer:
@@ -115,8 +136,8 @@ class Connection:
         with self._lock:
             self.is_lost = True
             waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            future.set_exception(self._lost())
+        for take in waiting.values():
+            take(self._lost())
 
 
 _connections: dict[str, Connection] = {}

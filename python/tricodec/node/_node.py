@@ -3,22 +3,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Sequence
+import select
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tricodec._tricodec import select_frames
 from tricodec.node._arrays import Lease, array_of
+from tricodec.node._asked import Asked
 from tricodec.node._client import Connection, connection_to
 from tricodec.node._source import SentSource, plain
 from tricodec.node._start import NodeLostError, Settings, checked_path, socket_path, start
+from tricodec.node.tasks import described
 from tricodec.options import checked_selection, request_of, selection_of
 from tricodec.video import DecodedVideo, _decode
 
 _OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
 _IDLE_SECONDS = 60.0
+_START_SECONDS = 60.0
+_LOOK_SECONDS = 0.1
 _CHUNK = 16
 
 
@@ -96,6 +103,45 @@ class Node:
         """
         return NodeReader(self, SentSource(source), device, stream_index, ignore_edit_list)
 
+    def submit(
+        self,
+        task: Any,
+        settings: Any,
+        source: Any,
+        *,
+        device: str = "auto",
+        threads: int = 0,
+        limits: Mapping[str, int] | None = None,
+        pin: str = "",
+        timeout_s: float = 0,
+    ) -> Asked:
+        """Have a process of the node do a task, and wait for nothing.
+
+        Args:
+            task: a `tricodec.node.tasks.Task`.
+            settings: a dataclass that the task is opened with.
+            source: as in `decode_video`.
+            device: where it is done.
+            threads: its share; 0 is the node's choice.
+            limits: of `tricodec.set_limits` while the CPU does it.
+            pin: tasks with the same one are done by the same process, until `forget`.
+            timeout_s: seconds for each part of its outcome; 0 is the node's own limit.
+
+        Raises:
+            NodeLostError: no node answers.
+        """
+        with SentSource(source) as sent:
+            message = {
+                "do": "task", "source": sent.described, "what": described(task), "settings": described(settings),
+                "device": device, "threads": threads, "limits": dict(limits or {}), "pin": pin, "timeout_s": timeout_s,
+            }  # fmt: skip
+            return Asked(self._connection(), message, sent.file)
+
+    def forget(self, pin: str) -> None:
+        """Free what the tasks of a pin have left; if the node is gone, it is free already."""
+        with contextlib.suppress(NodeLostError):
+            connection_to(self.path).tell({"do": "forget", "pin": pin})
+
     def status(self) -> dict[str, Any]:
         """The node's version, process, clients, memory of each device, and counts of requests and shared frames."""
         status = self._connection().ask({"do": "status"})[0]
@@ -104,6 +150,16 @@ class Node:
     def stop(self) -> None:
         """End the node. Requests that it has are lost; arrays stay valid."""
         self._connection().ask({"do": "stop"})
+
+    def end(self) -> None:
+        """End the node and wait until it has ended; if it is gone, do nothing."""
+        with contextlib.suppress(NodeLostError):
+            process = os.pidfd_open(int(self.status()["process"]))
+            try:
+                self.stop()
+                select.select([process], [], [], _START_SECONDS)
+            finally:
+                os.close(process)
 
     def close(self) -> None:
         """End the connection of this process. The node takes back the memory of its arrays, which stay valid."""
@@ -255,11 +311,19 @@ class NodeReader:
 
 def start_once(path: str) -> None:
     """Starts a node that ends when nobody uses it, unless another process has just done so."""
-    try:
-        start(Settings(socket=path, idle_s=_IDLE_SECONDS))
-    except RuntimeError as error:
-        if "runs already" not in str(error):
-            raise
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+        try:
+            start(Settings(socket=path, idle_s=_IDLE_SECONDS))
+            return
+        except RuntimeError as error:
+            if "runs already" not in str(error) or time.monotonic() > deadline:
+                raise
+        try:  # it runs, but may not listen yet, or end just now
+            connection_to(path)
+            return
+        except NodeLostError:
+            time.sleep(_LOOK_SECONDS)
 
 
 def connect(path: str | None = None, *, start: bool = False) -> Node:

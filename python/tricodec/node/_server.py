@@ -38,7 +38,7 @@ class Client:
     def answer(self, number: int, answer: dict[str, Any], files: list[int]) -> None:
         """Sends what became of a request. A client that does not read is dropped."""
         with self._lock:
-            self._num_requests -= 1
+            self._num_requests -= not answer.get("more", False)
         try:
             _channel.send(self._channel, {"number": number, **answer}, files, wait=False)
         except OSError:
@@ -71,13 +71,19 @@ class Client:
         if what == "cancel":
             scheduler.cancel(self, int(message["request"]))
             return
+        if what in ("next", "enough"):
+            scheduler.tell(self, int(message["request"]), stop=what == "enough")
+            return
+        if what == "forget":
+            scheduler.forget(self, str(message["pin"]))
+            return
         with self._lock:
             self._num_requests += 1
             if self._num_requests > _MOST_REQUESTS:
                 raise RefusedError(
                     f"a client may have {_MOST_REQUESTS} requests at a time; wait for some of their answers"
                 )
-        if what in ("decode", "facts"):
+        if what in ("decode", "facts", "task"):
             scheduler.submit(self, number, message, files)
             return
         sent: list[int] = []

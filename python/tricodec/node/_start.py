@@ -87,11 +87,12 @@ def checked_path(path: str) -> Path:
     return Path(path)
 
 
-def start(settings: Settings | None = None) -> str:
+def start(settings: Settings | None = None, *, python: Path | None = None) -> str:
     """Start a node in the background, and return the path of its socket when it takes requests.
 
     Args:
         settings: what it may use; None is the defaults.
+        python: the interpreter, which imports tricodec; None is that of this process, with its packages.
 
     Raises:
         RuntimeError: it did not start; the text has the reason.
@@ -100,13 +101,13 @@ def start(settings: Settings | None = None) -> str:
     path = checked_path(settings.socket or socket_path())
     receiver, sender = os.pipe()
     config = json.dumps({**dataclasses.asdict(settings), "socket": str(path)})
-    folders = json.dumps([each for each in sys.path if each])
+    folders = json.dumps([] if python else [each for each in sys.path if each])
     log = path.with_suffix(".log")
     try:
         with log.open("wb") as output:
-            subprocess.Popen(
-                [sys.executable, "-c", _BOOTSTRAP, config, str(sender), folders], stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True, cwd="/",
+            subprocess.run(  # which ends at once: the node is a child of it, that nobody has to wait for
+                [str(python or sys.executable), "-c", _BOOTSTRAP, config, str(sender), folders], stdin=subprocess.DEVNULL,
+                stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True, cwd="/", check=False,
             )  # fmt: skip
     finally:
         os.close(sender)
@@ -118,8 +119,10 @@ def start(settings: Settings | None = None) -> str:
 
 
 _BOOTSTRAP = """
-import json, sys
-sys.path[:] = json.loads(sys.argv.pop(3))
+import json, os, sys
+if os.fork():
+    os._exit(0)
+sys.path[:] = json.loads(sys.argv.pop(3)) or sys.path
 from tricodec.node._server import main
 main()
 """
