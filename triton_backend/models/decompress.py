@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tricodec
 import triton_python_backend_utils as pb_utils
 from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models import compress

@@ -17,7 +17,7 @@ from tricodec.node._arrays import Lease, array_of
 from tricodec.node._asked import Asked
 from tricodec.node._client import Connection, connection_to
 from tricodec.node._source import SentSource, plain
-from tricodec.node._start import NodeLostError, Settings, checked_path, socket_path, start
+from tricodec.node._start import NodeLostError, checked_path, settings_again, socket_path, start
 from tricodec.node.tasks import described
 from tricodec.options import checked_selection, request_of, selection_of
 from tricodec.video import DecodedVideo, _decode
@@ -310,11 +310,11 @@ class NodeReader:
 
 
 def start_once(path: str) -> None:
-    """Starts a node that ends when nobody uses it, unless another process has just done so."""
+    """Starts a node again, or one that ends when no client uses it, unless another process has just done so."""
     deadline = time.monotonic() + _START_SECONDS
     while True:
         try:
-            start(Settings(socket=path, idle_s=_IDLE_SECONDS))
+            start(settings_again(path, _IDLE_SECONDS))
             return
         except RuntimeError as error:
             if "runs already" not in str(error) or time.monotonic() > deadline:

@@ -10,26 +10,23 @@ import threading
 import time
 from typing import Any
 
-from tricodec.errors import DeviceError, InternalError, OutOfMemoryError, RefusedError
+from tricodec.errors import DeviceError, InternalError, RefusedError
 from tricodec.node import _channel
-from tricodec.node._arena import Arena, Leases, Slab
+from tricodec.node._arena import Arena, Slab
+from tricodec.node._memory import Memory, described_slab, take_file
 from tricodec.node._queue import Queue, Request
-from tricodec.node._staff import Staff, pin_name
+from tricodec.node._staff import GPU_CAPACITY, Staff, crash_of, pin_name
 from tricodec.node._start import Settings
 from tricodec.node._task_run import MOST_UNREAD
 from tricodec.node._workers import WorkerProcess
 
 _MIB = 1 << 20
-_GPU_CAPACITY = 16
-"""Requests at a time on a GPU. The core shares its engines among them."""
 _GPU_OVERHEAD = 1280 * _MIB
 """Of a GPU's memory: the context, and the surfaces of the decoders at work."""
 _KEPT = 0.25
 """The part of the memory for results and kept frames that the kept frames may have."""
 _RECENT_SECONDS = 1.0
 _LOOK_SECONDS = 0.1
-_NO_MEMORY_FOR_THREAD = "ended with status 127"
-"""So the C library ends a process that has no memory for the variables of a new thread."""
 _OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError")
 
 
@@ -45,23 +42,22 @@ class Scheduler:
         self._settings = settings
         self.lock = threading.RLock()
         self._numbers = itertools.count(1)
-        self._arenas: dict[str, Arena] = {}
+        self._memory = Memory(settings)
+        self._arenas, self.leases = self._memory.arenas, self._memory.leases
         self._queues: dict[str, Queue] = {}
-        self._with_worker: list[Request] = []  # tasks that wait for memory
-        self._staff = Staff(self._on_start)
+        self._staff = Staff(settings, self._on_answer, self._on_start)
         self._last_seen: dict[Any, float] = {}
-        self.leases = Leases()
         self.counts = {"requests": 0, "failures": 0, "frames": 0, "shared_frames": 0, "restarts": 0}
         self.restarts = dict.fromkeys(("crash", "timeout", "cancel", "memory"), 0)
         host, cores = settings.host_memory, settings.num_workers
         kept = int(host * _KEPT) // cores
-        decoders = [self._worker("cpu", 1, kept) for _ in range(cores)]
-        keepers = [self._worker("cpu", 1, 0, keeps=True) for _ in range(cores)]
+        decoders = [self._staff.cpu_worker(kept) for _ in range(cores)]
+        keepers = [self._staff.cpu_worker(0, keeps=True) for _ in range(cores)]
         self._add("cpu", host - kept * cores, [*decoders, *keepers])
         decoders[0].start()
         for gpu in gpus:
             memory = settings.gpu_memory - _GPU_OVERHEAD
-            worker = self._worker(f"cuda:{gpu}", _GPU_CAPACITY, int(memory * _KEPT))
+            worker = self._staff.gpu_worker(gpu, int(memory * _KEPT), max(64 * _MIB, _GPU_OVERHEAD // 4))
             try:
                 worker.start()
             except RuntimeError as error:
@@ -69,12 +65,6 @@ class Scheduler:
                 continue
             self._add(worker.device, memory - int(memory * _KEPT), [worker])
         threading.Thread(target=self._watch, name="tricodec-deadlines", daemon=True).start()
-
-    def _worker(self, device: str, capacity: int, cache_bytes: int, *, keeps: bool = False) -> WorkerProcess:
-        limit = self._settings.worker_memory + cache_bytes if device == "cpu" else 0
-        limits = {} if device == "cpu" else {"max_device_buffered_bytes": max(64 * _MIB, _GPU_OVERHEAD // 4)}
-        config = {"cache_bytes": cache_bytes, "worker_bytes": limit, "limits": limits}
-        return WorkerProcess(device, capacity, config, self._on_answer, keeps=keeps)
 
     def _add(self, device: str, memory: int, workers: list[WorkerProcess]) -> None:
         def drop(slab: Slab) -> None:
@@ -115,11 +105,8 @@ class Scheduler:
             raise DeviceError(
                 f"device is '{asked}', and this node decodes on {', '.join(self._arenas)}; name one of these, or 'auto'"
             )
-        load = {gpu: self._num_running(gpu) + len(self._queues[gpu]) for gpu in gpus}
-        return min(gpus, key=lambda gpu: (load[gpu] >= _GPU_CAPACITY, not self._staff.has_open(gpu, file), load[gpu]))
-
-    def _num_running(self, device: str) -> int:
-        return sum(len(worker.running) for worker in self._staff.of(device))
+        load = {gpu: self._staff.num_running(gpu) + len(self._queues[gpu]) for gpu in gpus}
+        return min(gpus, key=lambda gpu: (load[gpu] >= GPU_CAPACITY, not self._staff.has_open(gpu, file), load[gpu]))
 
     def cancel(self, client: Any, number: int) -> None:
         """Takes back a request. A task at work is ended, if need be with its process; a decoding is done in vain."""
@@ -141,7 +128,8 @@ class Scheduler:
             if request is None:
                 return
             request.num_unread -= 1
-            self._set_deadline(request)
+            if request not in self._memory.waiting:
+                self._set_deadline(request)
             request.worker.send({"room": request.task, "stop": stop}, [])
 
     def forget(self, client: Any, pin: str) -> None:
@@ -150,8 +138,7 @@ class Scheduler:
             self._staff.forget_pin(client, pin)
 
     def _at_work(self, client: Any, number: int) -> Request | None:
-        running: Any = itertools.chain(*(worker.running.values() for worker in self._staff))
-        return next((each for each in running if each and each.client is client and each.number == number), None)
+        return next((each for each in self._staff.requests_of(client) if each.number == number), None)
 
     def _stop(self, request: Request) -> None:
         """Ends a task at work. One that others share a process with, or that keeps something, ends between parts."""
@@ -168,12 +155,11 @@ class Scheduler:
             for queue in self._queues.values():
                 for request in queue.forget(client):
                     self._end(request, None)
-            running: Any = itertools.chain(*(worker.running.values() for worker in self._staff))
-            for request in [each for each in running if each is not None and each.client is client]:
+            for request in self._staff.requests_of(client):
                 request.client = None
                 if request.is_task:
                     self._stop(request)
-            self._with_worker = [each for each in self._with_worker if each.client is not None]
+            self._memory.waiting = [each for each in self._memory.waiting if each.client is not None]
             self._staff.forget_client(client)
             self.leases.drop(client)
             self._dispatch_all()
@@ -193,7 +179,7 @@ class Scheduler:
                     "memory_bytes": arena.total, "used_bytes": arena.used, "peak_bytes": arena.peak,
                     "leased_bytes": arena.leased,
                     "kept_bytes": sum(each.cache_bytes for each in self._staff.of(device)),
-                    "waiting": len(self._queues[device]), "running": self._num_running(device),
+                    "waiting": len(self._queues[device]), "running": self._staff.num_running(device),
                     "processes": [each.process_id for each in self._staff.of(device) if each.is_ready],
                     "keepers": [each.process_id for each in self._staff.of(device) if each.is_ready and each.keeps],
                 }
@@ -216,7 +202,7 @@ class Scheduler:
         queue, arena = self._queues[device], self._arenas[device]
         is_full, is_busy = self._serve_tasks(arena), False
         for request in queue.in_order() if len(queue) else ():
-            if request.need is not None and (is_full or not self._fits(request, arena)):
+            if request.need is not None and (is_full or not self._memory.fits(request, arena)):
                 # A smaller request does not overtake one that waits for memory of the device; those that only wait
                 # for their own client's share are passed by.
                 is_full = is_full or not arena.fits(request.need)
@@ -238,21 +224,13 @@ class Scheduler:
 
     def _serve_tasks(self, arena: Arena) -> bool:
         """Gives memory to tasks that wait for it with their workers; returns whether one still needs what is free."""
-        for request in [each for each in self._with_worker if each.arena is arena]:
-            assert request.need is not None
-            if not arena.fits(request.need):
+        for request in [each for each in self._memory.waiting if each.arena is arena]:
+            if not arena.fits(request.need or 0):
                 return True
-            if self._fits(request, arena):
-                self._with_worker.remove(request)
+            if self._memory.fits(request, arena):
+                self._memory.waiting.remove(request)
                 self._give_room(request, arena)
         return False
-
-    def _fits(self, request: Request, arena: Arena) -> bool:
-        assert request.need is not None
-        share = self._settings.client_share * arena.total
-        return (
-            arena.fits(request.need) and self.leases.held(request.client, arena) + arena.rounded(request.need) <= share
-        )
 
     def _give(self, request: Request, worker: WorkerProcess) -> None:
         request.task = next(self._numbers)
@@ -262,7 +240,7 @@ class Scheduler:
         self._staff.note(request, worker)
         recent = time.monotonic() - _RECENT_SECONDS
         num_clients = sum(seen > recent for seen in self._last_seen.values())
-        num_users = max(1, num_clients, self._num_running("cpu") + len(self._queues["cpu"]))
+        num_users = max(1, num_clients, self._staff.num_running("cpu") + len(self._queues["cpu"]))
         num_threads = max(1, self._settings.num_workers // num_users) if worker.device == "cpu" else 0
         message = {
             **request.message, "task": request.task, "pin": pin_name(request.client, request.pin),
@@ -270,7 +248,7 @@ class Scheduler:
         }  # fmt: skip
         files = list(request.files)
         if request.slab is not None:
-            message["slab"], more = _described(request.slab)
+            message["slab"], more = described_slab(request.slab)
             files += more
         worker.send(message, files)
 
@@ -296,6 +274,8 @@ class Scheduler:
             worker.cache_bytes = message["cache"]
             if request is not None:
                 self._on_result(request, message, files)
+            else:
+                _channel.close(files)
             self._dispatch(worker.device)
 
     def _on_need(self, worker: WorkerProcess, request: Request | None, need: int, arena: Arena) -> None:
@@ -304,20 +284,18 @@ class Scheduler:
             return  # a message that ends it is on its way
         request.need, request.arena = need, arena
         request.arrived = time.monotonic() if request.is_task else request.arrived
-        most = int(self._settings.client_share * arena.total)
-        if arena.rounded(need) > most:
-            self._abandon(
-                request,
-                RefusedError(
-                    f"the result takes {need} bytes, and this node gives a client at most {most} bytes of "
-                    f"{arena.device}; ask for fewer frames or a smaller size, or start the node with more memory"
-                ),
-            )
-        elif self._fits(request, arena) and not self._is_overtaking(request, arena):
+        try:
+            self._memory.expect_ever(request, arena)
+        except RefusedError as error:
+            self._abandon(request, error)
+            return
+        if self._memory.fits(request, arena) and not self._memory.is_overtaking(
+            request, arena, self._queues[arena.device]
+        ):
             self._give_room(request, arena)
         elif request.is_task:
             request.deadline = math.inf
-            self._with_worker.append(request)
+            self._memory.waiting.append(request)
         else:
             worker.running[request.task] = None
             worker.send({"room": request.task, "slab": None}, [])
@@ -336,7 +314,7 @@ class Scheduler:
             self._abandon(request, error)
             return
         self._set_deadline(request)
-        described, files = _described(request.slab)
+        described, files = described_slab(request.slab)
         request.worker.send({"room": request.task, "slab": described}, files)
 
     def _abandon(self, request: Request, error: Exception) -> None:
@@ -352,31 +330,14 @@ class Scheduler:
         if request is None or request.client is None or request.slab is None:
             _channel.close(files)
             return
-        slab, sent = self._leased(request, answer, files)
+        sent, file = self._memory.hand_over(request, answer, files)
         request.has_parts = True
         request.num_unread += 1
         self._set_deadline(request)
-        request.client.answer(request.number, {**sent, "more": True}, [slab.file])
-
-    def _leased(self, request: Request, answer: dict[str, Any], files: list[int]) -> tuple[Slab, dict[str, Any]]:
-        """Hands the memory of a result over to the client; returns it, and the answer with its lease."""
-        assert request.slab is not None
-        assert request.arena is not None
-        slab, request.slab = request.slab, None
-        if files:
-            slab.file, slab.is_new = files[0], False
-        slab.event = answer["event"]
-        return slab, {**answer, **self.leases.add(request.client, request.arena, slab, answer)}
-
-    def _is_overtaking(self, request: Request, arena: Arena) -> bool:
-        """Whether another request waits for memory of the device that this one would take first."""
-        waiting = [each for each in self._queues[arena.device] if each.need is not None]
-        waiting += [each for each in self._with_worker if each.arena is arena]
-        return any(not arena.fits(each.need) and each.priority <= request.priority for each in waiting)
+        request.client.answer(request.number, {**sent, "more": True}, file)
 
     def _on_result(self, request: Request, message: dict[str, Any], files: list[int]) -> None:
-        if request.slab is not None and files:
-            request.slab.file, request.slab.is_new = files[0], False
+        take_file(request, files)
         failure = message.get("failure")
         is_for_cpu = request.asked.startswith("auto") and request.device != "cpu" and not request.has_parts
         if failure is not None:
@@ -401,11 +362,10 @@ class Scheduler:
             return
         self.counts["frames"] += message.get("num_frames", 0)
         self.counts["shared_frames"] += message.get("hits", 0)
-        slab, answer = self._leased(request, answer, files)
-        self._end(request, answer, [slab.file])
+        self._end(request, *self._memory.hand_over(request, answer, files))
 
     def _move_to_cpu(self, request: Request) -> None:
-        self._give_back(request)
+        self._memory.give_back(request)
         if request.pin:
             self._staff.forget_pin(request.client, request.pin)
         request.need, request.worker, request.device = None, None, "cpu"
@@ -429,8 +389,6 @@ class Scheduler:
         for request in running.values():
             if request is None:
                 continue
-            if request in self._with_worker:
-                self._with_worker.remove(request)
             is_whole = worker.device != "cpu" and not request.has_parts and not request.pin
             if request.client is None:
                 self._end(request, None)
@@ -443,19 +401,12 @@ class Scheduler:
             elif is_whole and request.asked.startswith("auto") and not is_late:
                 self._move_to_cpu(request)
             elif is_whole and not request.is_again:
-                self._give_back(request)
+                self._memory.give_back(request)
                 request.worker, request.is_again = None, True
                 self._queues[request.device].add(request)
             else:
-                self._fail_by(request, self._crash_of(worker, how), why)
+                self._fail_by(request, crash_of(worker, how, self._settings), why)
         self._staff.start(worker)
-
-    def _crash_of(self, worker: WorkerProcess, how: str) -> Exception:
-        text = f"the process that did this request {how} and was replaced; no other request of the node is affected"
-        if how == _NO_MEMORY_FOR_THREAD and worker.device == "cpu":
-            most = self._settings.worker_memory
-            return OutOfMemoryError(f"{text}. It had no memory left of the {most} bytes (worker_memory of the node)")
-        return InternalError(f"{text}. The file may be damaged in a way that a codec does not survive")
 
     def _on_start(self, worker: WorkerProcess) -> None:
         with self.lock:
@@ -480,22 +431,12 @@ class Scheduler:
                     for request in queue:
                         if request.need is not None and request.arrived + self._settings.wait_s < now:
                             queue.remove(request)
-                            self._fail(request, TimeoutError(self._why_it_waits(request, self._arenas[device])))
-                for request in list(self._with_worker):
+                            self._fail(request, TimeoutError(self._memory.why_it_waits(request, self._arenas[device])))
+                for request in list(self._memory.waiting):
                     if request.arena is not None and request.arrived + self._settings.wait_s < now:
-                        self._with_worker.remove(request)
-                        self._abandon(request, TimeoutError(self._why_it_waits(request, request.arena)))
+                        self._abandon(request, TimeoutError(self._memory.why_it_waits(request, request.arena)))
                 if self.leases.drop_lost_tokens():
                     self._dispatch_all()
-
-    def _why_it_waits(self, request: Request, arena: Arena) -> str:
-        held = self.leases.held(request.client, arena)
-        return (
-            f"the frames take {request.need} bytes, and for {self._settings.wait_s:g} s there was no room on "
-            f"{arena.device}: arrays hold {arena.leased} of {arena.total} bytes, those of this client {held} of "
-            f"{int(self._settings.client_share * arena.total)}; drop arrays that are not needed any more, or give the "
-            "node more memory"
-        )
 
     def _fail(self, request: Request, error: Exception, failure: dict[str, Any] | None = None) -> None:
         """Ends a request with an error, which a worker may have described."""
@@ -506,21 +447,9 @@ class Scheduler:
         """Ends a request with its process."""
         self._fail(request, error, {**_channel.failure_of(error), "why": why})
 
-    @staticmethod
-    def _give_back(request: Request) -> None:
-        if request.slab is not None and request.arena is not None:
-            request.arena.give_back(request.slab)
-        request.slab = request.arena = None
-
     def _end(self, request: Request, answer: dict[str, Any] | None, files: list[int] | None = None) -> None:
-        self._give_back(request)
+        self._memory.give_back(request)
         _channel.close(request.files)
         request.files = []
         if answer is not None and request.client is not None:
             request.client.answer(request.number, answer, files or [])
-
-
-def _described(slab: Slab) -> tuple[dict[str, Any], list[int]]:
-    """What a worker needs of a slab, and the file that goes with it."""
-    described = {"number": slab.number, "size": slab.size, "new": slab.is_new}
-    return described, [slab.file] if slab.file >= 0 else []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
@@ -20,7 +21,7 @@ from tricodec._tricodec import __version__
 from tricodec.errors import RefusedError
 from tricodec.node import _channel
 from tricodec.node._schedule import Scheduler
-from tricodec.node._start import Settings, checked_path, settings_of, usable_gpus
+from tricodec.node._start import Settings, checked_path, kept_settings, settings_of, usable_gpus
 
 _MOST_REQUESTS = 64
 """Of a client at a time: what the node has to say fits into the socket, so a client that does not read is found out."""
@@ -129,6 +130,7 @@ class Server:
             os.umask(old)
         gpus = usable_gpus() if settings.gpus is None else list(settings.gpus)
         self._settings, self._path = settings, path
+        kept_settings(path).write_text(json.dumps(dataclasses.asdict(settings)))
         self.scheduler = Scheduler(settings, gpus)
         self._listener.listen(128)
 
@@ -147,6 +149,7 @@ class Server:
         log = self._path.with_suffix(".log")
         if log.exists() and not log.stat().st_size:
             log.unlink()
+        kept_settings(self._path).unlink(missing_ok=True)
         self._path.with_suffix(".lock").unlink(missing_ok=True)
 
     def stop(self) -> None:

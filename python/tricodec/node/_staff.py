@@ -11,9 +11,15 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tricodec.errors import InternalError, OutOfMemoryError
 from tricodec.node._queue import Request
+from tricodec.node._start import Settings
 from tricodec.node._workers import WorkerProcess
 
+GPU_CAPACITY = 16
+"""Requests at a time on a GPU. The core shares its engines among them."""
+_NO_MEMORY_FOR_THREAD = "ended with status 127"
+"""So the C library ends a process that has no memory for the variables of a new thread."""
 _MOST_STARTS = 5
 _MOST_KEYS = 32
 
@@ -21,12 +27,32 @@ _MOST_KEYS = 32
 class Staff:
     """All processes. The caller has the node's lock, except of `start_now`."""
 
-    def __init__(self, on_start: Callable[[WorkerProcess], None]) -> None:
-        """Args: on_start is called when a process was started, or could not be."""
-        self._on_start = on_start
+    def __init__(
+        self, settings: Settings, on_answer: Callable[..., None], on_start: Callable[[WorkerProcess], None]
+    ) -> None:
+        """Has no process.
+
+        Args:
+            settings: of the node.
+            on_answer: see WorkerProcess.
+            on_start: called when a process was started, or could not be.
+        """
+        self._settings, self._on_answer, self._on_start = settings, on_answer, on_start
         self._workers: dict[str, list[WorkerProcess]] = {}
         self._starting: set[WorkerProcess] = set()
         self._pins: dict[tuple[Any, str], WorkerProcess] = {}
+
+    def cpu_worker(self, cache_bytes: int, *, keeps: bool = False) -> WorkerProcess:
+        """A process for the CPU, which keeps so many bytes of frames; see WorkerProcess for `keeps`."""
+        limit = self._settings.worker_memory + cache_bytes
+        config = {"cache_bytes": cache_bytes, "worker_bytes": limit, "limits": {}}
+        return WorkerProcess("cpu", 1, config, self._on_answer, keeps=keeps)
+
+    def gpu_worker(self, gpu: int, cache_bytes: int, ahead_bytes: int) -> WorkerProcess:
+        """The process for a GPU. Args: ahead_bytes are those of frames that its readers decode ahead."""
+        limits = {"max_device_buffered_bytes": ahead_bytes}
+        config = {"cache_bytes": cache_bytes, "worker_bytes": 0, "limits": limits}
+        return WorkerProcess(f"cuda:{gpu}", GPU_CAPACITY, config, self._on_answer)
 
     def add(self, device: str, workers: list[WorkerProcess]) -> None:
         """Takes over the processes of a device."""
@@ -38,6 +64,15 @@ class Staff:
 
     def __iter__(self) -> Iterator[WorkerProcess]:
         return itertools.chain(*self._workers.values())
+
+    def num_running(self, device: str) -> int:
+        """Requests that the processes of a device do now."""
+        return sum(len(worker.running) for worker in self._workers[device])
+
+    def requests_of(self, client: Any) -> list[Request]:
+        """The requests of a client that processes do now."""
+        running = itertools.chain(*(worker.running.values() for worker in self))
+        return [each for each in running if each is not None and each.client is client]
 
     def worker_for(self, device: str, request: Request) -> WorkerProcess | None:
         """A process with room; None if there is none now. It then starts another one if that is for the request."""
@@ -111,6 +146,15 @@ class Staff:
         if not worker.is_ready and worker not in self._starting:
             self.start(worker)
         return worker if worker.has_room else None
+
+
+def crash_of(worker: WorkerProcess, how: str, settings: Settings) -> Exception:
+    """The error of a request that lost its process."""
+    text = f"the process that did this request {how} and was replaced; no other request of the node is affected"
+    if how == _NO_MEMORY_FOR_THREAD and worker.device == "cpu":
+        most = settings.worker_memory
+        return OutOfMemoryError(f"{text}. It had no memory left of the {most} bytes (worker_memory of the node)")
+    return InternalError(f"{text}. The file may be damaged in a way that a codec does not survive")
 
 
 def pin_name(client: Any, pin: str) -> str:

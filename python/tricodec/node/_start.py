@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from tricodec.errors import Error
 
 _GIB = 1 << 30
 _MOST_PATH_BYTES = 107
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class NodeLostError(Error):
@@ -36,8 +39,8 @@ class Settings:
     """Bytes of each GPU, all that the node takes there at its peak: context, decoders, results and kept frames."""
     workers: int = 0
     """Processes that decode on the CPU; 0 is one for each core."""
-    worker_memory: int = 4 * _GIB
-    """Bytes of private memory of each of them."""
+    worker_memory: int = 8 * _GIB
+    """Bytes of private memory of each of them: 16 references of 8192x8192 pixels in 10 bits, and as many threads."""
     client_share: float = 0.5
     """The part of a device's memory that one client may hold."""
     timeout_s: float = 120.0
@@ -105,9 +108,10 @@ def start(settings: Settings | None = None, *, python: Path | None = None) -> st
     log = path.with_suffix(".log")
     try:
         with log.open("wb") as output:
-            subprocess.run(  # which ends at once: the node is a child of it, that nobody has to wait for
-                [str(python or sys.executable), "-c", _BOOTSTRAP, config, str(sender), folders], stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True, cwd="/", check=False,
+            subprocess.run(  # which ends at once: the node is its child, and no zombie of this process
+                [str(python or sys.executable), "-c", _BOOTSTRAP, config, str(sender), folders],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True,
+                cwd="/", check=False,
             )  # fmt: skip
     finally:
         os.close(sender)
@@ -126,6 +130,27 @@ sys.path[:] = json.loads(sys.argv.pop(3)) or sys.path
 from tricodec.node._server import main
 main()
 """
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of "8GiB", "512M" or "1000". An argparse type."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size of memory; write one such as 8GiB or 512MiB")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def kept_settings(path: Path) -> Path:
+    """Where a node leaves its settings for the one that is started after it if it is killed."""
+    return path.with_suffix(".json")
+
+
+def settings_again(path: str, idle_s: float) -> Settings:
+    """The settings of the node that was killed at a socket; or those of one that ends when it was idle for so long."""
+    try:
+        return settings_of(json.loads(kept_settings(Path(path)).read_text()))
+    except (OSError, ValueError, TypeError):
+        return Settings(socket=path, idle_s=idle_s)
 
 
 def settings_of(fields: dict[str, Any]) -> Settings:

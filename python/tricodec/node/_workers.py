@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -147,7 +148,11 @@ class WorkerProcess:
                 message, files = _channel.receive(channel)
             except (_channel.ClosedError, ValueError):
                 break
-            self._on_answer(self, message, files)
+            try:
+                self._on_answer(self, message, files)
+            except (KeyError, TypeError, ValueError) as error:
+                traceback.print_exception(error, file=sys.stderr)
+                break
         self.kill()  # an answer that cannot be read is of a process that must not get another request
         channel.close()
         self._on_answer(self, None, [])

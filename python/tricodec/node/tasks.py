@@ -59,7 +59,8 @@ class Place:
 
     def array(self, memory: Any) -> npt.NDArray[Any]:
         """The array, as a view of host memory."""
-        return np.ndarray(self.shape, self.typestr, memory, self.start)
+        array: npt.NDArray[Any] = np.ndarray(self.shape, self.typestr, memory, self.start)
+        return array
 
     def writable(self, memory: Any, dtype: str) -> Any:
         """What a transform writes to, on the host or on a GPU. Args: dtype is NumPy's name, or "bfloat16"."""
@@ -131,7 +132,7 @@ def outcome_of(described: dict[str, Any], array: Any) -> Outcome:
     """
     if not isinstance(array, np.ndarray):
         # A stub of Triton passes memory on by an older way, which memory of the node does not have.
-        arrays = [DeviceArray.copy_of(array.array)]
+        arrays: list[Any] = [DeviceArray.copy_of(array.array)]
     else:
         arrays = [Place.parse(place).array(array) for place in described["places"]]
     for each in described["beside"]:

@@ -26,6 +26,7 @@ from triton_testing import (
     descendants,
     long_video,
     metric,
+    node_of,
     running,
     stop_worker,
     variants,
@@ -214,6 +215,18 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str) -
     data = clip(name) if "." in name else getattr(damaged_clips, name)()
 
     assert outcome(lambda: decode(server, "one_worker", data)) == outcome(lambda: tricodec.decode_video(data))
+
+
+def test_a_node_that_is_killed_is_started_again_for_the_next_request(server: Any) -> None:
+    before = node_of(server.pid).status()
+    os.kill(before["process"], signal.SIGKILL)
+    wait_until(lambda: not running(before["process"]), "the node is gone")
+
+    assert len(decode(server, "one_worker", clip(), count=2)) == 2
+    after = node_of(server.pid).status()
+    assert after["process"] != before["process"]
+    assert after["devices"]["cpu"]["memory_bytes"] == before["devices"]["cpu"]["memory_bytes"]
+    assert len(after["devices"]["cpu"]["processes"]) == 1
 
 
 def test_a_parameter_that_is_not_accepted_keeps_the_model_from_loading(tmp_path: Path) -> None:
