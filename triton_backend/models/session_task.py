@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.node.tasks import Job, Tools
+from tricodec.node.tasks import ElsewhereError, Job, Tools
 from tricodec.triton_backend.models.decode_task import DecodeJob, DecodeTask
 from tricodec.triton_backend.models.packet_session import PacketSession
 from tricodec.triton_backend.runtime.errors import UnavailableError
@@ -207,6 +207,9 @@ class PullTask:
         tools = dataclasses.replace(tools, num_threads=self.num_threads)
         if self.codec:
             options = {"device": tools.device, "num_threads": tools.num_threads, **tools.on_stream}
-            return PacketSession(tricodec.Decoder(self.codec, **options))
+            decoder = tricodec.Decoder(self.codec, **options)
+            if tools.stream is not None and decoder.device == "cpu":
+                raise ElsewhereError
+            return PacketSession(decoder)
         video = DecodeTask(stream_index=self.stream_index, ignore_edit_list=self.ignore_edit_list)
         return VideoSession(video.reader(data, settings, tools))

@@ -26,12 +26,11 @@ from tricodec.triton_backend.models.video_decode import (
     frames_output,
     frames_tensors,
 )
-from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_video
+from tricodec.triton_backend.models.video_input import CACHE_BYTES, VIDEO_INPUTS, read_video
 from tricodec.triton_backend.runtime.model import Answer, Item
 from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
 from tricodec.triton_backend.runtime.settings import Settings
-from tricodec.triton_backend.runtime.sources import CACHE_BYTES
 from tricodec.triton_backend.runtime.workers import Work
 
 _CODEC: Table = {"CODEC": ("codec", word)}

@@ -24,7 +24,6 @@ from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room, take_room
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
-from tricodec.triton_backend.runtime.trace import trace_id
 from tricodec.triton_backend.runtime.workers import Work, Workers
 
 Item = tuple[Any, Any]
@@ -305,7 +304,7 @@ class _Exchange:
     def _answer_failure(self, failure: Failure) -> None:
         error = pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
         self._close_stream()
-        if (trace := trace_id(self._request)) is not None:
+        if (trace := _trace_id(self._request)) is not None:
             print(f"{self._model.name}: trace {trace}: {failure.text}", file=sys.stderr, flush=True)
         final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
         try:
@@ -340,3 +339,15 @@ class _Exchange:
     def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began
         self._model.metrics.answered(outcome, seconds, self._num_frames, self._bytes_in, self._bytes_out)
+
+
+def _trace_id(request: Any) -> str | None:
+    """The id of the OpenTelemetry trace of a request, 32 hexadecimal digits; None without one.
+
+    A client chooses it with the header `traceparent` of W3C; else Triton does.
+    """
+    context = request.trace().get_context() if hasattr(request, "trace") else None  # Triton before 24.05 has none
+    if not context:
+        return None
+    parts = str(json.loads(context).get("traceparent", "")).split("-")
+    return parts[1] if len(parts) > 1 else None

@@ -163,7 +163,7 @@ class Sessions:
             session = self._open.pop(key, None)
             if session is not None:
                 self._note(session, reason, text)
-        if session is not None:
+        if session is not None and not session.tasks:
             self._workers.forget(session.pin)
 
     def close(self) -> None:
@@ -201,10 +201,10 @@ class Sessions:
             self.end(session.key, "lost", text)
         elif has_failed and is_open and task.opens:
             self.end(session.key, "failed", f"it could not be opened ({outcome.text})")
-        elif task.ends:
-            self._workers.forget(session.pin)
         if has_more:
             self._begin(session)
+        elif self._open.get(session.key) is not session:
+            self._workers.forget(session.pin)
         done(outcome)
 
     def _note_held(self, session: Session, held_bytes: Any) -> None:

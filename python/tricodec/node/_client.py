@@ -136,6 +136,7 @@ class Connection:
         with self._lock:
             self.is_lost = True
             waiting, self._waiting = self._waiting, {}
+        self._channel.close()
         for take in waiting.values():
             take(self._lost())
 

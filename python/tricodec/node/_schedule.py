@@ -339,7 +339,8 @@ class Scheduler:
     def _on_result(self, request: Request, message: dict[str, Any], files: list[int]) -> None:
         take_file(request, files)
         failure = message.get("failure")
-        is_for_cpu = request.asked.startswith("auto") and request.device != "cpu" and not request.has_parts
+        is_for_cpu = request.asked.startswith("auto") and request.device != "cpu"
+        is_for_cpu = is_for_cpu and not request.has_parts and not request.pin
         if failure is not None:
             if is_for_cpu and failure["kind"] in ("UnsupportedError", "DeviceError", *_OUT_OF_MEMORY):
                 self._move_to_cpu(request)
