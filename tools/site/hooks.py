@@ -49,7 +49,7 @@ def _public(names: Any, owner: Any) -> list[str]:
 
 @event_priority(-200)  # the plugin i18n knows only files of docs/
 def on_files(files: Files, config: Any) -> Files:
-    """Adds CONTRIBUTING.md, and reads which page has which names.
+    """Adds CONTRIBUTING.md and the notebook, and reads which page has which names.
 
     Raises:
         PluginError: a name of tricodec is on no page.
@@ -60,6 +60,7 @@ def on_files(files: Files, config: Any) -> Files:
         for picture in (ROOT / "docs" / "images").iterdir():
             files.append(File.generated(config, f"images/{picture.name}", content=picture.read_bytes()))
         return files
+    files.src_uris["notebooks/first_look.py"].is_documentation_page = lambda: True  # i18n forgets it
     text = re.sub(r"\]\((?!\w+:|#)", "](../", (ROOT / "CONTRIBUTING.md").read_text()).replace("](../docs/", "](")
     files.append(File.generated(config, "contributing.md", content=text))
     lines = {}

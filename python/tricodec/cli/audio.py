@@ -10,7 +10,7 @@ from typing import Any
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
+from tricodec.cli.inputs import Input, run_each, target_of
 from tricodec.encode import write_audio
 from tricodec.show.progress import Progress
 
@@ -22,7 +22,6 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "audio", run,
         "Write the sound of files. It is decoded, resampled and mixed. The name of the output chooses the container: "
@@ -40,17 +39,15 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the files."""
     if options.start is not None and options.end is not None and options.end <= options.start:
         raise ValueError(f"--end {options.end:g} is not after --start {options.start:g}; name a later end")
     if options.output == shared.STDIO:
         raise ValueError("audio writes files, since most containers need their sizes first; name a file with -o")
-    inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _write(each, inputs, options), "num_samples")
+    return run_each(options, _write, "num_samples")
 
 
-def _write(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
-    output = target_of(each, inputs, options, each.relative.with_suffix(".wav"))
+def _write(each: Input, options: argparse.Namespace) -> dict[str, Any]:
+    output = target_of(each, options, each.relative.with_suffix(".wav"))
     with (
         tricodec.AudioReader(shared.to_source(each.name), stream_index=options.stream_index) as reader,
         Progress(f"{each.label}: samples") as progress,

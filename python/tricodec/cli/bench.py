@@ -13,7 +13,7 @@ import tricodec
 from tricodec._tricodec import OutputFile
 from tricodec.cli import shared
 from tricodec.cli.bench_report import print_report, print_settings
-from tricodec.cli.output_files import refuse_existing
+from tricodec.cli.inputs import refuse_existing
 from tricodec.measure import bench
 from tricodec.options import TRANSFORM_OPTIONS
 from tricodec.show.progress import Progress
@@ -24,7 +24,10 @@ _PAGE = "explanation/performance.md"
 #: The tensor of `transform` and `pipeline`; `serve` leaves it to the model.
 _TENSOR = {"size": (224, 224), "dtype": "float32", "layout": "CHW"}
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "--no-data-transfers": {"action": "store_true", "help": "leave results on the GPU, as this option of trtexec does"},
+    "--no-data-transfers": {
+        "dest": "transfers", "action": "store_false",
+        "help": "leave results on the GPU, as this option of trtexec does",
+    },
     "--dtype": {"choices": TRANSFORM_OPTIONS["dtype"].accepted, "help": "of the tensor"},
     "--layout": {"choices": TRANSFORM_OPTIONS["layout"].accepted, "help": "of the tensor"},
     "--algorithm": {"default": "LZ4", "help": "an algorithm of tricodec.Codec (default LZ4)"},
@@ -46,7 +49,6 @@ class _Kind(NamedTuple):
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser, as_json: argparse.ArgumentParser) -> None:
-    """Adds the sub-command, which has one for each kind of work."""
     command = shared.add_command(
         commands, [common], "bench", run,
         "Measure this machine. Throughput and latency are measured until three windows agree. The exit status is "
@@ -113,12 +115,13 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
 
 
 def _decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    return bench.DecodeEngine(_clip(options, stack), options.device, transfers=not options.no_data_transfers)
+    return bench.DecodeEngine(_clip(options, stack), options.device, transfers=options.transfers)
 
 
 def _transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip, transfers = _clip(options, stack), not options.no_data_transfers
-    return bench.TransformEngine(clip, options.device, _TENSOR | _chosen(options, *_TENSOR), transfers=transfers)
+    clip = _clip(options, stack)
+    tensor = _TENSOR | _chosen(options, *_TENSOR)
+    return bench.TransformEngine(clip, options.device, tensor, transfers=options.transfers)
 
 
 def _encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
@@ -133,14 +136,14 @@ def _transcode(options: argparse.Namespace, stack: contextlib.ExitStack) -> benc
 def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Engine:
     return bench.CompressEngine(
         options.file, options.device, options.direction, options.array_bytes,
-        transfers=not options.no_data_transfers, **_chosen(options, "algorithm", "level"),
+        transfers=options.transfers, **_chosen(options, "algorithm", "level"),
     )  # fmt: skip
 
 
 def _pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip, transfers = _clip(options, stack), not options.no_data_transfers
+    clip = _clip(options, stack)
     tensor = _TENSOR | _chosen(options, *_TENSOR)
-    return bench.PipelineEngine(clip, options.device, tensor, options.front_end, transfers=transfers)
+    return bench.PipelineEngine(clip, options.device, tensor, options.front_end, transfers=options.transfers)
 
 
 def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:

@@ -14,7 +14,6 @@ _SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "completion", run, "Print the script that makes a shell complete options.",
         ('eval "$(tricodec completion bash)"    # in ~/.bashrc',),
@@ -23,7 +22,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the script."""
     print(_argcomplete().shellcode(["tricodec"], shell=options.shell))
     return 0
 

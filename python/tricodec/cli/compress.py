@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, check_target, inputs_of, output_of, run_each
+from tricodec.cli.inputs import Input, check_target, output_of, run_each
 from tricodec.compress import FILE_SUFFIX, compress_file, compression_algorithms, decompress_file
 from tricodec.show.progress import Progress
 
@@ -21,7 +21,6 @@ _MIB = 1 << 20
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-commands."""
     names = [name for name, reason in compression_algorithms().items() if not reason]
     pack = shared.add_command(
         commands, [common], "compress", run,
@@ -53,13 +52,12 @@ def run(options: argparse.Namespace) -> int:
         options.output = options.output or shared.STDIO
     packs = options.command == "compress"
     work, unit = (_compress, "compressed_bytes") if packs else (_decompress, "bytes")
-    inputs = inputs_of(options.files, lambda name: name.endswith(FILE_SUFFIX) != packs)
-    return run_each(options, inputs, lambda each: work(each, inputs, options), unit)
+    return run_each(options, work, unit, lambda name: name.endswith(FILE_SUFFIX) != packs)
 
 
-def _compress(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
+def _compress(each: Input, options: argparse.Namespace) -> dict[str, Any]:
     named = each.relative.with_name(each.relative.name + FILE_SUFFIX)
-    target = output_of(each, inputs, options.output, named) or each.name + FILE_SUFFIX
+    target = output_of(each, options.output, named) or each.name + FILE_SUFFIX
     with _source(each) as source, Progress(f"{each.label}: MiB") as progress:
         done = compress_file(
             source, _target(target, options), algorithm=options.algorithm, level=options.level,
@@ -76,9 +74,9 @@ def _compress(each: Input, inputs: list[Input], options: argparse.Namespace) -> 
     }  # fmt: skip
 
 
-def _decompress(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
+def _decompress(each: Input, options: argparse.Namespace) -> dict[str, Any]:
     stem = each.relative.with_suffix("") if each.relative.suffix == FILE_SUFFIX else each.relative
-    target = output_of(each, inputs, options.output, stem)
+    target = output_of(each, options.output, stem)
     if target is None and not each.name.endswith(FILE_SUFFIX):
         raise ValueError(f"{each.name} does not end in {FILE_SUFFIX}; name the output with -o")
     target = target or each.name.removesuffix(FILE_SUFFIX)

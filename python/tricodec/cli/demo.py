@@ -29,7 +29,6 @@ _TENSOR = {
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "demo", run,
         "Send one request through Python, DALI and Triton. It prepares frames for a model; the results are compared.",

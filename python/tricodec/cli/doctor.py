@@ -10,7 +10,7 @@ from typing import Any
 
 from tricodec.cli import shared
 from tricodec.data import examine
-from tricodec.data._cached import index_of
+from tricodec.data._index import index_of
 from tricodec.show.tables import format_table
 
 _MOST_VALUES = 8
@@ -18,7 +18,6 @@ _NUM_EXAMPLES = 3
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "doctor", run,
         "Find what is wrong with the videos of a data set. It counts videos by codec, size, rate and state, and names "
@@ -31,7 +30,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the examination."""
     index = index_of(options.source)
     found = examine(index)
     print(json.dumps(found, indent=2) if options.json else f"{index.path}: {describe(found)}")

@@ -12,7 +12,7 @@ from typing import Any
 import tricodec
 from tricodec import encode
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
+from tricodec.cli.inputs import Input, run_each, target_of
 from tricodec.encode.settings import PARAMETERS
 from tricodec.options import meant
 from tricodec.show.progress import Progress
@@ -29,33 +29,28 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "encode", run,
         "Encode raw pictures or a video. Raw pictures are files .yuv, .raw, .nv12 and .rgb, and - for standard input. "
         "The parameters are those of PyNvVideoCodec's encoder.",
         _EXAMPLES,
     )  # fmt: skip
-    parser.add_argument("files", metavar="FILE", nargs="*", help="raw pictures, any video, a folder of videos, or -")
-    parser.add_argument("-o", "--output", metavar="PATH", help=".mp4, .mkv, .ivf, .h264, ...; a folder gets .mp4 files")
-    parser.add_argument(
-        "--size", type=shared.parse_size, metavar="WIDTHxHEIGHT", help="width and height of raw pictures"
-    )
-    parser.add_argument(
-        "--format",
-        help="layout of raw pictures: yuv420p (default; of .nv12 nv12, of .rgb rgb24), nv12, rgb24, ABGR, ...",
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="*", help="raw pictures, any video, a folder of videos, or -")
+    add("-o", "--output", metavar="PATH", help=".mp4, .mkv, .ivf, .h264, ...; a folder gets .mp4 files")
+    add("--size", type=shared.parse_size, metavar="WIDTHxHEIGHT", help="width and height of raw pictures")
+    help = "layout of raw pictures: yuv420p (default; of .nv12 nv12, of .rgb rgb24), nv12, rgb24, ABGR, ..."
+    add("--format", help=help)
+    add(
         "-p", "--parameter", type=shared.parse_pair, action="append", default=[], metavar="NAME=VALUE",
         help="codec, preset, rc, bitrate, ...; repeatable",
     )  # fmt: skip
     shared.add_options(parser, "--device")
-    parser.add_argument("--explain", action="store_true", help="print what each encoder makes of -p; encode nothing")
+    add("--explain", action="store_true", help="print what each encoder makes of -p; encode nothing")
     shared.add_force(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Encodes, or explains."""
     if options.explain:
         return _explain(options)
     if not options.files or not options.output:
@@ -64,12 +59,11 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("encode writes files; `tricodec transcode -o -` writes to standard output")
     if options.size and min(options.size) < 0:
         raise ValueError("raw pictures do not say their shape; --size needs both numbers, such as --size 1280x720")
-    inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _encode(each, inputs, options), "num_frames")
+    return run_each(options, _encode, "num_frames")
 
 
-def _encode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
-    output = target_of(each, inputs, options, each.relative.with_suffix(".mp4"))
+def _encode(each: Input, options: argparse.Namespace) -> dict[str, Any]:
+    output = target_of(each, options, each.relative.with_suffix(".mp4"))
     suffix = each.relative.suffix.lower()
     layout = options.format or _RAW.get(suffix) or ("yuv420p" if each.name == shared.STDIO else "")
     if layout and not options.size:
@@ -127,9 +121,8 @@ def _raw(name: str, size: int) -> Iterator[Any]:
     with sys.stdin.buffer if name == shared.STDIO else Path(name).open("rb") as file:
         while data := file.read(size):
             if len(data) < size:
-                raise ValueError(
-                    f"'{name}' ends with {len(data)} bytes of a picture of {size}; --size and --format must fit"
-                )
+                what = f"{len(data)} bytes of a picture of {size}"
+                raise ValueError(f"'{name}' ends with {what}; --size and --format must fit")
             yield np.frombuffer(data, np.uint8)
 
 

@@ -10,13 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tricodec
 from tricodec._tricodec import OutputFile
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, Kept, inputs_of, run_each, target_of
-from tricodec.cli.output_files import is_there, refuse_existing
+from tricodec.cli.inputs import Input, Kept, is_there, refuse_existing, run_each, target_of
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option
 from tricodec.show.pictures import SHEET_FRAMES, compose, encode_png, evenly_spaced, thumbnail_size, write_png
 from tricodec.show.progress import Progress
@@ -45,7 +44,6 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "frames", run,
         "Extract frames or their checksums. The frames become PNG files in a folder named after FILE, or what an "
@@ -101,8 +99,7 @@ def _add_table(group: Any, table: Mapping[str, Option]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the requested output; damage on the way is reported on standard error."""
     transform = _given(options, TRANSFORM_OPTIONS)
-    is_sum = options.kind in ("md5", "framemd5")
-    if is_sum and transform:
+    if transform and options.kind in ("md5", "framemd5"):
         options.parser.error(f"{_flag(next(iter(transform)))} does not go with --md5 or --framemd5: MD5s are of the "
                              "frames as they were coded")  # fmt: skip
     if options.kind in ("pictures", "contact_sheet"):
@@ -114,18 +111,17 @@ def run(options: argparse.Namespace) -> int:
                 f"--color {options.color} does not go with PNG files, which have {', '.join(_COLORS_OF_PICTURES)}; "
                 "--raw writes arrays of any color"
             )
-    inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _extract(each, inputs, options), "num_frames")
+    return run_each(options, _extract, "num_frames")
 
 
-def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) -> dict[str, Any]:
+def _extract(each: Input, options: argparse.Namespace) -> dict[str, Any]:
     write, suffix = _WRITERS[options.kind]
     is_pictures, stem = options.kind == "pictures", each.relative.with_suffix("")
     output = options.output
-    if output and is_pictures and len(inputs) > 1:
-        output = target_of(each, inputs, options, stem)
+    if output and is_pictures and each.place:
+        output = target_of(each, options, stem)
     elif not (output and is_pictures) and (output or options.kind not in ("md5", "framemd5")):
-        output = target_of(each, inputs, options, stem.with_name(stem.name + suffix))
+        output = target_of(each, options, stem.with_name(stem.name + suffix))
     transform = _given(options, TRANSFORM_OPTIONS)
     is_coded = not transform and options.kind in ("raw", "md5", "framemd5")
     # Frames as they were coded have the stream's own pixel format on the CPU.
@@ -136,7 +132,7 @@ def _extract(each: Input, inputs: Sequence[Input], options: argparse.Namespace) 
         if options.size:
             height, width = options.crop[2:] if options.crop else (reader.height, reader.width)
             transform["size"] = shared.full_size(options.size, width, height)
-        facts = write(reader, each, output, options, transform)
+        facts = write(_Job(reader, each, output, options, _given(options, SELECTION_OPTIONS), transform))
         number, issues = reader.num_damaged_packets, reader.issues
     shared.warn_of_damage(each.shown, number, issues[0].message if issues else "")
     return {"file": each.name, **facts, "num_damaged_packets": number}
@@ -147,24 +143,32 @@ def _given(options: argparse.Namespace, table: Mapping[str, Option]) -> dict[str
     return {name: value for name in table if (value := getattr(options, name)) is not None}
 
 
-def _chosen(
-    reader: tricodec.FrameReader, each: Input, selection: dict[str, Any], label: str
-) -> Iterator[tricodec.Frame]:
-    """The requested frames, shared.counted on a progress bar."""
-    indices = reader.select(**selection)
-    if len(indices) == 0:
-        raise ValueError(f"'{each.shown}' has no frame to extract; `tricodec probe` lists its streams")
-    with Progress(f"{each.label}: {label}", len(indices)) as progress:
-        for frame in reader.iterate(**selection):
-            yield frame
-            progress.advance()
+class _Job(NamedTuple):
+    """What a writer of frames gets."""
+
+    reader: tricodec.FrameReader
+    input: Input
+    output: Any
+    options: argparse.Namespace
+    selection: dict[str, Any]
+    transform: dict[str, Any]
+
+    def frames(self, label: str) -> Iterator[tricodec.Frame]:
+        """The requested frames, counted on a progress bar."""
+        indices = self.reader.select(**self.selection)
+        if len(indices) == 0:
+            raise ValueError(f"'{self.input.shown}' has no frame to extract; `tricodec probe` lists its streams")
+        with Progress(f"{self.input.label}: {label}", len(indices)) as progress:
+            for frame in self.reader.iterate(**self.selection):
+                yield frame
+                progress.advance()
 
 
-def _write_lines(lines: Sequence[str], output: str | None, options: argparse.Namespace) -> None:
-    if output is not None and output != shared.STDIO:
-        with OutputFile(output) as file:
+def _write_lines(lines: Sequence[str], job: _Job) -> None:
+    if job.output is not None and job.output != shared.STDIO:
+        with OutputFile(job.output) as file:
             file.write("".join(line + "\n" for line in lines).encode())
-    elif not options.json:
+    elif not job.options.json:
         print(*lines, sep="\n")
 
 
@@ -172,91 +176,83 @@ def _is_alone(options: argparse.Namespace) -> bool:
     return len(options.files) == 1 and not Path(options.files[0]).is_dir()
 
 
-def _md5(reader: tricodec.FrameReader, each: Input, output: str | None, options: Any, _: Any) -> dict[str, Any]:
+def _md5(job: _Job) -> dict[str, Any]:
     total = hashlib.md5(usedforsecurity=False)
     count = 0
-    for frame in _chosen(reader, each, _given(options, SELECTION_OPTIONS), "MD5"):
+    for frame in job.frames("MD5"):
         total.update(frame.pack())
         count += 1
-    _write_lines([total.hexdigest() + ("" if _is_alone(options) else f"  {each.name}")], output, options)
+    _write_lines([total.hexdigest() + ("" if _is_alone(job.options) else f"  {job.input.name}")], job)
     return {"md5": total.hexdigest(), "num_frames": count}
 
 
 _FACTS = ("index", "pts", "width", "height", "format", "bytes", "md5")
 
 
-def _framemd5(reader: tricodec.FrameReader, each: Input, output: str | None, options: Any, _: Any) -> dict[str, Any]:
+def _framemd5(job: _Job) -> dict[str, Any]:
     rows = [
         (frame.index, frame.pts, frame.width, frame.height, frame.format, frame.size_bytes, frame.md5())
-        for frame in _chosen(reader, each, _given(options, SELECTION_OPTIONS), "MD5")
+        for frame in job.frames("MD5")
     ]
     lines = ["\t".join("" if value is None else str(value) for value in row) for row in rows]
-    name = [] if _is_alone(options) or output is not None else [f"# {each.name}"]
-    _write_lines([*name, "#" + "\t".join(_FACTS), *lines], output, options)
+    name = [] if _is_alone(job.options) or job.output is not None else [f"# {job.input.name}"]
+    _write_lines([*name, "#" + "\t".join(_FACTS), *lines], job)
     return {"frames": [dict(zip(_FACTS, row, strict=True)) for row in rows], "num_frames": len(rows)}
 
 
-def _raw(
-    reader: tricodec.FrameReader, each: Input, output: str, options: Any, transform: dict[str, Any]
-) -> dict[str, Any]:
-    convert = tricodec.Transform(**transform) if transform else None
+def _raw(job: _Job) -> dict[str, Any]:
+    convert = tricodec.Transform(**job.transform) if job.transform else None
     count = 0
-    with nullcontext(sys.stdout.buffer) if output == shared.STDIO else OutputFile(output) as file:
-        for frame in _chosen(reader, each, _given(options, SELECTION_OPTIONS), "frames"):
+    with nullcontext(sys.stdout.buffer) if job.output == shared.STDIO else OutputFile(job.output) as file:
+        for frame in job.frames("frames"):
             file.write(tricodec.asnumpy(convert(frame)).tobytes() if convert else frame.pack())
             count += 1
-    return {"output": output, "num_frames": count}
+    return {"output": job.output, "num_frames": count}
 
 
 def _picture(folder: Path, index: int) -> Path:
     return folder / f"{index:06d}.png"
 
 
-def _pictures(
-    reader: tricodec.FrameReader, each: Input, output: str, options: Any, transform: dict[str, Any]
-) -> dict[str, Any]:
-    if output == shared.STDIO:
+def _pictures(job: _Job) -> dict[str, Any]:
+    if job.output == shared.STDIO:
         raise ValueError("pictures go to a folder; --raw and --contact-sheet write to standard output")
-    folder = Path(output)
+    folder = Path(job.output)
     if folder.is_file():
         raise ValueError(f"'{folder}' is a file, and pictures go to a folder; name another one with -o")
-    selection = _given(options, SELECTION_OPTIONS)
-    chosen = reader.select(**selection)
+    chosen = job.reader.select(**job.selection)
     there = [index for index in chosen if is_there(_picture(folder, index))]
-    if there and options.resume:
-        selection = {"indices": sorted(set(chosen) - set(there))}
-        if not selection["indices"]:
+    if there and job.options.resume:
+        missing = sorted(set(chosen) - set(there))
+        if not missing:
             raise Kept(folder)
+        job = job._replace(selection={"indices": missing})
     elif there:
-        refuse_existing(_picture(folder, there[0]), options.force)
+        refuse_existing(_picture(folder, there[0]), job.options.force)
     folder.mkdir(parents=True, exist_ok=True)
-    convert = tricodec.Transform(**transform)
+    convert = tricodec.Transform(**job.transform)
     count = 0
-    for frame in _chosen(reader, each, selection, "PNG files"):
+    for frame in job.frames("PNG files"):
         write_png(_picture(folder, frame.index), convert(frame))
         count += 1
-    shared.say(options, f"wrote {shared.counted(count, 'PNG file')} to {folder}")
+    shared.say(job.options, f"wrote {shared.counted(count, 'PNG file')} to {folder}")
     return {"output": str(folder), "num_frames": count}
 
 
-def _contact_sheet(
-    reader: tricodec.FrameReader, each: Input, output: str, options: Any, transform: dict[str, Any]
-) -> dict[str, Any]:
-    selection = _given(options, SELECTION_OPTIONS)
-    indices = reader.select(**selection) if selection else evenly_spaced(len(reader), SHEET_FRAMES)
+def _contact_sheet(job: _Job) -> dict[str, Any]:
+    reader = job.reader
+    indices = reader.select(**job.selection) if job.selection else evenly_spaced(len(reader), SHEET_FRAMES)
     if not indices:
-        raise ValueError(f"'{each.shown}' has no frame for a contact sheet; `tricodec probe` lists its streams")
-    sheet = compose(reader.batch(indices, **{"size": thumbnail_size(reader[indices[0]]), **transform}))
-    if output == shared.STDIO:
+        raise ValueError(f"'{job.input.shown}' has no frame for a contact sheet; `tricodec probe` lists its streams")
+    sheet = compose(reader.batch(indices, **{"size": thumbnail_size(reader[indices[0]]), **job.transform}))
+    if job.output == shared.STDIO:
         sys.stdout.buffer.write(encode_png(sheet))
     else:
-        write_png(output, sheet)
+        write_png(job.output, sheet)
     height, width = sheet.shape[:2]
-    shared.say(
-        options,
-        f"wrote {shared.counted(len(indices), 'frame')} on {width}x{height} pixels to {shared.shown_target(output)}",
-    )
-    return {"output": output, "num_frames": len(indices), "width": width, "height": height}
+    frames, target = shared.counted(len(indices), "frame"), shared.shown_target(job.output)
+    shared.say(job.options, f"wrote {frames} on {width}x{height} pixels to {target}")
+    return {"output": job.output, "num_frames": len(indices), "width": width, "height": height}
 
 
 #: By the kind of the output: what writes it, and the end of its name.

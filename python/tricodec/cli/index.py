@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from typing import Any
 
 from tricodec.cli import shared
 from tricodec.data import DatasetIndex
+from tricodec.data._build import READINGS
 from tricodec.data._locate import place_of
 from tricodec.show.progress import Progress
 
@@ -17,7 +19,6 @@ _SHOWN = 10
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "index", run,
         "Describe many videos in one Parquet file. Readers open videos from it without reading packets. A second run "
@@ -25,22 +26,16 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
         ("tricodec index videos/ -o videos.parquet", "tricodec index videos/ -o deep.parquet --read frames"),
         "howto/datasets.md",
     )  # fmt: skip
-    parser.add_argument(
-        "source", nargs="+", metavar="FILE|FOLDER|URL",
-        help="videos, tar archives, folders with all folders below, URLs of objects, and URLs that end with / for the "
-        "objects below",
-    )  # fmt: skip
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="INDEX", help="the Parquet file; an existing one is updated"
-    )
-    parser.add_argument(
-        "--read", choices=("container", "packets", "frames"), default="container",
+    add = parser.add_argument
+    help = "videos, tar archives, folders with all folders below, URLs, and URLs that end with / for the objects below"
+    add("source", nargs="+", metavar="FILE|FOLDER|URL", help=help)
+    add("-o", "--output", required=True, metavar="INDEX", help="the Parquet file; an existing one is updated")
+    add(
+        "--read", choices=READINGS, default="container",
         help="what is read of each video: the container's table (default), the headers of all packets, which show "
         "files that are cut, or all frames, which show all damage",
     )  # fmt: skip
-    parser.add_argument(
-        "--workers", type=int, default=0, metavar="N", help="videos read at the same time (default: the cores)"
-    )
+    add("--workers", type=int, default=0, metavar="N", help="videos read at the same time (default: the cores)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,10 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if len(failed) > _SHOWN:
         print(f"tricodec: error: {len(failed) - _SHOWN} more; `tricodec doctor` lists them", file=sys.stderr)
     states = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
-    facts = {
-        "output": options.output, "num_videos": summary.num_videos, "num_read": summary.num_read,
-        "num_kept": summary.num_kept, "statuses": dict(summary.statuses),
-    }  # fmt: skip
+    facts = {"output": options.output, **dataclasses.asdict(summary)}
     videos = shared.counted(summary.num_videos, "video")
     text = f"{options.output}: {videos} ({states or 'none'}), {summary.num_read} read, {summary.num_kept} kept"
     shared.report(options, text, facts)

@@ -21,7 +21,6 @@ _CODECS = ("h264", "hevc", "av1")
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     shared.add_command(
         commands, [common], "info", run,
         "Describe this build and this machine. The lines name the GPU, encoders, algorithms and front ends.",
@@ -30,7 +29,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints a line for each fact."""
     lines = [*tricodec.build_info().rstrip().splitlines(), *(f"{name}: {found}" for name, found in _found())]
     shared.report(options, "\n".join(lines), dict(line.split(": ", 1) for line in lines))
     return 0

@@ -15,7 +15,7 @@ from typing import Any
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.output_files import is_there, permissions_of, refuse_existing
+from tricodec.data._locate import files_below, is_video
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Input:
     error: Exception | None = None
     """Why it cannot be read: a folder that may not be listed, or a pipe in a folder."""
     place: str = ""
-    """Its place among several files, as "3/12 ", for progress bars."""
+    """Its place among several files, as "3/12 ", for progress bars; empty for the only file."""
 
     @property
     def label(self) -> str:
@@ -45,11 +45,9 @@ class Input:
 
 
 def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None) -> list[Input]:
-    """The files that names mean: a folder means its files and those below it, without hidden ones.
+    """The files that paths, URLs and "-" mean: a folder means its files and those below it, without hidden ones.
 
-    Args:
-        names: paths, URLs and "-".
-        accepts: which files of a folder count, by their names; None is those of videos.
+    `accepts` says which files of a folder count, by their names; None is those of videos.
 
     Raises:
         ValueError: a folder has no such file, or standard input is named with others.
@@ -61,7 +59,8 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
                 raise ValueError("- is standard input, which is read alone; name it without other files")
             found.append(Input(name, PurePath("stdin")))
         elif not tricodec.remote.is_remote_url(name) and os.path.isdir(name):  # noqa: PTH112  # Path raises without permission
-            inside = list(_files(Path(name), accepts or _is_video))
+            below = files_below(str(Path(name)), accepts or is_video)
+            inside = [Input(path, PurePath(path).relative_to(name), error=error) for path, error in below]
             if not inside:
                 kind = "file" if accepts else "video"
                 raise ValueError(f"the folder '{name}' has no {kind} in it or below; name the files themselves")
@@ -76,39 +75,41 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
     return found
 
 
-def _check_output(output: str | None, num_inputs: int) -> None:
-    """Refuses, before the first result, an output that cannot have so many."""
-    if output == shared.STDIO:
-        raise ValueError("-o - is standard output, which takes the result of one file; name a folder for several")
-    if output and Path(output).exists() and not Path(output).is_dir():
-        raise ValueError(f"-o {output} is a file, and there are {num_inputs} results; name a folder")
+class Kept(Exception):
+    """The result, which is there."""
 
 
 def run_each(
-    options: argparse.Namespace, inputs: Sequence[Input], work: Callable[[Input], dict[str, Any]], unit: str = ""
+    options: argparse.Namespace,
+    work: Callable[[Input, argparse.Namespace], dict[str, Any]],
+    unit: str = "",
+    accepts: Callable[[str], bool] | None = None,
 ) -> int:
-    """Works on each input. With several, a failure costs its file only, and a line on standard error counts all.
+    """Works on each of `options.files`, and returns the exit status: 1 if a file failed.
+
+    With several, a failure costs its file only, and a line on standard error counts all.
 
     Args:
         options: with --json the results of `work` become one array of JSON, or one object of a single file.
-        inputs: of `inputs_of`.
         work: prints what is for people unless `options.json`, and returns facts.
         unit: a fact that the last line adds up, such as "num_frames".
-
-    Returns:
-        The exit status: 1 if a file failed.
+        accepts: as in `inputs_of`.
     """
+    inputs = inputs_of(options.files, accepts)
     results: list[dict[str, Any]] = []
     num_failed = 0
     is_alone = len(inputs) == 1
-    if not is_alone:
-        _check_output(getattr(options, "output", None), len(inputs))
+    output = getattr(options, "output", None)
+    if not is_alone and output == shared.STDIO:
+        raise ValueError("-o - is standard output, which takes the result of one file; name a folder for several")
+    if not is_alone and output and Path(output).exists() and not Path(output).is_dir():
+        raise ValueError(f"-o {output} is a file, and there are {len(inputs)} results; name a folder")
     for number, each in enumerate(inputs):
         try:
             if each.error is not None:
                 raise each.error
             with permissions_of(None if each.name == shared.STDIO else each.name):
-                results.append(work(each))
+                results.append(work(each, options))
         except Kept as kept:
             results.append({"file": each.name, "output": str(kept), "kept": True})
             shared.say(options, f"kept {kept}")
@@ -125,19 +126,18 @@ def run_each(
             name = "" if f"'{each.name}'" in text else f"{each.shown}: "
             print(f"tricodec: error: {name}{text}", file=sys.stderr)
     shared.print_facts(options, results[0] if is_alone else results)
-    if not is_alone:
-        parts = [f"{len(inputs)} files"]
+    if not is_alone and not options.json:
+        text = f"total: {len(inputs)} files"
         if unit:
             count = sum(result.get(unit, 0) for result in results)
-            parts.append(f"{count} {unit.removeprefix('num_').replace('_', ' ')}")
+            text += f", {count} {unit.removeprefix('num_').replace('_', ' ')}"
         if num_failed:
-            parts.append(f"{num_failed} failed")
-        if not options.json:
-            print(f"total: {', '.join(parts)}", file=sys.stderr)
+            text += f", {num_failed} failed"
+        print(text, file=sys.stderr)
     return 1 if num_failed else 0
 
 
-def target_of(each: Input, inputs: Sequence[Input], options: argparse.Namespace, name: PurePath) -> str:
+def target_of(each: Input, options: argparse.Namespace, name: PurePath) -> str:
     """Where the result of an input goes: `output_of`, or `name` in the working folder.
 
     Raises:
@@ -145,7 +145,7 @@ def target_of(each: Input, inputs: Sequence[Input], options: argparse.Namespace,
         ValueError: the output is the input.
         FileExistsError: the output is there.
     """
-    output = output_of(each, inputs, options.output, name) or name.name
+    output = output_of(each, options.output, name) or name.name
     if output != shared.STDIO:
         with contextlib.suppress(OSError):  # in most cases the output does not exist
             if each.name != shared.STDIO and Path(each.name).samefile(output):
@@ -161,18 +161,14 @@ def check_target(path: str, options: argparse.Namespace) -> None:
     refuse_existing(path, options.force)
 
 
-class Kept(Exception):
-    """The result, which is there."""
-
-
-def output_of(each: Input, inputs: Sequence[Input], output: str | None, name: PurePath) -> str | None:
+def output_of(each: Input, output: str | None, name: PurePath) -> str | None:
     """Where the result of an input goes: what -o names, or the file `name` in it if it is a folder; None without -o.
 
     Raises:
         ValueError: two files would become one.
     """
     is_folder = output is not None and (output.endswith(os.sep) or (output != shared.STDIO and Path(output).is_dir()))
-    if output is None or not (len(inputs) > 1 or is_folder):
+    if output is None or not (each.place or is_folder):
         return output
     target = Path(output) / name
     if each.twin is not None:
@@ -193,14 +189,28 @@ def one_line(error: BaseException) -> str:
     return text if text and isinstance(error, expected) else f"{type(error).__name__}: {text}"
 
 
-def _is_video(name: str) -> bool:
-    from tricodec.data._folders import SUFFIXES
+@contextlib.contextmanager
+def permissions_of(source: str | Path | None) -> Iterator[None]:
+    """Makes new files with the permissions of the file `source` at most, as ``cp`` does. For the whole process."""
+    withheld = 0
+    with contextlib.suppress(OSError):  # the command reports it
+        if source is not None and Path(source).is_file():
+            withheld = 0o666 & ~Path(source).stat().st_mode
+    before = os.umask(0o077)
+    os.umask(before | withheld)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
-    return PurePath(name).suffix.lower() in SUFFIXES
+
+def is_there(path: str | Path) -> bool:
+    """Whether a command would replace a file."""
+    is_device = Path(path).parent in (Path("/dev"), Path("/dev/fd"))  # /dev/stdout may be a file
+    return not is_device and Path(path).is_file()
 
 
-def _files(folder: Path, accepts: Callable[[str], bool]) -> Iterator[Input]:
-    from tricodec.data._folders import files_below
-
-    for path, error in files_below(str(folder), accepts):
-        yield Input(path, PurePath(path).relative_to(folder), error=error)
+def refuse_existing(path: str | Path, force: bool) -> None:
+    """Raises FileExistsError for a file that is there, unless `force` says that a command may replace it."""
+    if not force and is_there(path):
+        raise FileExistsError(f"'{path}' exists; replace it with --force, or name another output")

@@ -8,7 +8,7 @@ from typing import Any
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, inputs_of, run_each
+from tricodec.cli.inputs import Input, run_each
 from tricodec.show.media import describe
 
 _EXAMPLES = (
@@ -19,18 +19,15 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(commands, [common], "probe", run, "Describe the streams of files.", _EXAMPLES)
     shared.add_options(parser, "files")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the descriptions."""
-    return run_each(options, inputs_of(options.files), lambda each: _describe(each, as_text=not options.json))
+    return run_each(options, _describe)
 
 
-def _describe(each: Input, *, as_text: bool) -> dict[str, Any]:
+def _describe(each: Input, options: argparse.Namespace) -> dict[str, Any]:
     info = tricodec.probe(shared.to_source(each.name))
-    if as_text:
-        print(describe(info))
+    shared.say(options, describe(info))
     return info.to_dict()

@@ -71,15 +71,10 @@ def add_command(
     commands: Any, parents: Sequence[Any], name: str, run: Any, text: str, examples: Sequence[str], page: str = PAGE
 ) -> Any:
     """Adds a sub-command. Its help ends with examples that run, and with its page of the documentation."""
-    epilog = epilog_of(examples, page)
+    epilog = "\n  ".join(["examples:", *examples]) + f"\n\ndocumentation: {DOCUMENTATION}/{page}"
     parser = commands.add_parser(name, parents=parents, help=text.partition(".")[0], description=text, epilog=epilog)
     parser.set_defaults(run=run, parser=parser)
     return parser
-
-
-def epilog_of(examples: Sequence[str], page: str) -> str:
-    """The end of a help: examples, and a page of the documentation."""
-    return "\n  ".join(["examples:", *examples]) + f"\n\ndocumentation: {DOCUMENTATION}/{page}"
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.cli.inputs import Input, inputs_of, run_each, target_of
+from tricodec.cli.inputs import Input, run_each, target_of
 from tricodec.show.progress import Progress
 
 _STREAMABLE = {"mkv": "matroska", "ts": "mpegts", "mp4": "mp4", "webm": "webm", "mov": "mov"}
@@ -31,7 +31,6 @@ _EXAMPLES = (
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
-    """Adds the sub-command."""
     parser = shared.add_command(
         commands, [common], "transcode", run,
         "Decode, resize and encode videos. Their sound is copied, or encoded too. Without -o the second of two names "
@@ -59,19 +58,17 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Transcodes each input, with a progress bar."""
     if options.output is None:
         if len(options.files) != 2:
             options.parser.error("name the output with -o: a file for one FILE, a folder for several")
         options.output = options.files.pop()
     elif re.fullmatch(r"\w+=[\w.+-]+", options.output):
         options.parser.error(f"-o names the output; an option of the encoder is --option {options.output}")
-    inputs = inputs_of(options.files)
-    return run_each(options, inputs, lambda each: _transcode(each, inputs, options), "num_frames")
+    return run_each(options, _transcode, "num_frames")
 
 
-def _transcode(each: Input, inputs: list[Input], options: argparse.Namespace) -> dict[str, Any]:
-    output = target_of(each, inputs, options, each.relative.with_suffix("." + (options.format or "mp4")))
+def _transcode(each: Input, options: argparse.Namespace) -> dict[str, Any]:
+    output = target_of(each, options, each.relative.with_suffix("." + (options.format or "mp4")))
     with Progress(f"{each.label}: ms of video") as bar:
 
         def progress(_frames: int, seconds: float, total: float) -> bool:

@@ -24,6 +24,7 @@ from tricodec._tricodec import (
 )
 from tricodec.compress._batch import BatchArray, as_arrays, from_dlpack
 from tricodec.compress._codec import Codec, CompressConfig, DecompressConfig, StreamInfo, compression_algorithms
+from tricodec.compress._device import use_installed_library
 from tricodec.compress._enums import (
     ArrayBufferKind,
     BitcompMode,
@@ -34,37 +35,12 @@ from tricodec.compress._enums import (
     ExecutionPolicy,
 )
 from tricodec.compress._files import FILE_SUFFIX, CompressedFile, compress_file, decompress_file
-from tricodec.compress._library import use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
 
 __all__ = [
-    "FILE_SUFFIX",
-    "Array",
-    "ArrayBufferKind",
-    "BatchArray",
-    "BitcompMode",
-    "BitshuffleMode",
-    "BitstreamKind",
-    "ChecksumPolicy",
-    "Codec",
-    "CompressConfig",
-    "CompressedFile",
-    "CudaStream",
-    "DecompressBackend",
-    "DecompressConfig",
-    "ExecutionPolicy",
-    "ExternalMemory",
-    "StreamInfo",
-    "as_array",
-    "as_arrays",
-    "compress_file",
-    "compression_algorithms",
-    "decompress_file",
-    "from_dlpack",
-    "from_npy",
-    "set_device_allocator",
-    "set_host_allocator",
-    "set_pinned_allocator",
-    "to_npy",
-    "use_installed_library",
-]
+    "FILE_SUFFIX", "Array", "ArrayBufferKind", "BatchArray", "BitcompMode", "BitshuffleMode", "BitstreamKind",
+    "ChecksumPolicy", "Codec", "CompressConfig", "CompressedFile", "CudaStream", "DecompressBackend",
+    "DecompressConfig", "ExecutionPolicy", "ExternalMemory", "StreamInfo", "as_array", "as_arrays", "compress_file",
+    "compression_algorithms", "decompress_file", "from_dlpack", "from_npy", "set_device_allocator",
+    "set_host_allocator", "set_pinned_allocator", "to_npy", "use_installed_library",
+]  # fmt: skip

@@ -11,8 +11,6 @@ from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array, dlpack_as_array
 from tricodec.compress._enums import ArrayBufferKind
 
-__all__ = ["BatchArray", "as_arrays", "from_dlpack", "only"]
-
 
 class BatchArray(list[Array]):
     """Arrays in order: the list of nvCOMP 5, with what nvCOMP 6's class of this name adds.

@@ -6,30 +6,20 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from tricodec._tricodec import Codec as NativeCodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array, compression_unavailable_reason
 from tricodec.compress._batch import BatchArray, only
-from tricodec.compress._device import choose_gpu, make_native, on_host
-from tricodec.compress._library import use_installed_library
+from tricodec.compress._device import choose_gpu, make_native, on_host, use_installed_library
 from tricodec.compress._npy import from_npy, to_npy
-from tricodec.compress._options import Options, parse
+from tricodec.compress._options import parse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tricodec._tricodec import Event
-
-__all__ = [
-    "Codec",
-    "CompressConfig",
-    "DecompressConfig",
-    "StreamInfo",
-    "compression_algorithms",
-]
 
 _ALGORITHMS = ("LZ4", "Snappy", "GDeflate", "Deflate", "Gzip", "Zstd", "Bitcomp", "ANS", "Cascaded")
 
@@ -131,9 +121,10 @@ class Codec:
         if positional:
             asked = positional[0] if isinstance(positional[0], str) else "Zstd"
             raise TypeError(f"Codec() takes keywords alone, not {positional[0]!r}; write Codec(algorithm={asked!r})")
-        self._options = parse(kwargs)
-        self._gpu = choose_gpu(self._options)
-        self._native: NativeCodec | None = make_native(self._options, self._gpu)
+        self.options = parse(kwargs)
+        """The keywords' values, with defaults."""
+        self._gpu = choose_gpu(self.options)
+        self._native: NativeCodec | None = make_native(self.options, self._gpu)
 
     @property
     def engine(self) -> str:
@@ -184,7 +175,7 @@ class Codec:
                 for ``input_consumed`` with arrays on the CPU.
             TypeError: for objects that are not arrays, and arrays of Python objects.
         """
-        self._expect_config(compression_config, CompressConfig, "compression_config")
+        _expect_config(compression_config, CompressConfig, "compression_config")
         if array is None or srcs is not None or array_s is not None:
             array = only("encode", array=array, srcs=srcs, array_s=array_s)
         native = self._open()
@@ -232,7 +223,7 @@ class Codec:
             ValueError: if the size is not a multiple of the element size, if ``out`` is too small or shares memory,
                 for a ``decompression_config`` of other sizes, and for ``input_consumed`` with bytes on the CPU.
         """
-        self._expect_config(decompression_config, DecompressConfig, "decompression_config")
+        _expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
         if src is None or srcs is not None:
             src = only("decode", src=src, srcs=srcs)
@@ -401,32 +392,22 @@ class Codec:
         self._open()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None = None,
-        exc_value: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
+    def __exit__(self, exc_type: object = None, exc_value: object = None, traceback: object = None) -> None:
         self._native = None
 
     def __repr__(self) -> str:
-        name = self._options.algorithm or "any"
-        return f"<tricodec.Codec {name}, {self._options.bitstream_kind.name}, on {self.engine}>"
+        name = self.options.algorithm or "any"
+        return f"<tricodec.Codec {name}, {self.options.bitstream_kind.name}, on {self.engine}>"
 
     def _open(self) -> NativeCodec:
         if self._native is None:
             raise ValueError("this Codec was closed by its with block; make a new one")
         return self._native
 
-    @staticmethod
-    def _expect_config(config: Any, kind: type, name: str) -> None:
-        if config is not None and not isinstance(config, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, not {config!r}")
 
-    @property
-    def options(self) -> Options:
-        """The keywords' values, with defaults."""
-        return self._options
+def _expect_config(config: Any, kind: type, name: str) -> None:
+    if config is not None and not isinstance(config, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, not {config!r}")
 
 
 def _is_batch(value: Any) -> bool:

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device of a codec, and arrays that are on another one."""
+"""The device of a codec, arrays that are on another one, and NVIDIA's library for GPUs."""
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import logging
 import os
-from dataclasses import dataclass
+from pathlib import Path
 
 from tricodec._tricodec import Codec as NativeCodec
 from tricodec._tricodec import CompressArray as Array
-from tricodec._tricodec import gpu_compression_unavailable_reason
+from tricodec._tricodec import gpu_compression_unavailable_reason, set_nvcomp_library
 from tricodec.compress._enums import ChecksumPolicy
-from tricodec.compress._library import use_installed_library
 from tricodec.compress._options import Options
 from tricodec.errors import DeviceError
 
@@ -20,52 +21,39 @@ _log = logging.getLogger("tricodec")
 _KINDS = ("auto", "cpu", "cuda")
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The device that a codec is asked for.
+@functools.cache
+def use_installed_library() -> str:
+    """Gives the core the path of the wheel's libnvcomp, and returns it; "" if it is not there. Nothing is loaded."""
+    try:
+        spec = importlib.util.find_spec("nvidia.libnvcomp")
+    except (ImportError, ValueError):
+        return ""
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for name in ("libnvcomp.so.5", "libnvcomp.so.6"):
+            path = Path(folder) / "lib64" / name
+            if path.is_file():
+                set_nvcomp_library(str(path))
+                return str(path)
+    return ""
 
-    Attributes:
-        kind: "cpu", "cuda" (demanded) or "auto".
-        index: which GPU.
-        by_environment: the value of TRICODEC_DEVICE, if the request comes from there.
+
+def _requested(options: Options) -> tuple[str, int, str]:
+    """The device that is asked for: "cpu", "cuda" (demanded) or "auto"; which GPU; and what TRICODEC_DEVICE says.
+
+    TRICODEC_DEVICE counts if device is "auto". device_id chooses a GPU but does not demand one. It replaces the number
+    in TRICODEC_DEVICE, and TRICODEC_DEVICE=cpu still means the CPU.
     """
-
-    kind: str
-    index: int
-    by_environment: str = ""
-
-    @classmethod
-    def of(cls, options: Options) -> _Request:
-        """The request of the keywords device and device_id, and of TRICODEC_DEVICE if device is "auto".
-
-        device_id chooses a GPU but does not demand one. It replaces the number in TRICODEC_DEVICE, and
-        TRICODEC_DEVICE=cpu still means the CPU.
-
-        Raises:
-            ValueError: for a text that is not a device, or two different numbers.
-        """
-        said = os.environ.get("TRICODEC_DEVICE", "") if options.device == "auto" else ""
-        word = said or options.device
-        kind, colon, number = word.partition(":")
-        accepted = kind in ("auto", "cuda") and number.isascii() and number.isdigit() if colon else kind in _KINDS
-        if not accepted:
-            origin = " (from TRICODEC_DEVICE)" if said else ""
-            raise ValueError(
-                f"device {word!r}{origin} is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'"
-            )
-        given = options.device_id if options.device_id is not None and options.device_id >= 0 else None
-        if given is not None and colon and not said and int(number) != given:
-            raise ValueError(f"device {word!r} and device_id {given} name different GPUs; give one of them")
-        return cls(kind, given if given is not None else int(number or 0), said)
-
-    def refusal(self, reason: str) -> DeviceError:
-        """The error for a GPU that is demanded and cannot do the work."""
-        if self.by_environment:
-            return DeviceError(
-                f"TRICODEC_DEVICE={self.by_environment} asks for cuda:{self.index}, but {reason}; give this codec "
-                "device='cpu', or set TRICODEC_DEVICE=auto"
-            )
-        return DeviceError(f"device 'cuda:{self.index}' was asked for, but {reason}; use device='cpu' or 'auto'")
+    said = os.environ.get("TRICODEC_DEVICE", "") if options.device == "auto" else ""
+    device = said or options.device
+    kind, colon, number = device.partition(":")
+    accepted = kind in ("auto", "cuda") and number.isascii() and number.isdigit() if colon else kind in _KINDS
+    if not accepted:
+        origin = " (from TRICODEC_DEVICE)" if said else ""
+        raise ValueError(f"device {device!r}{origin} is not accepted; use 'auto', 'auto:N', 'cpu', 'cuda' or 'cuda:N'")
+    given = options.device_id if options.device_id is not None and options.device_id >= 0 else None
+    if given is not None and colon and not said and int(number) != given:
+        raise ValueError(f"device {device!r} and device_id {given} name different GPUs; give one of them")
+    return kind, int(number or 0) if given is None else given, said
 
 
 def choose_gpu(options: Options) -> int | None:
@@ -79,10 +67,9 @@ def choose_gpu(options: Options) -> int | None:
         DeviceError: if a GPU is demanded and cannot do it.
     """
     use_installed_library()
-    request = _Request.of(options)
-    if request.kind == "cpu":
+    kind, index, said = _requested(options)
+    if kind == "cpu":
         return None
-    reason = ""
     if options.checksum_policy is not ChecksumPolicy.NO_COMPUTE_NO_VERIFY:
         reason = "checksums are computed on the CPU"
     elif not options.trusted:
@@ -90,17 +77,21 @@ def choose_gpu(options: Options) -> int | None:
     elif options.level is not None:
         reason = "level is an option of the CPU's compressors"
     else:
-        reason = gpu_compression_unavailable_reason(request.index, options.algorithm)
+        reason = gpu_compression_unavailable_reason(index, options.algorithm)
     if not reason:
-        return request.index
-    if request.kind == "cuda":
-        raise request.refusal(reason)
-    _log.info("the CPU compresses and decompresses, not cuda:%d: %s", request.index, reason)
+        return index
+    if kind == "cuda" and said:
+        raise DeviceError(
+            f"TRICODEC_DEVICE={said} asks for cuda:{index}, but {reason}; give this codec device='cpu', or set "
+            "TRICODEC_DEVICE=auto"
+        )
+    if kind == "cuda":
+        raise DeviceError(f"device 'cuda:{index}' was asked for, but {reason}; use device='cpu' or 'auto'")
+    _log.info("the CPU compresses and decompresses, not cuda:%d: %s", index, reason)
     return None
 
 
 def make_native(options: Options, gpu: int | None) -> NativeCodec:
-    """The native codec for options."""
     values = {
         "algorithm": options.algorithm,
         "chunk_bytes": options.uncomp_chunk_size,
@@ -121,11 +112,7 @@ def make_native(options: Options, gpu: int | None) -> NativeCodec:
 
 
 def on_host(array: Array) -> Array:
-    """The array in host memory: itself, or a copy.
-
-    Raises:
-        DeviceError: if it could not be copied.
-    """
+    """The array in host memory: itself, or a copy. A DeviceError says that it could not be copied."""
     host = array.cpu()
     if host is None:
         raise DeviceError(f"{array!r} could not be copied to the CPU; the log says why")

@@ -24,6 +24,7 @@ from tricodec.limits import get_limits
 FILE_SUFFIX = ".tcz"
 """Of the names of compressed files."""
 PIECE_BYTES = 64 << 20  # in memory at a time; each piece is a separate container
+_HEADER_BYTES = 1 << 16  # which hold the header of most containers
 
 
 @dataclass(frozen=True)
@@ -66,15 +67,14 @@ def compress_file(
     """
     with _opened(source) as reading, contextlib.ExitStack() as stack:
         data_type = element_type(reading) if str(reading.name).endswith(".npy") else None
-        choice = Choice(algorithm.lower(), data_type)
-        if choice.algorithm == "auto":
-            choice = choose(reading, data_type)
+        algorithm = algorithm.lower()
+        if algorithm == "auto":
+            algorithm, reason = choose(reading, data_type)
             if on_choice is not None:
-                on_choice(choice.text)
-        typed = choice.algorithm in ("bitcomp", "cascaded")
+                on_choice(reason)
         codec = Codec(
-            algorithm=choice.algorithm,
-            data_type=(choice.data_type or "|u1") if typed else None,
+            algorithm=algorithm,
+            data_type=(data_type or "|u1") if algorithm in _TYPED else None,
             uncomp_chunk_size=chunk_bytes,
             level=level,
             algorithm_type=strength,
@@ -92,14 +92,11 @@ def compress_file(
             written += len(packed)
             if on_progress is not None:
                 on_progress(start + len(piece), reading.size)
-        return CompressedFile(reading.size, written, choice.algorithm)
+        return CompressedFile(reading.size, written, algorithm)
 
 
 def decompress_file(
-    source: Any,
-    target: Any,
-    *,
-    on_progress: Callable[[int, int], object] | None = None,
+    source: Any, target: Any, *, on_progress: Callable[[int, int], object] | None = None
 ) -> CompressedFile:
     """Decompresses a file of `compress_file`, and verifies its checksums.
 
@@ -147,8 +144,7 @@ class PartReader:
     """
 
     def __init__(self, file: Any) -> None:
-        self._file = file
-        self._file.seek(0)
+        self._file = io.BufferedReader(file)  # its readinto() reads all that is asked for
         self._buffer = bytearray()
         self._start = self._end = 0  # of the file in the buffer
         status = os.fstat(file.fileno())
@@ -164,12 +160,11 @@ class PartReader:
     def read(self, start: int, size: int) -> memoryview:
         """Bytes of the file, valid until the next call."""
         if not self._start <= start <= start + size <= self._end:
-            kept = self._buffer[start - self._start : self._end - self._start] if start >= self._start else b""
             if len(self._buffer) < size:
-                self._buffer = bytearray(size)
-            self._buffer[: len(kept)] = kept
-            self._start, self._end = start, start + len(kept)
-            self._fill(min(len(self._buffer), self.size - start))
+                self._buffer = bytearray(size + size // 8)  # the next part is about as large
+            self._file.seek(start)
+            self._start = start
+            self._end = start + self._file.readinto(memoryview(self._buffer)[:size])
         if start + size > self._end:
             raise MediaIOError(
                 f"'{self.name}' has {self._end} bytes now and had {self.size} before: another program shortened "
@@ -177,62 +172,34 @@ class PartReader:
             )
         return memoryview(self._buffer)[start - self._start : start - self._start + size]
 
-    def buffered(self, start: int) -> int:
-        """How many bytes from there on need no reading."""
-        return self._end - start if self._start <= start < self._end else 0
-
-    def _fill(self, size: int) -> None:
-        """Reads until the buffer holds `size` bytes, or to the end of the file."""
-        view = memoryview(self._buffer)
-        self._file.seek(self._end)
-        while self._end - self._start < size:
-            count = self._file.readinto(view[self._end - self._start : size])
-            if not count:
-                return
-            self._end += count
-
 
 def _pieces(codec: Codec, data: PartReader) -> Iterator[memoryview]:
     """The containers that follow each other in a file, each valid until the next one."""
     position = 0
-    afresh = False
-    window = PIECE_BYTES + PIECE_BYTES // 8  # the container of a piece is hardly larger than the piece
-    most = max(window, get_limits().max_output_bytes * 2)
+    most = max(2 * PIECE_BYTES, 2 * get_limits().max_output_bytes)
     while position < data.size or position == 0:
-        left = min(window, data.size - position)
-        if not afresh:  # a refill moves the whole window, and small containers are many in it
-            left = data.buffered(position) or left
-        size, follows = -1, 0
-        try:
-            info = codec.inspect(data.read(position, left))
-            size = info.compressed_bytes
-            follows = 64 + 16 * info.num_chunks  # checksums, which may be cut off here
-        except CorruptDataError as error:
-            if left == data.size - position or left >= most:
-                raise CorruptDataError(f"at byte {position}: {error}") from error
-        if size < 0 or (size + follows > left and left < data.size - position):
-            if left >= window:
-                window *= 2  # a container that is larger than those of this command
-            afresh = True
-            continue
-        afresh = False
-        yield data.read(position, size)
-        position += size + -size % 8
+        rest = data.size - position
+        size = min(_HEADER_BYTES, rest)
+        while True:
+            try:
+                info = codec.inspect(data.read(position, size))
+                whole = info.compressed_bytes + 64 + 16 * info.num_chunks  # with checksums, which may be cut off here
+            except CorruptDataError as error:
+                if size == rest or size >= most:
+                    raise CorruptDataError(f"at byte {position}: {error}") from error
+                whole = 2 * size
+            if size >= min(whole, rest):
+                break
+            size = min(whole, rest)
+        yield data.read(position, info.compressed_bytes)
+        position += info.compressed_bytes + -info.compressed_bytes % 8
 
 
 SAMPLE_PIECES = 8
 SAMPLE_PIECE_BYTES = 1 << 18
 _CLOSE = 1.03  # ratios this close count as equal: then the faster one is better
 _STORED = 1.02  # below this nothing is gained, and the fastest will do
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An algorithm for some data, and why."""
-
-    algorithm: str
-    data_type: str | None
-    text: str = ""
+_TYPED = ("bitcomp", "cascaded")
 
 
 def element_type(data: PartReader) -> str | None:
@@ -262,15 +229,18 @@ def sample_of(data: PartReader) -> list[bytes]:
     return [bytes(data.read(int(start), SAMPLE_PIECE_BYTES)) for start in starts]
 
 
-def choose(data: PartReader, data_type: str | None) -> Choice:
-    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close."""
+def choose(data: PartReader, data_type: str | None) -> tuple[str, str]:
+    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close.
+
+    Returns its name in small letters, and the reason.
+    """
     pieces = sample_of(data)
     total = sum(len(piece) for piece in pieces)
     if total == 0:
-        return Choice("lz4", data_type, "LZ4: there is nothing to sample")
+        return "lz4", "LZ4: there is nothing to sample"
     found: list[tuple[float, float, str]] = []
     for name, reason in compression_algorithms().items():
-        typed = name in ("Bitcomp", "Cascaded")
+        typed = name.lower() in _TYPED
         # Gzip is Deflate in a frame; GDeflate is Deflate for GPUs.
         if reason or name in ("Gzip", "GDeflate") or (typed and data_type is None):
             continue
@@ -283,4 +253,4 @@ def choose(data: PartReader, data_type: str | None) -> Choice:
     close = [entry for entry in found if entry[0] * _CLOSE >= best or best < _STORED]
     ratio, _, name = max(close, key=lambda entry: entry[1])
     others = ", ".join(f"{other} {value:.2f}" for value, _, other in sorted(found, reverse=True) if other != name)
-    return Choice(name.lower(), data_type, f"{name}: ratio {ratio:.2f} on {total} bytes sampled ({others})")
+    return name.lower(), f"{name}: ratio {ratio:.2f} on {total} bytes sampled ({others})"

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import operator
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tricodec.compress._enums import (
@@ -22,7 +22,7 @@ from tricodec.compress._enums import (
 from tricodec.errors import UnsupportedError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Options:
     """The values of the keywords, of the right types. The native codec checks the values."""
 
@@ -46,25 +46,9 @@ class Options:
     num_threads: int = 0
 
 
+#: The type of each keyword: that of its default. Those that may be None are numbers.
 _KINDS: Mapping[str, type] = {
-    "algorithm": str,
-    "device_id": int,
-    "cuda_stream": int,
-    "uncomp_chunk_size": int,
-    "bitstream_kind": BitstreamKind,
-    "checksum_policy": ChecksumPolicy,
-    "decompress_backend": DecompressBackend,
-    "use_de_sort": bool,
-    "data_type": str,
-    "bitshuffle_mode": BitshuffleMode,
-    "algorithm_type": int,
-    "num_rles": int,
-    "num_deltas": int,
-    "use_bitpack": bool,
-    "device": str,
-    "level": int,
-    "trusted": bool,
-    "num_threads": int,
+    field.name: int if field.default is None else type(field.default) for field in dataclasses.fields(Options)
 }
 
 # Keywords that nvCOMP 6 added and that change nothing here. True: any value is the same. False: only the default is
@@ -108,8 +92,11 @@ def parse(keywords: Mapping[str, Any]) -> Options:
         if value is None:  # as if it were not there
             continue
         values[name] = _checked(name, value, _KINDS[name])
-    if "trusted" not in values:
-        values["trusted"] = _trusted_by_default()
+    if "trusted" not in values:  # in nvCOMP all data are trusted
+        said = os.environ.get("TRICODEC_TRUSTED") or "1"
+        if said not in ("0", "1"):
+            raise ValueError(f"TRICODEC_TRUSTED is {said!r}; set it to 0 for data from strangers, or to 1")
+        values["trusted"] = said == "1"
     if values.get("decompress_backend") is DecompressBackend.NVCOMP_DECOMPRESS_BACKEND_HARDWARE:
         raise UnsupportedError(
             "decompress_backend NVCOMP_DECOMPRESS_BACKEND_HARDWARE is not supported, because tricodec does not use the "
@@ -119,25 +106,13 @@ def parse(keywords: Mapping[str, Any]) -> Options:
 
 
 def without_trust(configuration: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The configuration that is stored with an array, which must not declare the array trusted.
-
-    Raises:
-        ValueError: if it contains trusted=True.
-    """
+    """The configuration that is stored with an array. One that declares the array trusted is a ValueError."""
     if configuration.get("trusted"):
         raise ValueError(
             f"the array's own metadata say trusted={configuration['trusted']!r}; data cannot declare themselves trusted"
             ": leave the entry out, and set TRICODEC_TRUSTED=1 or give the codec trusted=True in the program that reads"
         )
     return configuration
-
-
-def _trusted_by_default() -> bool:
-    """TRICODEC_TRUSTED, for callers that do not pass `trusted`. In nvCOMP all data are trusted."""
-    said = os.environ.get("TRICODEC_TRUSTED") or "1"
-    if said not in ("0", "1"):
-        raise ValueError(f"TRICODEC_TRUSTED is {said!r}; set it to 0 for data from strangers, or to 1")
-    return said == "1"
 
 
 def _device_word(value: Any) -> Any:

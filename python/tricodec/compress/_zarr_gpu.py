@@ -40,13 +40,23 @@ class DecodesOnGpu(BytesBytesCodec):  # type: ignore[misc]  # taken as untyped
         there = [(chunk.as_array_like(), spec) for chunk, spec in chunks if chunk is not None and is_on_gpu(spec)]
         if there and _num_bytes(there[0][1]) < self._host_bytes:
             try:
-                decoded = iter(await asyncio.to_thread(_decoded, *self._stream, self.trusted, there))
+                decoded = iter(await asyncio.to_thread(self._decode_there, there))
             except CorruptDataError:  # the next class finds out which
                 pass
             else:
                 return [None if chunk is None else next(decoded) for chunk, _ in chunks]
         otherwise: Iterable[Buffer | None] = await super().decode(chunks)
         return otherwise
+
+    def _decode_there(self, chunks: list[tuple[Any, ArraySpec]]) -> list[Buffer]:
+        import cupy
+
+        codec = _codec(*self._stream, self.trusted, chunks[0][0].device.id)
+        decoded = codec.decode([array for array, _ in chunks])
+        return [
+            spec.prototype.buffer.from_array_like(cupy.asarray(data))
+            for data, (_, spec) in zip(decoded, chunks, strict=True)
+        ]
 
 
 def buffer_of(data: Any, spec: ArraySpec) -> Buffer:
@@ -66,18 +76,4 @@ def _num_bytes(spec: ArraySpec) -> int:
 
 @functools.cache
 def _codec(algorithm: str | None, kind: BitstreamKind, trusted: bool | None, device: int) -> Codec:
-    words = {} if algorithm is None else {"algorithm": algorithm}
-    return Codec(device=f"auto:{device}", bitstream_kind=kind, trusted=trusted, **words)
-
-
-def _decoded(
-    algorithm: str | None, kind: BitstreamKind, trusted: bool | None, chunks: list[tuple[Any, ArraySpec]]
-) -> list[Buffer]:
-    import cupy
-
-    codec = _codec(algorithm, kind, trusted, chunks[0][0].device.id)
-    decoded = codec.decode([array for array, _ in chunks])
-    return [
-        spec.prototype.buffer.from_array_like(cupy.asarray(data))
-        for data, (_, spec) in zip(decoded, chunks, strict=True)
-    ]
+    return Codec(algorithm=algorithm, device=f"auto:{device}", bitstream_kind=kind, trusted=trusted)

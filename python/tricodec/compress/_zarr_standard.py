@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import abc
 import asyncio
 import functools
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,36 +30,20 @@ _GZIP_BYTES = 18
 
 
 @functools.cache
-def _codec(algorithm: str, kind: BitstreamKind, _process: int) -> Codec:
+def _codec(algorithm: str | None, kind: BitstreamKind, _process: int) -> Codec:
     # Zarr decodes chunks on its own threads.
     return Codec(algorithm=algorithm, bitstream_kind=kind, device="cpu", num_threads=1)
 
 
-def _decoded(
-    algorithm: str,
-    kind: BitstreamKind,
-    chunk: Buffer,
-    spec: ArraySpec,
-    decode_otherwise: Callable[[Any], Any],
-    config: DecompressConfig | None = None,
-) -> Buffer:
-    """The bytes of a chunk. Data that are not one whole stream go to the codec of numcodecs, as do damaged ones."""
-    codec = _codec(algorithm, kind, os.getpid())
-    try:
-        data = np.asarray(codec.decode(chunk.as_numpy_array(), decompression_config=config))
-    except CorruptDataError:
-        return as_numpy_array_wrapper(decode_otherwise, chunk, spec.prototype)
-    return buffer_of(data, spec)
-
-
 class _Decodes(DecodesOnGpu):
-    """Decodes chunks by `_decode_sync`."""
+    """Decodes chunks. Data that are not one whole stream go to the codec of numcodecs, as do damaged ones."""
 
+    #: The attribute with the codec of numcodecs.
+    _numcodecs: ClassVar[str]
     #: Elements of a chunk that takes less time to decode than to hand to another thread.
     _small_chunk: ClassVar[int] = 8192
 
     async def decode(self, chunks_and_specs: Iterable[tuple[Buffer | None, ArraySpec]]) -> Iterable[Buffer | None]:
-        """The bytes of chunks, in their order."""
         chunks = list(chunks_and_specs)
         chunk, spec = chunks[0] if len(chunks) == 1 else (None, None)
         if chunk is None or is_on_gpu(spec):
@@ -72,42 +55,47 @@ class _Decodes(DecodesOnGpu):
             return self._decode_sync(chunk_bytes, chunk_spec)
         return await asyncio.to_thread(self._decode_sync, chunk_bytes, chunk_spec)
 
-    @abc.abstractmethod
     def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        """The bytes of a chunk."""
+        packed = chunk_bytes.as_numpy_array()
+        codec = _codec(*self._stream, os.getpid())
+        try:
+            data = np.asarray(codec.decode(packed, decompression_config=self._config_of(packed)))
+        except CorruptDataError:
+            decode = getattr(self, self._numcodecs).decode
+            return as_numpy_array_wrapper(decode, chunk_bytes, chunk_spec.prototype)
+        return buffer_of(data, chunk_spec)
+
+    def _config_of(self, _packed: Any) -> DecompressConfig | None:
+        """The size of the data, where that saves a first pass over them."""
+        return None
 
 
 class ZstdCodec(_Decodes, _ZstdCodec):  # type: ignore[misc]  # taken as untyped
     """Zarr's ``zstd``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "Zstd", BitstreamKind.RAW
-
-    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        return _decoded(*self._stream, chunk_bytes, chunk_spec, self._zstd_codec.decode)
+    _numcodecs = "_zstd_codec"
 
 
 class GzipCodec(_Decodes, _GzipCodec):  # type: ignore[misc]  # taken as untyped
     """Zarr's ``gzip``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "Gzip", BitstreamKind.RAW
+    _numcodecs = "_gzip_codec"
     _host_bytes = 1 << 20
 
-    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        data = chunk_bytes.as_numpy_array()
-        config = None
-        if data.size >= _GZIP_BYTES:  # the size at the end saves a first pass over the data
-            config = DecompressConfig((int.from_bytes(data[-4:].tobytes(), "little"),))
-        return _decoded(*self._stream, chunk_bytes, chunk_spec, self._gzip_codec.decode, config)
+    def _config_of(self, packed: Any) -> DecompressConfig | None:
+        if packed.size < _GZIP_BYTES:
+            return None
+        return DecompressConfig((int.from_bytes(packed[-4:].tobytes(), "little"),))
 
 
 class LZ4Codec(_Decodes, _LZ4Codec):  # type: ignore[misc]  # taken as untyped
     """``numcodecs.lz4``, decoded by tricodec. Thread safety: safe."""
 
     _stream = "LZ4", BitstreamKind.WITH_UNCOMPRESSED_SIZE
+    _numcodecs = "_codec"
     _small_chunk = 65536
-
-    def _decode_sync(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        return _decoded(*self._stream, chunk_bytes, chunk_spec, self._codec.decode)
 
 
 _STANDARD: dict[str, type] = {"zstd": ZstdCodec, "gzip": GzipCodec, "numcodecs.lz4": LZ4Codec}

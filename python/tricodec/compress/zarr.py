@@ -18,8 +18,8 @@ from zarr.core.common import JSON, parse_named_configuration
 
 from tricodec.compress._enums import BitstreamKind
 from tricodec.compress._options import without_trust
-from tricodec.compress._whole import codec_of
 from tricodec.compress._zarr_gpu import DecodesOnGpu, buffer_of
+from tricodec.compress.numcodecs import codec_of
 
 try:
     from tricodec.compress._zarr_standard import GzipCodec, LZ4Codec, ZstdCodec, use_for_standard_codecs

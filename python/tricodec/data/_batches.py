@@ -4,28 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from tricodec.data._clip_reader import DamagedClip
 from tricodec.data._clips import Dataset
-from tricodec.data._read_ahead import ReadAhead
+from tricodec.data._read_ahead import HostMemory, ReadAhead
 from tricodec.data._sampler import ClipSampler
 from tricodec.video._cores import num_cores
 
 READ_AHEAD_BYTES = 256 << 20
 _MOST_SKIPPED = 10_000
-
-
-class Memory(Protocol):
-    """Where the frames of batches are put."""
-
-    def of(self, clips: Sequence[int]) -> Any:
-        """Returns an array with one element a clip; None if its shape is not known."""
-
-    def put(self, memory: Any, place: int, frames: Any) -> None:
-        """Copies the frames of a clip to their place, unless they are there."""
 
 
 class ClipBatches:
@@ -79,7 +69,7 @@ class ClipBatches:
         self._max_bytes = read_ahead_bytes
         self._num_threads = num_threads
         self._num_given = 0
-        self._memory: Memory = _HostMemory(dataset)
+        self._memory = HostMemory(dataset)
         self.skipped: list[DamagedClip] = []
         """Clips that ``on_damage="skip"`` left out so far, the first 10,000."""
 
@@ -101,15 +91,9 @@ class ClipBatches:
         there is ``skipped`` too, a list of DamagedClip: the batch is shorter by these, and may be empty.
         """
         self.load_state_dict(self.state_dict())  # the sampler goes back to the first batch that was not given out
-        dataset = self._dataset
+        num_threads = self._num_threads or num_cores()
         ahead = ReadAhead(
-            iter(self._sampler),
-            dataset._read,
-            dataset._groups,
-            dataset._clip_bytes,
-            self._memory.of,
-            num_threads=self._num_threads or num_cores(),
-            max_bytes=self._max_bytes,
+            self._dataset, self._memory, iter(self._sampler), num_threads=num_threads, max_bytes=self._max_bytes
         )
         try:
             for found, memory in ahead:
@@ -149,23 +133,6 @@ class ClipBatches:
         if self._dataset._may_skip:
             batch["skipped"] = [each for each in found if isinstance(each, DamagedClip)]
         return batch
-
-
-class _HostMemory:
-    """Arrays for the frames of batches."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self._dataset = dataset
-
-    def of(self, clips: Sequence[int]) -> Any:
-        """Returns an array with one element a clip; None if its shape is not known."""
-        found = self._dataset._batch_shape(clips, "cpu")
-        return None if found is None else np.empty(*found)
-
-    def put(self, memory: Any, place: int, frames: Any) -> None:
-        """Copies the frames of a clip to their place, unless they are there."""
-        if not np.may_share_memory(frames, memory[place]):
-            memory[place] = frames
 
 
 def _stacked(values: list[Any]) -> Any:

@@ -8,17 +8,26 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from tricodec._tricodec import __version__, resolve_device
-from tricodec.data._describe import READINGS, Reading, describe
-from tricodec.data._locate import Located, locate
+import numpy as np
+
+from tricodec._tricodec import FrameReader, __version__, gpu_refusal, resolve_device
+from tricodec.data._locate import Located, locate, one_line
 from tricodec.data._table import arrow, open_index, schema
+from tricodec.errors import CorruptDataError, Error, RefusedError, UnsupportedError
 from tricodec.remote import is_remote_url
 from tricodec.video._cores import num_cores
 
 #: Requests wait for a server most of their time.
 _REMOTE_THREADS = 16
+
+Reading = Literal["container", "packets", "frames"]
+#: How much of a video is read, from the least to the most.
+READINGS: tuple[Reading, ...] = ("container", "packets", "frames")
+_OF_STREAM = ("profile", "level", "width", "height", "rotation", "mirrored", "interlaced")
+_OF_COLOR = ("matrix", "range", "primaries", "transfer")
+_OF_GROUPS = ("gop_first_frame", "gop_num_frames", "gop_offset", "gop_size_bytes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,13 +53,9 @@ def build_table(
     remote_options: Mapping[str, Any],
     on_progress: Callable[[int, int], object] | None,
 ) -> tuple[Any, IndexSummary]:
-    """The rows of the videos of some sources, a pyarrow.Table, and what was done.
+    """The rows of the videos of some sources, a pyarrow.Table, and what was done, as `DatasetIndex.build` says it.
 
-    Args:
-        names: the sources.
-        path: the index that may be there.
-        root: the folder that relative paths start in.
-        read, workers, remote_options, on_progress: as in `DatasetIndex.build`.
+    `root` is the folder that relative paths start in, and `path` an index that may be there.
     """
     pa = arrow()
     known = _Known(path, root, read)
@@ -61,8 +66,9 @@ def build_table(
         videos = {each.path: each for each in threads.map(lambda each: each.with_version(remote_options), located)}
         changed = [each for each in videos.values() if not known.has(each)]
         kept = [known.numbers[each.path] for each in videos.values() if known.has(each)]
-        gpu = _gpu()
-        futures = [threads.submit(describe, each, read, gpu, remote_options, stop) for each in changed]
+        device = resolve_device("auto")
+        gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
+        futures = [threads.submit(_described, each, read, gpu, remote_options, stop) for each in changed]
         try:
             for number, _ in enumerate(as_completed(futures), 1):
                 if on_progress is not None:
@@ -102,7 +108,70 @@ class _Known:
         return is_same and row["status"] != "failed"
 
 
-def _gpu() -> int | None:
-    """The GPU that "auto" means here."""
-    device = resolve_device("auto")
-    return int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
+def _described(
+    video: Located, reading: Reading, gpu: int | None, remote_options: Mapping[str, Any], stop: threading.Event
+) -> dict[str, Any]:
+    """The row of a video; one that cannot be read has a row with the reason. `stop` ends the reading of frames.
+
+    ``gpu_refusal`` is of the GPU `gpu`; None is any.
+    """
+    row = {**video.columns(), "read": reading, "tricodec_version": __version__}
+    if video.error:
+        return row | {"status": "failed", "error": video.error}
+    try:
+        index = "container" if reading == "container" else "packets"
+        with FrameReader(video.source(remote_options), device="cpu", num_workers=1, index=index) as reader:
+            if reading == "frames":
+                for _ in reader:
+                    if stop.is_set():  # the run ends, and writes no index
+                        return row
+            return row | _facts(reader, gpu)
+    except (CorruptDataError, RefusedError, UnsupportedError, ValueError) as error:
+        return row | {"status": "unreadable", "error": one_line(error)}
+    except (Error, OSError, MemoryError) as error:  # the next run tries again
+        return row | {"status": "failed", "error": one_line(error)}
+
+
+def _facts(reader: FrameReader, gpu: int | None) -> dict[str, Any]:
+    info, stream = reader.info, reader.stream
+    times = reader.pts_seconds
+    gops = reader._gops()
+    issues = reader.issues
+    audio = next((each for each in info.streams if each.kind == "audio"), None)
+    base, rate = stream.time_base, stream.average_frame_rate or stream.real_frame_rate
+    drift = None  # from the even rate of the stream's header, if it has one
+    if rate and len(times):
+        drift = float(np.abs(times - times[0] - np.arange(len(times)) / float(rate)).max())
+    status, error = "ok", None
+    if issues:
+        # A file that is cut has its end as the last issue, after its last packet.
+        status = "cut" if issues[-1].packet_number >= gops[:, 1].sum() else "damaged"
+        error = issues[-1 if status == "cut" else 0].message
+    return {
+        "checksum": reader._source_checksum().hex(),
+        "status": "unreadable" if len(times) == 0 else status,
+        "error": error,
+        "num_damaged_packets": reader.num_damaged_packets,
+        "container": info.format_name,
+        "stream_index": stream.index,
+        "codec": stream.codec_name,
+        "sample_aspect_ratio": None if stream.sample_aspect_ratio is None else str(stream.sample_aspect_ratio),
+        "pixel_format": stream.pixel_format_name,
+        **{name: getattr(stream, name) for name in _OF_STREAM},
+        **{f"color_{name}": getattr(stream.color, name) for name in _OF_COLOR},
+        "gpu_refusal": gpu_refusal(stream, gpu) or None,
+        "audio_codec": audio and audio.codec_name,
+        "audio_sample_rate": audio and audio.sample_rate,
+        "audio_channels": audio and audio.num_channels,
+        "num_frames": len(times),
+        "fps": reader.fps,
+        "start_seconds": float(times[0]) if len(times) else None,
+        "duration_seconds": reader.duration,
+        "time_base_num": base and base.numerator,
+        "time_base_den": base and base.denominator,
+        "max_drift_seconds": drift,
+        "num_times_back": int((times[1:] <= times[:-1]).sum()),
+        **dict(zip(_OF_GROUPS, gops[:, :4].T.tolist(), strict=True)),
+        "gop_open": gops[:, 4].astype(bool).tolist(),
+        "index": reader.index_bytes(),
+    }

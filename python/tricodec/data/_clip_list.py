@@ -7,7 +7,6 @@ import abc
 import bisect
 import hashlib
 import multiprocessing
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,13 +28,9 @@ class ClipList(abc.ABC):
     """
 
     def __init__(self, rows: npt.NDArray[np.int64], room: Any, length: int, stride: int, step: int, rule: str) -> None:
-        """Numbers the clips.
+        """Numbers the clips of parts with these rows in the index, and with `room` for so many frames or instants.
 
-        Args:
-            rows: the row of each part in the index.
-            room: the number of frames or instants of each part.
-            length, stride, step: `clip_length`, `stride` and `step` of `Dataset`.
-            rule: what else decides which frames a clip has; for the fingerprint.
+        `rule` is what else decides which frames a clip has, for the fingerprint.
         """
         span = (length - 1) * stride + 1
         self.rows = rows
@@ -89,7 +84,6 @@ class FrameClips(ClipList):
         self._firsts = firsts
 
     def selection(self, clip: int) -> dict[str, Any]:
-        """The numbers of the frames."""
         part, place = self.place(clip)
         return {"indices": (self._firsts[part] + place + self._offsets).tolist()}
 
@@ -104,7 +98,6 @@ class RateClips(ClipList):
         self._starts, self._fps = starts, fps
 
     def selection(self, clip: int) -> dict[str, Any]:
-        """The instants."""
         part, place = self.place(clip)
         return {"times": (self._starts[part] + (place + self._offsets) / self._fps).tolist(), "policy": "on_screen"}
 
@@ -141,12 +134,7 @@ def checked_step(clip_length: int, stride: int, step: int | None) -> int:
 
 
 def check_clips(index: DatasetIndex, clips: ClipList, what: str) -> None:
-    """Warns of parts without a clip, with their numbers and the first of each kind.
-
-    Args:
-        index: where the videos are.
-        clips: the clips.
-        what: how a part is called: video, part or episode.
+    """Warns of parts without a clip, with their numbers and the first of each kind. `what` is how a part is called.
 
     Raises:
         ValueError: no clip is left.
@@ -154,7 +142,7 @@ def check_clips(index: DatasetIndex, clips: ClipList, what: str) -> None:
     if len(clips.rows) == 0:
         raise ValueError(f"there is no clip: '{index.path}' has no {what}; name other sources")
     paths, errors = index.table["path"], index.table["error"]
-    usable = _usable(index)[clips.rows]
+    usable = readable(index)[clips.rows]
     failed, short = clips.rows[~usable], clips.rows[usable & (clips.counts == 0)]
     reasons = []
     if len(failed):
@@ -170,13 +158,8 @@ def check_clips(index: DatasetIndex, clips: ClipList, what: str) -> None:
         log("warning", left_out)
 
 
-def read_parts(parts: Any) -> list[dict[str, Any]]:
-    """The rows of a table of parts: mappings, or a pyarrow.Table."""
-    found: Iterable[Mapping[str, Any]] = parts.to_pylist() if hasattr(parts, "to_pylist") else parts
-    return [dict(part) for part in found]
-
-
-def _usable(index: DatasetIndex) -> npt.NDArray[np.bool_]:
+def readable(index: DatasetIndex) -> npt.NDArray[np.bool_]:
+    """Which videos can be read."""
     return np.array([status in READABLE for status in index.table["status"].to_pylist()], bool)
 
 
@@ -186,7 +169,7 @@ def _counted(rows: Any) -> str:
 
 def _whole_videos(index: DatasetIndex) -> tuple[Any, Any, Any, Any, Any]:
     """Row, first frame, number of frames, start and end in seconds of all videos; 0 frames if it cannot be read."""
-    usable = _usable(index)
+    usable = readable(index)
 
     def column(name: str, dtype: Any) -> Any:
         return np.where(usable, np.array([value or 0 for value in index.table[name].to_pylist()], dtype), 0)

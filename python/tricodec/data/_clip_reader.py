@@ -92,19 +92,15 @@ class ClipReader:
         reader_options: Mapping[str, Any],
         on_damage: OnDamage,
     ) -> None:
-        """Opens nothing yet.
-
-        Args:
-            index: where the videos are.
-            clips: which frames each clip has.
-            transform_options: options of the Transform of the frames.
-            reader_options: options of `DatasetIndex.reader`.
-            on_damage: as for `Dataset`.
-        """
+        """Opens nothing yet. `reader_options` are those of `DatasetIndex.reader`."""
         self._index = index
         self._clips = clips
         self._transform = Transform(**transform_options)
-        self._options = dict(transform_options)
+        try:
+            self.dtype: np.dtype[Any] | None = np.dtype(self._transform.options["dtype"])
+            """Of the frames; None if numpy does not have it."""
+        except TypeError:
+            self.dtype = None
         self._reader_options = dict(reader_options)
         self._on_damage = on_damage
         self._lock = threading.Lock()
@@ -158,15 +154,15 @@ class ClipReader:
         except BaseException:
             video.reader.close()
             raise
-        closed = [video] if video.has_met_damage else []
-        with self._lock:
-            if not closed:
-                closed += [other for other in [self._idle.pop(row, None)] if other is not None]
+        closed: _Video | None = video
+        if not video.has_met_damage:
+            with self._lock:
+                closed = self._idle.pop(row, None)  # of another thread
                 self._idle[row] = video
                 if len(self._idle) > _OPEN_READERS:
-                    closed.append(self._idle.popitem(last=False)[1])
-        for each in closed:
-            each.reader.close()
+                    _, closed = self._idle.popitem(last=False)
+        if closed is not None:
+            closed.reader.close()
 
     def _decode(
         self, video: _Video, row: int, clips: Sequence[int], outs: Sequence[Any]
@@ -188,12 +184,9 @@ class ClipReader:
             starts = range(0, len(frames[0]), self._clips.length)
             frames = [frames[0][start : start + self._clips.length] for start in starts]
         return [
-            {
-                "frames": each, "pts_seconds": video.times[numbers], "video": row, "start": int(numbers[0]),
-                "clip": clip,
-            }
-            for clip, each, numbers in zip(clips, frames, wanted, strict=True)
-        ]  # fmt: skip
+            {"frames": each, "pts_seconds": video.times[some], "video": row, "start": int(some[0]), "clip": clip}
+            for clip, each, some in zip(clips, frames, wanted, strict=True)
+        ]
 
     def _read_alone(self, row: int, clip: int) -> dict[str, Any] | DamagedClip:
         """A clip of a video with damage, by a reader that has read nothing else."""
@@ -218,25 +211,7 @@ class ClipReader:
             log("warning", f"'{path}': clip {clip} is left out: {message}")
         return DamagedClip(clip, row, path, message)
 
-    @property
-    def dtype(self) -> np.dtype[Any] | None:
-        """The dtype of the frames; None if numpy does not have it."""
-        try:
-            dtype: np.dtype[Any] = np.dtype(self._options.get("dtype", "uint8"))
-        except TypeError:
-            return None
-        return dtype
-
-    def clip_shape(self, row: int) -> tuple[int, int, int, int]:
+    def clip_shape(self, row: int) -> tuple[int, ...]:
         """The shape of the frames of a clip of a video, from the index alone."""
-        options, table, length = self._options, self._index.table, self._clips.length
-        height, width = (table[name][row].as_py() or 1 for name in ("height", "width"))
-        if (table["rotation"][row].as_py() or 0) % 180 and options.get("rotate", True):
-            height, width = width, height
-        if options.get("crop") is not None:
-            height, width = tuple(options["crop"])[-2:]
-        if options.get("size") is not None:
-            height, width = options["size"]
-        layout = str(options.get("layout", "HWC")).upper()
-        channels = 8 if layout.endswith("8") else 1 if str(options.get("color")).lower() in ("gray", "grey") else 3
-        return (length, channels, height, width) if "CHW" in layout else (length, height, width, channels)
+        width, height, rotation = (self._index.table[name][row].as_py() for name in ("width", "height", "rotation"))
+        return (self._clips.length, *self._transform.output_shape(width or 1, height or 1, rotation or 0))

@@ -10,10 +10,9 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from tricodec.data._cached import IndexSource, index_of
-from tricodec.data._clip_list import ClipList, check_clips, list_clips, read_parts
+from tricodec.data._clip_list import ClipList, check_clips, list_clips
 from tricodec.data._clip_reader import ON_DAMAGE, ClipReader, DamagedClip, OnDamage
-from tricodec.data._index import DatasetIndex
+from tricodec.data._index import DatasetIndex, IndexSource, index_of
 from tricodec.errors import CorruptDataError
 from tricodec.options import transform_of
 
@@ -82,7 +81,10 @@ class Dataset:
             TypeError: an option is unknown.
         """
         index = index_of(index)
-        table = None if parts is None else read_parts(parts)
+        rows: Any = parts
+        if hasattr(rows, "to_pylist"):
+            rows = rows.to_pylist()
+        table = None if rows is None else [dict(row) for row in rows]
         clips = list_clips(index, clip_length, stride, step, fps, table)
         check_clips(index, clips, "video" if table is None else "part")
         self._has_parts = table is not None
@@ -114,7 +116,6 @@ class Dataset:
         self._open()
 
     def __len__(self) -> int:
-        """The number of clips."""
         return len(self._clips)
 
     def __getitem__(self, i: SupportsIndex) -> dict[str, Any]:
@@ -198,7 +199,10 @@ class Dataset:
         for name in self._members:
             if name not in sample:
                 raise ValueError(f"'{self.index.table['path'][row].as_py()}' has no file '{name}' in its sample")
-            more[name] = _text(sample[name])
+            try:
+                more[name] = sample[name].decode()
+            except UnicodeDecodeError:
+                more[name] = sample[name]
         return more
 
     def _batch_shape(self, clips: Sequence[int], device: str) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
@@ -220,10 +224,3 @@ class Dataset:
     def _clip_bytes(self, clip: int) -> int:
         dtype = self._reader.dtype
         return math.prod(self._reader.clip_shape(self._clips.row(clip))) * (8 if dtype is None else dtype.itemsize)
-
-
-def _text(data: bytes) -> str | bytes:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data

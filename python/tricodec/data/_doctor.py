@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tricodec.data._clip_list import readable
 from tricodec.data._index import DatasetIndex
-from tricodec.data._table import READABLE
 
 Level = Literal["error", "warning", "note"]
 _LEVELS: tuple[Level, ...] = ("error", "warning", "note")
@@ -22,16 +21,14 @@ _SLOW = 4.0
 _HDR = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
 
 
-@dataclasses.dataclass(frozen=True)
-class _Finding:
+class _Finding(NamedTuple):
     """Something that videos of an index have in common."""
 
     name: str
     level: Level
     meaning: str
-    rows: list[int]
-    details: list[str]
-    """What is found in each of the rows."""
+    details: dict[int, str]
+    """What is found, by the row of the video."""
 
 
 def examine(index: DatasetIndex) -> dict[str, Any]:
@@ -61,13 +58,10 @@ def examine(index: DatasetIndex) -> dict[str, Any]:
         "findings": [
             {
                 "name": each.name, "level": each.level, "meaning": each.meaning,
-                "videos": [
-                    {"row": row, "path": paths[row], "detail": detail}
-                    for row, detail in zip(each.rows, each.details, strict=True)
-                ],
+                "videos": [{"row": row, "path": paths[row], "detail": text} for row, text in each.details.items()],
             }
             for each in sorted(findings, key=lambda each: _LEVELS.index(each.level))
-            if each.rows
+            if each.details
         ],
     }  # fmt: skip
 
@@ -77,10 +71,9 @@ class _Columns:
 
     def __init__(self, index: DatasetIndex) -> None:
         self._table = index.table
-        self.readable = np.array([status in READABLE for status in self.values("status")], bool)
+        self.readable = readable(index)
 
     def values(self, name: str) -> list[Any]:
-        """The values of a column."""
         found: list[Any] = self._table[name].to_pylist()
         return found
 
@@ -102,8 +95,7 @@ class _Columns:
 
 
 def _found(name: str, level: Level, meaning: str, mask: Any, detail: Callable[[int], str]) -> _Finding:
-    rows = np.flatnonzero(mask).tolist()
-    return _Finding(name, level, meaning, rows, [detail(row) for row in rows])
+    return _Finding(name, level, meaning, {row: detail(row) for row in np.flatnonzero(mask).tolist()})
 
 
 def _states(columns: _Columns) -> Iterator[_Finding]:
@@ -145,26 +137,23 @@ def _pictures(columns: _Columns) -> Iterator[_Finding]:
 
 
 def _mixtures(columns: _Columns) -> Iterator[_Finding]:
-    rows = np.flatnonzero(columns.readable)
+    rows = np.flatnonzero(columns.readable).tolist()
     for name in ("codec", "size", "fps", "pixel_format"):
         values = columns.shown(name)
-        common = Counter(values).most_common(1)
-        others = [(int(row), value) for row, value in zip(rows, values, strict=True) if value != common[0][0]]
-        meaning = f"not all videos have the same {name.replace('_', ' ')}"
-        if others:
-            meaning += f", which is {common[0][0]} in {common[0][1]} of {len(values)}"
-        yield _Finding(f"mixed_{name}", "note", meaning, [row for row, _ in others], [value for _, value in others])
+        for common, count in Counter(values).most_common(1):
+            others = {row: value for row, value in zip(rows, values, strict=True) if value != common}
+            what = f"the same {name.replace('_', ' ')}, which is {common} in {count} of {len(values)}"
+            yield _Finding(f"mixed_{name}", "note", f"not all videos have {what}", others)
 
 
 def _duplicates(columns: _Columns) -> Iterator[_Finding]:
     first: dict[tuple[Any, Any], int] = {}
-    rows, details = [], []
+    details = {}
     paths = columns.values("path")
     for row, key in enumerate(zip(columns.values("checksum"), columns.values("size_bytes"), strict=True)):
         if columns.readable[row] and first.setdefault(key, row) != row:
-            rows.append(row)
-            details.append(f"as {paths[first[key]]}")
-    yield _Finding("duplicates", "warning", "the same first and last bytes, size and stream", rows, details)
+            details[row] = f"as {paths[first[key]]}"
+    yield _Finding("duplicates", "warning", "the same first and last bytes, size and stream", details)
 
 
 def _speed(columns: _Columns) -> Iterator[_Finding]:
@@ -176,12 +165,7 @@ def _speed(columns: _Columns) -> Iterator[_Finding]:
     usable = columns.readable & (frames > 0)
     usual = float(np.median(cost[usable])) if usable.any() else 0.0
     yield _found(
-        "slow",
-        "warning",
-        "a random frame costs much more than in the other videos",
-        usable & (cost > _SLOW * usual),
-        lambda row: (
-            f"{cost[row] / usual:.1f} times the usual: {gop[row]:.0f} frames of {width[row]:.0f}x"
-            f"{height[row]:.0f} are decoded for one, GOPs of up to {lengths[row].max():.0f} frames"
-        ),
-    )
+        "slow", "warning", "a random frame costs much more than in the other videos", usable & (cost > _SLOW * usual),
+        lambda row: f"{cost[row] / usual:.1f} times the usual: {gop[row]:.0f} frames of {width[row]:.0f}x"
+        f"{height[row]:.0f} are decoded for one, GOPs of up to {lengths[row].max():.0f} frames",
+    )  # fmt: skip

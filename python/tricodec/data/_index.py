@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DatasetIndex: the rows of an index, and readers of its videos."""
+"""DatasetIndex: the rows of an index, and readers of its videos; indexes of folders in the user's cache."""
 
 from __future__ import annotations
 
 import bisect
+import fcntl
+import functools
+import hashlib
 import json
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsIndex
 
 from tricodec._tricodec import FrameReader, __version__, log
-from tricodec.data._build import IndexSummary, build_table
-from tricodec.data._describe import READINGS, Reading
-from tricodec.data._locate import absolute, common_root, located_row, place_of
-from tricodec.data._table import READABLE, open_index, write_index
+from tricodec.data._build import READINGS, IndexSummary, Reading, build_table
+from tricodec.data._locate import absolute, common_root, is_tar, is_video, located_row, place_of
+from tricodec.data._table import READABLE, NotAnIndexError, open_index, write_index
 from tricodec.data._tar import TarPart
 from tricodec.errors import CorruptDataError, SourceChangedError
 from tricodec.remote import is_remote_url
@@ -57,15 +59,18 @@ class DatasetIndex:
             ValueError: the file is not an index, or is of another version.
             ImportError: pyarrow is not installed.
         """
-        self._path = absolute(path)
+        self.path = absolute(path)
+        """The absolute path of the Parquet file."""
         self._given_root = None if root is None else absolute(root)
         self._remote_options = dict(remote_options or {})
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._file, written_root = open_index(Path(self._path))
-        self._root = written_root if self._given_root is None else self._given_root
+        self._file, written_root = open_index(Path(self.path))
+        self.root = written_root if self._given_root is None else self._given_root
+        """The folder that relative paths of rows start in; "" if all rows have URLs."""
         names = [name for name in self._file.schema_arrow.names if name != "index"]
-        self._table = self._file.read(names, use_threads=False)
+        self.table: Any = self._file.read(names, use_threads=False)
+        """The rows as a pyarrow.Table with all columns but ``index``, for queries."""
         facts = self._file.metadata
         self._group_starts = [0]
         for group in range(facts.num_row_groups):
@@ -116,43 +121,28 @@ class DatasetIndex:
         write_index(Path(output), table, root)
         return summary
 
-    @property
-    def path(self) -> str:
-        """The absolute path of the Parquet file."""
-        return self._path
-
-    @property
-    def root(self) -> str:
-        """The folder that relative paths of rows start in; "" if all rows have URLs."""
-        return self._root
-
-    @property
-    def table(self) -> Any:
-        """The rows as a pyarrow.Table with all columns but ``index``, for queries."""
-        return self._table
-
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self.table.num_rows)
 
     def __getitem__(self, i: SupportsIndex) -> dict[str, Any]:
         """The row of a video: its facts by the names of the columns."""
-        row: dict[str, Any] = self._table.slice(self._checked(i), 1).to_pylist()[0]
+        row: dict[str, Any] = self.table.slice(self._checked(i), 1).to_pylist()[0]
         return row
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for batch in self._table.to_batches(max_chunksize=1024):
+        for batch in self.table.to_batches(max_chunksize=1024):
             yield from batch.to_pylist()
 
     def source(self, i: SupportsIndex) -> Any:
         """The video of a row as in ``FrameReader``: an absolute path, a RemoteSource, or a part of an archive."""
         facts = self._values(self._checked(i), "path", "file", "file_offset", "size_bytes")
-        return located_row(facts, self._root).source(self._remote_options)
+        return located_row(facts, self.root).source(self._remote_options)
 
     def sample(self, i: SupportsIndex) -> dict[str, bytes]:
         """The other files of a row's sample in its tar archive, by their extensions: captions, labels, ..."""
         row = self._checked(i)
-        place = place_of(self._table["file"][row].as_py() or "", self._root)
-        others = json.loads(self._table["sample"][row].as_py() or "{}")
+        place = place_of(self.table["file"][row].as_py() or "", self.root)
+        others = json.loads(self.table["sample"][row].as_py() or "{}")
         return {
             name: TarPart(place, offset, size, f"{place}/{name}", self._remote_options).read()
             for name, (offset, size) in others.items()
@@ -207,10 +197,11 @@ class DatasetIndex:
         return reader
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened, (self._path, self._given_root, self._remote_options)
+        opened = functools.partial(DatasetIndex, root=self._given_root, remote_options=self._remote_options)
+        return opened, (self.path,)
 
     def __repr__(self) -> str:
-        return f"<tricodec.data.DatasetIndex '{self._path}', {len(self)} videos>"
+        return f"<tricodec.data.DatasetIndex '{self.path}', {len(self)} videos>"
 
     def _checked(self, i: SupportsIndex) -> int:
         number = i.__index__()
@@ -221,14 +212,14 @@ class DatasetIndex:
 
     def _values(self, row: int, *names: str) -> dict[str, Any]:
         """Some columns of a row: its lists of groups of pictures may be long."""
-        return {name: self._table[name][row].as_py() for name in names}
+        return {name: self.table[name][row].as_py() for name in names}
 
     def _lock_here(self) -> threading.Lock:
         """The lock. A child made by fork() gets a new one and opens the file again: the parent may be using its own."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._lock = threading.Lock()
-            self._file, _ = open_index(Path(self._path))
+            self._file, _ = open_index(Path(self.path))
         return self._lock
 
 
@@ -236,5 +227,33 @@ def _changed(path: str, how: str) -> SourceChangedError:
     return SourceChangedError(f"'{path}' is not the file that was indexed: {how}; run tricodec index again")
 
 
-def _opened(path: str, root: str | None, remote_options: dict[str, Any]) -> DatasetIndex:
-    return DatasetIndex(path, root=root, remote_options=remote_options)
+IndexSource = DatasetIndex | str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def index_of(source: IndexSource) -> DatasetIndex:
+    """The index that is given, by itself or its path, or that of the sources of `DatasetIndex.build` that are given."""
+    if isinstance(source, DatasetIndex):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return _cached([os.fspath(each) for each in source])
+    name = os.fspath(source)
+    if is_remote_url(name) or Path(name).is_dir() or is_video(name) or is_tar(name):
+        return _cached([name])
+    return DatasetIndex(name)
+
+
+def _cached(sources: list[str]) -> DatasetIndex:
+    """The index in the folder for caches, which is XDG_CACHE_HOME, or .cache in the home folder."""
+    names = [each if is_remote_url(each) else absolute(each) for each in sources]
+    key = hashlib.sha256("\n".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tricodec" / "indexes"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{key}.parquet"
+    with (folder / f"{key}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the ranks of a training start together: one of them reads the videos
+        try:
+            DatasetIndex.build(names, path)
+        except NotAnIndexError:  # an index of another version
+            path.unlink()
+            DatasetIndex.build(names, path)
+        return DatasetIndex(path)

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tricodec.data._cached import index_of
 from tricodec.data._clip_list import ClipList, check_clips, checked_step
 from tricodec.data._clip_reader import OnDamage
 from tricodec.data._clips import Dataset
+from tricodec.data._index import index_of
 from tricodec.data._locate import absolute, place_of
 from tricodec.data._table import arrow
 
@@ -48,22 +48,17 @@ class _Episodes:
 class _EpisodeClips(ClipList):
     """Clips of rows of episodes that are `stride` apart."""
 
-    def __init__(
-        self, rows: Any, episodes: _Episodes, length: int, stride: int, step: int, tolerance_s: float
-    ) -> None:  # fmt: skip
+    def __init__(self, rows: Any, episodes: _Episodes, length: int, stride: int, step: int, tolerance_s: float) -> None:
         super().__init__(rows, episodes.lengths, length, stride, step, f"episodes {tolerance_s}")
         self._times = episodes.rows["timestamp"].to_numpy().astype(np.float64)
         self._episodes = episodes
         self._tolerance_s = tolerance_s
 
-    def table_rows(self, clip: int) -> npt.NDArray[np.int64]:
-        """The rows of the frames of a clip."""
+    def table_rows(self, clip: int) -> Any:
         episode, place = self.place(clip)
-        rows: npt.NDArray[np.int64] = self._episodes.firsts[episode] + place + self._offsets
-        return rows
+        return self._episodes.firsts[episode] + place + self._offsets
 
     def selection(self, clip: int) -> dict[str, Any]:
-        """The times of the rows."""
         times = self._episodes.starts[self.place(clip)[0]] + self._times[self.table_rows(clip)]
         return {"times": times.tolist(), "policy": "nearest", "tolerance_s": self._tolerance_s}
 
@@ -174,29 +169,23 @@ def _read_episodes(
     # The rows of an episode follow one another.
     owners = rows["episode_index"].to_numpy()
     runs = np.flatnonzero(np.diff(owners, prepend=-1))
-    run_of = {
-        number: (first, length)
-        for number, first, length in zip(
-            owners[runs].tolist(), runs.tolist(), np.diff(runs, append=len(owners)).tolist(), strict=True
-        )
-    }
-    for each in episodes:
-        number, length = each["episode_index"], each["length"]
-        found = run_of.get(number, (0, 0))[1]
+    firsts = dict(zip(owners[runs].tolist(), runs.tolist(), strict=True))
+    lengths = dict(zip(owners[runs].tolist(), np.diff(runs, append=len(owners)).tolist(), strict=True))
+    numbers = table["episode_index"].to_pylist()
+    for number, length in zip(numbers, table["length"].to_pylist(), strict=True):
+        found = lengths.get(number, 0)
         if found != length:
             raise ValueError(f"episode {number} of '{root}' has {found} rows, and should have {length}")
+    name = info["video_path"]
+    videos = [name.format(video_key=camera, chunk_index=each[chunk], file_index=each[file]) for each in episodes]
     return _Episodes(
-        numbers=np.array([each["episode_index"] for each in episodes], np.int64),
-        files=[
-            str(Path(root, info["video_path"].format(
-                video_key=camera, chunk_index=each[chunk], file_index=each[file])))
-            for each in episodes
-        ],
-        starts=np.array([each[start] for each in episodes], np.float64),
-        firsts=np.array([run_of[each["episode_index"]][0] for each in episodes], np.int64),
-        lengths=np.array([each["length"] for each in episodes], np.int64),
+        numbers=np.array(numbers, np.int64),
+        files=[str(Path(root, video)) for video in videos],
+        starts=np.array(table[start].to_pylist(), np.float64),
+        firsts=np.array([firsts[number] for number in numbers], np.int64),
+        lengths=np.array(table["length"].to_pylist(), np.int64),
         rows=rows,
-    )  # fmt: skip
+    )
 
 
 def _read(paths: Sequence[Path], columns: Sequence[str], root: str) -> Any:

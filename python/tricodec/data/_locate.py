@@ -7,15 +7,21 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tricodec.data._folders import SUFFIXES, files_below
 from tricodec.data._tar import Member, TarPart, list_tar
 from tricodec.errors import CorruptDataError, Error, MediaNotFoundError
 from tricodec.remote import is_remote_url, open_remote
 from tricodec.remote._stores import list_objects
+
+SUFFIXES = frozenset(
+    ".mp4 .m4v .mov .qt .3gp .3g2 .mkv .webm .avi .ts .mts .m2ts .mpg .mpeg .m2v .vob .flv .f4v .wmv .asf .ogv .ogg "
+    ".mxf .ivf .obu .av1 .h264 .264 .avc .h265 .265 .hevc .mjpeg .mjpg .gif".split()
+)  # fmt: skip
+"""Names of videos end with one of them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,12 +86,9 @@ def located_row(row: Mapping[str, Any], root: str) -> Located:
 
 
 def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
-    """The videos that sources mean, also those in tar archives. An archive that cannot be read has an error.
+    """The videos that the sources of `DatasetIndex.build` mean, also those in tar archives.
 
-    Args:
-        sources: files, archives, folders, URLs of objects, and URLs that end with "/", which mean the objects below.
-        root: the folder that relative paths of the index start in.
-        remote_options: for `tricodec.open_remote`.
+    An archive that cannot be read has an error. Relative paths of the index start in the folder `root`.
 
     Raises:
         MediaNotFoundError: there is no such file or folder.
@@ -96,6 +99,24 @@ def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any])
                 yield from _members_of(found.with_version(remote_options), remote_options)
             else:
                 yield found
+
+
+def files_below(folder: str, accepts: Callable[[str], bool]) -> Iterator[tuple[str, Exception | None]]:
+    """Paths of the files in a folder and below it, in order, each with the reason why it cannot be read or None.
+
+    Hidden files and links to folders are left out. A folder that may not be listed is given too, with its error.
+    `accepts` says whether a file counts, by its name.
+    """
+    failed: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=failed.append):
+        yield from ((error.filename, error) for error in failed)
+        failed.clear()
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and accepts(name):
+                path = os.path.join(parent, name)  # noqa: PTH118
+                yield path, _error_of(path)
+    yield from ((error.filename, error) for error in failed)
 
 
 def common_root(sources: Iterable[str]) -> str:
@@ -109,7 +130,6 @@ def common_root(sources: Iterable[str]) -> str:
 
 
 def is_video(name: str) -> bool:
-    """True for the name of a video file."""
     return PurePosixPath(name).suffix.lower() in SUFFIXES
 
 
@@ -132,6 +152,17 @@ def one_line(error: BaseException) -> str:
     """Why a file cannot be read, in one line."""
     text = error.strerror if isinstance(error, OSError) and error.filename is not None else None
     return " ".join((text or str(error) or type(error).__name__).split())
+
+
+def _error_of(path: str) -> Exception | None:
+    """Why a path is not a file: a link that leads nowhere; a pipe, for which a reader would wait."""
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except OSError as error:
+        return error
+    if stat.S_ISREG(mode):
+        return None
+    return ValueError(f"'{path}' is a pipe, a socket or a device, and not a file")
 
 
 def _files_of(source: str, root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
@@ -173,7 +204,6 @@ def _is_wanted(name: str) -> bool:
 
 
 def _local(place: str, root: str) -> Located:
-    """A local file with its version."""
     try:
         path = os.path.relpath(place, root) if root and os.path.commonpath([root, place]) == root else place
         path.encode()

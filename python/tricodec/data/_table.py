@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +40,7 @@ _COLUMNS: dict[str, str] = {
     "start_seconds": "double", "duration_seconds": "double", "max_drift_seconds": "double", "num_times_back": "int64",
     # its bytes
     "gop_first_frame": "int64s", "gop_num_frames": "int64s", "gop_offset": "int64s", "gop_size_bytes": "int64s",
-    "gop_open": "bools", "index": "binary",
+    "gop_open": "bools", "index": "large_binary",
 }  # fmt: skip
 
 
@@ -50,11 +49,7 @@ class NotAnIndexError(Error, ValueError):
 
 
 def arrow() -> Any:
-    """Returns the module pyarrow.
-
-    Raises:
-        ImportError: it is not installed; the message names the extra.
-    """
+    """Returns the module pyarrow. If it is not installed, an ImportError names the extra."""
     try:
         import pyarrow
     except ImportError as error:
@@ -65,11 +60,8 @@ def arrow() -> Any:
 def schema() -> Any:
     """The columns, a pyarrow.Schema."""
     pa = arrow()
-    types = {
-        "string": pa.string(), "int64": pa.int64(), "int32": pa.int32(), "double": pa.float64(), "bool": pa.bool_(),
-        "int64s": pa.list_(pa.int64()), "bools": pa.list_(pa.bool_()), "binary": pa.large_binary(),
-    }  # fmt: skip
-    return pa.schema([(name, types[kind]) for name, kind in _COLUMNS.items()])
+    types = {"int64s": pa.list_(pa.int64()), "bools": pa.list_(pa.bool_())}
+    return pa.schema([(name, types.get(kind) or pa.type_for_alias(kind)) for name, kind in _COLUMNS.items()])
 
 
 def write_index(path: Path, table: Any, root: str) -> None:
@@ -79,7 +71,7 @@ def write_index(path: Path, table: Any, root: str) -> None:
 
     table = table.replace_schema_metadata({_METADATA_KEY: json.dumps({"format": _FORMAT, "root": root})})
     with OutputFile(path) as file:
-        sink = pa.PythonFile(_OutputStream(file), mode="w")
+        sink = pa.PythonFile(_Sink(file), mode="w")
         with pq.ParquetWriter(sink, table.schema, compression="zstd", use_dictionary=True) as writer:
             for start, end in _groups(table):
                 writer.write_table(table.slice(start, end - start), row_group_size=_MOST_ROWS)
@@ -128,18 +120,10 @@ def _groups(table: Any) -> Iterator[tuple[int, int]]:
         yield start, len(sizes)
 
 
-class _OutputStream(io.RawIOBase):
-    """Appends to an OutputFile, which stays open."""
+class _Sink:
+    """An OutputFile as pyarrow writes to it. It stays open."""
+
+    closed = False
 
     def __init__(self, file: OutputFile) -> None:
-        """Args: file is where the bytes go."""
-        super().__init__()
-        self._file = file
-
-    def writable(self) -> bool:
-        """True."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Appends."""
-        return self._file.write(data)
+        self.write = file.write

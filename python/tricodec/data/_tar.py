@@ -45,7 +45,6 @@ class TarPart:
         return None if self._remote is None else self._remote.etag
 
     def read(self) -> bytes:
-        """Returns all bytes of the member."""
         with self._open_reader() as file:
             return file.readall()
 
@@ -63,7 +62,6 @@ class _Part(PlacedFile):
         self._file, self._offset = file, offset
 
     def read(self, size: int | None = -1) -> bytes:
-        """Returns at most `size` bytes; -1 returns all to the end."""
         if size is None or size < 0:
             return self.readall()
         size = min(size, self._size - self._position)
@@ -77,7 +75,6 @@ class _Part(PlacedFile):
         return data
 
     def close(self) -> None:
-        """Closes the archive."""
         if not self.closed:
             self._file.close()
         super().close()

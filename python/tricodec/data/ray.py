@@ -11,12 +11,10 @@ Paths must mean the same files on all nodes: a shared file system, or URLs. The 
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import itertools
 import os
 import pickle
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,7 @@ import numpy as np
 
 from tricodec._tricodec import FrameReader, Transform
 from tricodec.arrays import asnumpy
-from tricodec.data._index import DatasetIndex
+from tricodec.data._index import DatasetIndex, index_of
 from tricodec.data._table import READABLE
 from tricodec.encode.transcoding import transcode as transcode_file
 from tricodec.options import transform_of
@@ -59,7 +57,8 @@ def read_video(
 
     Args:
         sources: an index of `tricodec index` (``.parquet``, or a DatasetIndex), or files, folders and URLs, which are
-            indexed here first. URLs that need options of `tricodec.open_remote` have them in a DatasetIndex.
+            indexed here first, as those of `Dataset`. URLs that need options of `tricodec.open_remote` have them in a
+            DatasetIndex.
         frames_per_block: frames of a task, at least; a group of pictures is never divided.
         device: as in `FrameReader`. With `num_gpus` "cuda" is the GPU that Ray gives to the task.
         num_cpus, num_gpus: what a task needs, as Ray counts it.
@@ -83,20 +82,20 @@ def read_video(
         raise ValueError(f"frames_per_block is {frames_per_block}; expected 1 or more")
     items: list[dict[str, Any]] = []
     shared = {}  # the indexes of videos with several tasks
-    with _index_of(sources) as index:
-        facts = index.table.select(["path", "status", "num_frames", "gop_first_frame"]).to_pylist()
-        for row, video in enumerate(facts):
-            if video["status"] not in READABLE or not video["num_frames"]:
-                continue
-            packets = index.index_bytes(row) or b""
-            source = pickle.dumps(index.source(row))
-            ranges = list(itertools.pairwise(_cut([*video["gop_first_frame"], video["num_frames"]], frames_per_block)))
-            if len(ranges) > 1:
-                shared[video["path"]], packets = ray.put(packets), b""
-            items += [
-                {"path": video["path"], "source": source, "first": first, "count": end - first, "index": packets}
-                for first, end in ranges
-            ]
+    index = _index_of(sources)
+    facts = index.table.select(["path", "status", "num_frames", "gop_first_frame"]).to_pylist()
+    for row, video in enumerate(facts):
+        if video["status"] not in READABLE or not video["num_frames"]:
+            continue
+        packets = index.index_bytes(row) or b""
+        source = pickle.dumps(index.source(row))
+        ranges = list(itertools.pairwise(_cut([*video["gop_first_frame"], video["num_frames"]], frames_per_block)))
+        if len(ranges) > 1:
+            shared[video["path"]], packets = ray.put(packets), b""
+        items += [
+            {"path": video["path"], "source": source, "first": first, "count": end - first, "index": packets}
+            for first, end in ranges
+        ]
     reading = {"device": device, "transform": dict(transform_options), "indexes": shared}
     # Ray has no data set with columns and without rows.
     items = items or [{"path": "", "source": b"", "first": 0, "count": 0, "index": b""}]
@@ -144,13 +143,13 @@ def transcode(
     options = {"device": "cpu", "num_threads": 1, **options}
     inspect.signature(transcode_file).bind("source", "target", **options)  # refuses wrong options here
     items: dict[str, dict[str, Any]] = {}
-    with _index_of(sources) as index:
-        for row, path in enumerate(index.table["path"].to_pylist()):
-            parts = [part for part in PurePosixPath(path.partition("://")[2] or path).parts if part not in ("/", "..")]
-            target = str(Path(output).absolute().joinpath(*parts).with_suffix(suffix))
-            if target in items:
-                raise ValueError(f"'{items[target]['path']}' and '{path}' would both become '{target}'; use two calls")
-            items[target] = {"path": path, "source": pickle.dumps(index.source(row)), "target": target}
+    index = _index_of(sources)
+    for row, path in enumerate(index.table["path"].to_pylist()):
+        parts = [part for part in PurePosixPath(path.partition("://")[2] or path).parts if part not in ("/", "..")]
+        target = str(Path(output).absolute().joinpath(*parts).with_suffix(suffix))
+        if target in items:
+            raise ValueError(f"'{items[target]['path']}' and '{path}' would both become '{target}'; use two calls")
+        items[target] = {"path": path, "source": pickle.dumps(index.source(row)), "target": target}
     there = [target for target in items if Path(target).exists()]
     if there and not resume:
         raise FileExistsError(f"'{there[0]}' exists; name another output, or keep such files with resume=True")
@@ -171,19 +170,12 @@ def _ray_data() -> Any:
     return ray.data
 
 
-@contextlib.contextmanager
-def _index_of(sources: Sources) -> Iterator[DatasetIndex]:
-    """The index of some sources. One that is made here is removed at the end."""
+def _index_of(sources: Sources) -> DatasetIndex:
     if isinstance(sources, DatasetIndex):
-        yield sources
-        return
+        return sources
     names = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.fspath(names[0]) if len(names) == 1 else ""
-        if not path.endswith(".parquet"):
-            path = str(Path(folder, "index.parquet"))
-            DatasetIndex.build(names, path)
-        yield DatasetIndex(path)
+    is_index = len(names) == 1 and os.fspath(names[0]).endswith(".parquet")
+    return index_of(names[0] if is_index else names)
 
 
 def _cut(bounds: list[int], least: int) -> list[int]:

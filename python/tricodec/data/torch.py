@@ -26,6 +26,7 @@ except ImportError as _error:
 from tricodec._tricodec import FrameReader
 from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches
 from tricodec.data._clips import Dataset
+from tricodec.data._read_ahead import HostMemory
 from tricodec.node import NodeDeviceArray, NodeReader, active
 from tricodec.options import transform_of
 
@@ -102,7 +103,7 @@ def _rank() -> tuple[int, int]:
     return 0, 1
 
 
-class DeviceMemory:
+class DeviceMemory(HostMemory):
     """Memory for the frames of batches on a GPU.
 
     Note [Memory of batches on a GPU]: a batch is written by threads that wait for their frames, while the model's
@@ -114,7 +115,8 @@ class DeviceMemory:
     """
 
     def __init__(self, dataset: Dataset, device: str) -> None:
-        self._dataset, self._device = dataset, device
+        super().__init__(dataset)
+        self._device = device
         self._stream: Any = None
 
     def of(self, clips: Sequence[int]) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import NativeCodecConfig, NativeStreamWriter
@@ -253,9 +252,7 @@ class StreamWriter:
         """Return the open writer."""
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, exc_type: object, exc: object, traceback: object) -> None:
         """Flush and close the output; after an exception discard it."""
         try:
             if exc is None:

@@ -3,8 +3,15 @@
 
 from __future__ import annotations
 
-from tricodec.measure._memory import AllocatorUse, MemoryEvent, MemoryTracker, TrackedAllocator, memory_stats
-from tricodec.measure._memory_required import MemoryRequired, memory_required
+from tricodec.measure._memory import (
+    AllocatorUse,
+    MemoryEvent,
+    MemoryRequired,
+    MemoryTracker,
+    TrackedAllocator,
+    memory_required,
+    memory_stats,
+)
 from tricodec.measure._profiler import Profiler, StageTime
 from tricodec.measure._trace import StageEvent
 

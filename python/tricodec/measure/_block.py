@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A measurement that runs while a ``with`` block runs."""
+"""A measurement that runs while a ``with`` block runs, and keeps its latest events."""
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
-from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 class Native(Protocol):
     """A measurement of the native module, which runs from its construction on."""
 
-    def stop(self) -> None:
-        """Ends the measurement and keeps its results."""
+    def stop(self) -> None: ...
+
+    def num_dropped_events(self) -> int: ...
 
 
 NativeT = TypeVar("NativeT", bound=Native)
@@ -24,23 +25,31 @@ NativeT = TypeVar("NativeT", bound=Native)
 class Measurement(ABC, Generic[NativeT]):
     """A context manager that measures until its block ends. Each ``with`` begins a new measurement."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_events: SupportsIndex, purpose: str = "") -> None:
+        """Takes the number of events to keep. With a purpose it must be one at least."""
         self._native: NativeT | None = None
+        self._max_events = operator.index(max_events)
+        least = 1 if purpose else 0
+        if self._max_events < least:
+            raise ValueError(
+                f"max_events is {self._max_events}; it must be {least} or more, the number of the latest events to "
+                f"keep{purpose}"
+            )
 
     @abstractmethod
-    def _begin(self) -> NativeT:
-        """A new measurement."""
+    def _begin(self) -> NativeT: ...
 
     def __enter__(self) -> Self:
-        """Begin a new measurement."""
         self._native = self._begin()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """End the measurement and keep its results."""
+    def __exit__(self, *_: object) -> None:
         self._started().stop()
+
+    @property
+    def dropped_events(self) -> int:
+        """Number of events that were not kept."""
+        return self._started().num_dropped_events()
 
     def _started(self) -> NativeT:
         if self._native is None:

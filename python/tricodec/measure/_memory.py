@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory of tricodec's allocators: now, and while a ``with`` block runs."""
+"""The memory of tricodec's allocators: now, while a ``with`` block runs, and what a read takes before it runs."""
 
 from __future__ import annotations
 
-import operator
-from typing import NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
+from tricodec._tricodec import FrameReader, Transform, memory_use
 from tricodec._tricodec import MemoryTracker as NativeTracker
-from tricodec._tricodec import memory_use
 from tricodec.measure._block import Measurement
 
+if TYPE_CHECKING:
+    from tricodec._tricodec import Source
+
 _MEBIBYTE = 1 << 20
+_READER_OPTIONS = ("device", "stream_index", "num_workers", "ignore_edit_list", "index", "context")
 
 
 class AllocatorUse(NamedTuple):
@@ -92,11 +95,7 @@ class MemoryTracker(Measurement[NativeTracker]):
     """
 
     def __init__(self, max_events: SupportsIndex = 0) -> None:
-        super().__init__()
-        self._max_events = operator.index(max_events)
-        if self._max_events < 0:
-            msg = f"max_events is {self._max_events}; it must be 0 or more, the number of the latest events to keep"
-            raise ValueError(msg)
+        super().__init__(max_events)
 
     def _begin(self) -> NativeTracker:
         return NativeTracker(self._max_events)
@@ -111,11 +110,6 @@ class MemoryTracker(Measurement[NativeTracker]):
         """The latest `max_events` events in their order."""
         return [MemoryEvent(event[0] / 1e9, *event[1:]) for event in self._started().events()]
 
-    @property
-    def dropped_events(self) -> int:
-        """Number of events that were not kept."""
-        return self._started().num_dropped_events()
-
     def __str__(self) -> str:
         """A table in MiB with a line for each allocator."""
         if self._native is None:
@@ -125,3 +119,64 @@ class MemoryTracker(Measurement[NativeTracker]):
             sizes = "".join(f"{size / _MEBIBYTE:>10.1f}" for size in use[:3])
             lines.append(f"{name:<18}{sizes}{use.allocations:>13}{use.reuses:>10}")
         return "\n".join(lines)
+
+
+class MemoryRequired(NamedTuple):
+    """The greatest need for memory at a time, by the allocators of `MemoryTracker`."""
+
+    host_bytes: int
+    """Pictures and arrays in host memory: ``host`` of a `MemoryTracker`, with the result."""
+    device_bytes: int
+    """Pictures and arrays in a GPU's memory: ``device cuda:N``, with the result."""
+    decoder_bytes: int
+    """NVDEC's decoders: ``decoders cuda:N``."""
+    codec_bytes: int
+    """Memory that codec libraries take from the system for themselves. No allocator counts it, and it is a rough
+    estimate. It has the pictures of AV1's software decoders, which do not use memory of tricodec."""
+
+
+def memory_required(
+    source: Source | FrameReader,
+    *,
+    batch_size: int | None = None,
+    transform: Transform | None = None,
+    **options: Any,
+) -> MemoryRequired:
+    """How much memory a read takes at its peak, without decoding.
+
+    The request is `decode_video` or `FrameReader.batch`, or `FrameReader.batches` with `batch_size`. The answer
+    includes the result, decoders and what is decoded ahead. It is for a loop that is slower than the decoders, and
+    keeps its batch until it has the next one; a faster one has less decoded ahead.
+    Memory that was there before, libraries and packets do not count. Only packets are read, to number the frames.
+
+    ``limits.max_output_bytes`` refuses a result before it takes memory, and ``limits.max_buffered_bytes`` bounds what
+    is decoded ahead (`set_limits`), so the answer depends on them.
+
+    ::
+
+        need = tricodec.measure.memory_required("video.mp4", batch_size=32, size=(224, 224), device="cpu")
+        print(need.host_bytes / 2**20, "MiB")
+
+    Args:
+        source: as in `probe`; or an open FrameReader, with its options.
+        batch_size: as in `FrameReader.batches`. None means one array with all frames.
+        transform: as in `FrameReader.batch`.
+        **options: the options of `decode_video` that select frames (start, count, times, fps, ...), options of
+            `FrameReader` (device, num_workers, ...) for a source, and options of `Transform`.
+
+    Raises:
+        ValueError: an option is not accepted.
+        TypeError: an open FrameReader is given with options of a reader.
+        IndexError: the video does not have so many frames.
+        Error: the other errors of `FrameReader`.
+
+    Thread safety: safe.
+    """
+    readers = {name: options.pop(name) for name in _READER_OPTIONS if name in options}
+    if isinstance(source, FrameReader):
+        if readers:
+            name = sorted(readers)[0]
+            raise TypeError(f"{name} is an option of a reader, and source is an open FrameReader; leave it out")
+        return MemoryRequired(*source._memory_required(batch_size, transform, **options))
+    with FrameReader(source, **readers) as reader:
+        return MemoryRequired(*reader._memory_required(batch_size, transform, **options))

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import json
 import logging
-import operator
 import os
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsIndex
 
 from tricodec._tricodec import OutputFile, __version__
 from tricodec._tricodec import Profiler as NativeProfiler
@@ -78,17 +76,6 @@ class _Reporter:
                 logging.getLogger("tricodec").exception("the callback of a Profiler failed and is not called any more")
 
 
-def _function_of(callback: Callback | ReportsStages | None) -> Callback | None:
-    method = getattr(callback, "report_stage", callback)
-    if method is not None and not callable(method):
-        msg = (
-            f"callback is of type {type(callback).__name__}; pass a callable, an object with a method report_stage, "
-            "or None"
-        )
-        raise TypeError(msg)
-    return cast("Callback | None", method)
-
-
 class Profiler(Measurement[NativeProfiler]):
     """Measures the time of tricodec's work in the whole process, by stages.
 
@@ -127,32 +114,28 @@ class Profiler(Measurement[NativeProfiler]):
     """
 
     def __init__(self, callback: Callback | ReportsStages | None = None, *, max_events: SupportsIndex = 65536) -> None:
-        super().__init__()
-        self._callback = _function_of(callback)
-        self._max_events = operator.index(max_events)
-        least = 0 if self._callback is None else 1
-        if self._max_events < least:
-            msg = (
-                f"max_events is {self._max_events}; it must be {least} or more, the number of the latest events to keep"
+        method = getattr(callback, "report_stage", callback)
+        if method is not None and not callable(method):
+            raise TypeError(
+                f"callback is of type {type(callback).__name__}; pass a callable, an object with a method "
+                "report_stage, or None"
             )
-            raise ValueError(msg + (", which the callback receives" if least else ""))
+        super().__init__(max_events, "" if method is None else ", which the callback receives")
+        self._callback: Callback | None = method
         self._reporter: _Reporter | None = None
 
     def _begin(self) -> NativeProfiler:
         return NativeProfiler(self._max_events)
 
     def __enter__(self) -> Self:
-        """Begin a new measurement."""
         super().__enter__()
         if self._callback is not None:
             self._reporter = _Reporter(self._started(), self._callback)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the measurement, report its last events and keep its results."""
-        super().__exit__(kind, error, traceback)
+        super().__exit__()
         if self._reporter is not None:
             self._reporter.end()
             self._reporter = None
@@ -177,11 +160,6 @@ class Profiler(Measurement[NativeProfiler]):
             StageEvent(begin_ns / 1e9, duration_ns / 1e9, stage, frames, device, thread)
             for begin_ns, duration_ns, stage, frames, device, thread in self._started().events()
         ]
-
-    @property
-    def dropped_events(self) -> int:
-        """Number of events that were not kept."""
-        return self._started().num_dropped_events()
 
     @property
     def missed_events(self) -> int:

@@ -130,7 +130,8 @@ class Lease:
         arena, slab: the memory.
         described: the shape, dtype and more that a client needs.
         owner: the client whose share of the memory it counts to; None once that client is gone.
-        holders: clients, and tokens on their way to another process; the slab is free when there is none.
+        holders: clients, once for each array, and tokens on their way to another process; the slab is free when there
+            is none.
     """
 
     number: int
@@ -138,7 +139,7 @@ class Lease:
     slab: Slab
     described: dict[str, Any]
     owner: Any
-    holders: set[Any]
+    holders: list[Any]
 
 
 @dataclasses.dataclass(eq=False)
@@ -169,7 +170,7 @@ class Leases:
     def add(self, client: Any, arena: Arena, slab: Slab, answer: dict[str, Any]) -> dict[str, Any]:
         """A lease of a client; returns what describes it."""
         described = {"shape": answer["shape"], "dtype": answer["dtype"], "event": answer["event"]}
-        lease = Lease(next(self._numbers), arena, slab, described, None, {client})
+        lease = Lease(next(self._numbers), arena, slab, described, None, [client])
         self._leases[lease.number] = lease
         self._own(lease, client)
         return self._description(lease)
@@ -192,7 +193,7 @@ class Leases:
             raise ValueError(f"this process holds no lease {number}")
         token = secrets.token_hex(16)
         self._tokens[token] = _Token(lease, parent)
-        lease.holders.add(token)
+        lease.holders.append(token)
         return token
 
     def claim(self, client: Any, token: str) -> tuple[dict[str, Any], list[int]]:
@@ -204,8 +205,8 @@ class Leases:
         if token not in self._tokens:
             raise ValueError("this array was pickled by another process and read before, or its node is gone")
         lease = self._tokens.pop(token).lease
-        lease.holders.discard(token)
-        lease.holders.add(client)
+        lease.holders.remove(token)
+        lease.holders.append(client)
         self._own(lease, client)
         return self._description(lease), [lease.slab.file]
 
@@ -213,7 +214,7 @@ class Leases:
         """Takes back all leases of a client that is gone. What it passed on stays for those who may still claim it."""
         now = time.monotonic()
         for lease in list(self._leases.values()):
-            if client in lease.holders:
+            while client in lease.holders:
                 self._let_go(lease, client)
         for token in self._tokens.values():
             if token.lease.owner is client:
@@ -235,8 +236,10 @@ class Leases:
         return bool(lost)
 
     def _let_go(self, lease: Lease, holder: Any) -> Arena | None:
-        lease.holders.discard(holder)
+        lease.holders.remove(holder)
         if lease.holders:
+            if lease.owner is holder and holder not in lease.holders:  # a token stays its sender's
+                self._own(lease, next((each for each in lease.holders if not isinstance(each, str)), holder))
             return None
         self._own(lease, None)
         del self._leases[lease.number]

@@ -22,8 +22,8 @@ from typing import Any
 
 from tricodec import errors
 
-_MOST_BYTES = 32 << 10
-"""A longer text goes as a memory file: a socket holds some 200 KiB."""
+_MOST_BYTES = 2 << 10
+"""A longer text goes as a memory file: a socket holds some 200 KiB, and all that a client may have asked must fit."""
 _MOST_FILES = 4
 _MOST_TEXT = 4000
 _DESCRIPTOR = re.compile(r"/proc/self/fd/\d+")

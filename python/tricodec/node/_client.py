@@ -8,8 +8,9 @@ import itertools
 import os
 import socket
 import threading
+import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 
 from tricodec._tricodec import check_interrupt
@@ -40,11 +41,13 @@ class Connection:
             raise NodeLostError(
                 f"no node answers at {path!r} ({error.strerror}); start one with `tricodec node start`"
             ) from error
+        weakref.finalize(self, self._channel.close).atexit = False
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Callable[[Answer | NodeLostError], None]] = {}
         self.is_lost = False
-        threading.Thread(target=self._receive, name="tricodec-node", daemon=True).start()
+        self._receiver = threading.Thread(target=self._receive, name="tricodec-node", daemon=True)
+        self._receiver.start()
 
     def ask(self, message: dict[str, Any], files: Sequence[int] = ()) -> Answer:
         """Sends a request and waits for its answer, with files that the caller closes. Ctrl-C takes the request back.
@@ -60,16 +63,16 @@ class Connection:
 
         number = self.send(message, files, take)
         try:
-            while True:
-                with contextlib.suppress(TimeoutError):
-                    answer, sent = future.result(_LOOK_SECONDS)
-                    break
+            while not wait([future], _LOOK_SECONDS).done:
                 check_interrupt()
         except BaseException:
             with self._lock:
-                self._waiting.pop(number, None)
+                is_answered = self._waiting.pop(number, None) is None
+            if is_answered:
+                future.add_done_callback(self._let_go)
             self.tell({"do": "cancel", "request": number})
             raise
+        answer, sent = future.result()
         if "failure" in answer:
             _channel.close(sent)
             raise _channel.error_of(answer["failure"])
@@ -106,6 +109,10 @@ class Connection:
             with contextlib.suppress(OSError):
                 _channel.send(self._channel, message)
 
+    def wait_for_end(self, seconds: float) -> None:
+        """Waits until the node has closed the connection."""
+        self._receiver.join(seconds)
+
     def close(self) -> None:
         """Ends the connection. The node takes back all that this process holds of it; its arrays stay valid."""
         with contextlib.suppress(OSError):
@@ -122,23 +129,30 @@ class Connection:
         while True:
             try:
                 answer, files = _channel.receive(self._channel)
-            except (_channel.ClosedError, ValueError):
+            except (OSError, ValueError):
                 break
             with self._lock:
                 find = self._waiting.get if answer.get("more") else self._waiting.pop
                 take = find(answer["number"], None)
             if take is not None:
                 take((answer, files))
-            else:  # nobody waits any more
-                _channel.close(files)
-                if "lease" in answer:
-                    self.tell({"do": "release", "lease": answer["lease"]})
+            else:  # its request was taken back
+                self._drop(answer, files)
+        self.close()
         with self._lock:
             self.is_lost = True
             waiting, self._waiting = self._waiting, {}
-        self._channel.close()
         for take in waiting.values():
             take(self._lost())
+
+    def _let_go(self, future: Future[Answer]) -> None:
+        if future.exception() is None:
+            self._drop(*future.result())
+
+    def _drop(self, answer: dict[str, Any], files: list[int]) -> None:
+        _channel.close(files)
+        if "lease" in answer:
+            self.tell({"do": "release", "lease": answer["lease"]})
 
 
 _connections: dict[str, Connection] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,7 +24,8 @@ from tricodec.video import DecodedVideo, _decode
 _OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
 _IDLE_SECONDS = 60.0
 _START_SECONDS = 60.0
-_LOOK_SECONDS = 0.1
+_STOP_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
 _CHUNK = 16
 
 
@@ -84,7 +84,7 @@ class Node:
             TimeoutError: it took longer than the node allows, or waited too long for memory.
             Exception: the errors of `tricodec.decode_video`.
         """
-        request_of("decode_video", options, _OF_REQUEST)
+        options = _checked("decode_video", options, _OF_REQUEST)
         with SentSource(source) as sent:
             return self._decoded(
                 sent, self._request("decode", sent, device, stream_index, ignore_edit_list, priority, options)
@@ -148,31 +148,25 @@ class Node:
         return {name: value for name, value in status.items() if name != "number"}
 
     def stop(self) -> None:
-        """End the node. Requests that it has are lost; arrays stay valid."""
-        self._connection().ask({"do": "stop"})
-
-    def end(self) -> None:
-        """End the node and wait until it has ended; if it is gone, do nothing."""
-        with contextlib.suppress(NodeLostError):
-            process = os.pidfd_open(int(self.status()["process"]))
-            try:
-                self.stop()
-                select.select([process], [], [], _START_SECONDS)
-            finally:
-                os.close(process)
+        """End the node, and wait until another one can have its socket. Requests are lost; arrays stay valid."""
+        connection = self._connection()
+        connection.ask({"do": "stop"})
+        connection.wait_for_end(_STOP_SECONDS)
 
     def close(self) -> None:
         """End the connection of this process. The node takes back the memory of its arrays, which stay valid."""
         self._connection().close()
 
     def _connection(self) -> Connection:
-        try:
-            return connection_to(self.path)
-        except NodeLostError:
-            if not self._starts:
-                raise
-        start_once(self.path)
-        return connection_to(self.path)
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                return connection_to(self.path)
+            except NodeLostError:
+                if not self._starts or time.monotonic() > deadline:
+                    raise
+            if not start_once(self.path):
+                time.sleep(_LOOK_SECONDS)  # another process starts it just now, or it is about to end
 
     @staticmethod
     def _request(
@@ -184,7 +178,7 @@ class Node:
         return {
             "do": what, "source": sent.described, "device": device, "stream_index": int(stream_index),
             "ignore_edit_list": bool(ignore_edit_list), "priority": int(priority),
-            "options": {name: plain(value) for name, value in options.items()},
+            "options": options,
         }  # fmt: skip
 
     def _ask(self, message: dict[str, Any], files: Sequence[int]) -> tuple[Connection, dict[str, Any], list[int]]:
@@ -202,6 +196,14 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<tricodec.node.Node {self.path}>"
+
+
+def _checked(call: str, options: dict[str, Any], others: Sequence[str]) -> dict[str, Any]:
+    """Options of a call as JSON has them."""
+    transform = request_of(call, options, others)[1]
+    if "dtype" in options:  # a type of NumPy may be given
+        options["dtype"] = transform.options["dtype"]
+    return {name: plain(value) for name, value in options.items()}
 
 
 def _again(path: str, starts: bool) -> Node:
@@ -249,7 +251,7 @@ class NodeReader:
             ValueError: the reader is closed.
             Exception: the errors of `Node.decode_video`.
         """
-        request_of("decode", options, ("priority",))
+        options = _checked("decode", options, ("priority",))
         if self._sent.file < 0:
             raise ValueError("this NodeReader is closed; open another one")
         return self._node._decoded(self._sent, self._node._request("decode", self._sent, *self._how, priority, options))
@@ -309,21 +311,15 @@ class NodeReader:
         self.close()
 
 
-def start_once(path: str) -> None:
-    """Starts a node again, or one that ends when no client uses it, unless another process has just done so."""
-    deadline = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            start(settings_again(path, _IDLE_SECONDS))
-            return
-        except RuntimeError as error:
-            if "runs already" not in str(error) or time.monotonic() > deadline:
-                raise
-        try:  # it runs, but may not listen yet, or end just now
-            connection_to(path)
-            return
-        except NodeLostError:
-            time.sleep(_LOOK_SECONDS)
+def start_once(path: str) -> bool:
+    """Starts a node again, or one that ends when it is idle; returns False if another one has the socket."""
+    try:
+        start(settings_again(path, _IDLE_SECONDS))
+    except RuntimeError as error:
+        if "runs already" not in str(error):
+            raise
+        return False
+    return True
 
 
 def connect(path: str | None = None, *, start: bool = False) -> Node:

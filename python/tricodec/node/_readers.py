@@ -14,16 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from tricodec._tricodec import Frame, FrameReader, Transform
+from tricodec.errors import Error
 from tricodec.node._source import ReceivedSource
 
 _MOST_IDLE = 32
+_MOST_DAMAGED = 1024
 
 
 class OpenVideo:
     """A reader, what it reads, and on a GPU the stream of its work. One thread at a time uses it."""
 
-    def __init__(self, key: Any, source: ReceivedSource, reader: FrameReader, stream: Any) -> None:
-        self.key, self.source, self.reader, self.stream = key, source, reader, stream
+    def __init__(self, key: Any, source: ReceivedSource, stream: Any, options: dict[str, Any]) -> None:
+        """Args: options are those of FrameReader. Takes over the source if there is no error."""
+        self.key, self.source, self.stream = key, source, stream
+        self._options = options
+        self.reader = FrameReader(source.open(), **options)
+
+    def reopen(self) -> None:
+        """Opens the source anew: the reader has met no damage then."""
+        self.reader.close()
+        self.reader = FrameReader(self.source.open(), **self._options)
 
     def close(self) -> None:
         """Closes the reader and the file."""
@@ -83,11 +93,10 @@ class Readers:
             num_threads = 0
         try:
             device = self._device.replace("cuda", "auto") if asked.startswith("auto") else self._device
-            reader = FrameReader(source.open(), device=device, num_workers=num_threads, **options)
+            return OpenVideo(key, source, stream, {**options, "device": device, "num_workers": num_threads})
         except BaseException:
             source.close()
             raise
-        return OpenVideo(key, source, reader, stream)
 
 
 @dataclasses.dataclass(eq=False)
@@ -112,6 +121,7 @@ class Groups:
         self._groups: OrderedDict[Any, _Group] = OrderedDict()
         self._num_bytes = 0
         self._seen: OrderedDict[Any, None] = OrderedDict()
+        self._damaged: OrderedDict[Any, None] = OrderedDict()
 
     @property
     def num_bytes(self) -> int:
@@ -142,14 +152,32 @@ class Groups:
                 before += int(((groups == group) & (numbers - firsts[group] < len(entry.frames))).sum())
                 if len(entry.frames) < count:
                     first = int(firsts[group])
-                    self._fill(entry, reader.frames(range(first, first + count)))
+                    try:
+                        frames = reader.frames(range(first, first + count))
+                    except (Error, IndexError):
+                        if not reader.num_damaged_packets:
+                            raise
+                    if reader.num_damaged_packets:
+                        self.leave_out(video.key)
+                        video.reopen()
+                        return None
+                    self._fill((video.key, group), entry, frames)
                 found[group] = entry.frames
         self._shrink()
         return [found[group][number - firsts[group]] for group, number in zip(groups, numbers, strict=True)], before
 
+    def leave_out(self, key: Any) -> None:
+        """Keeps nothing of a damaged video: each request decodes it as the process would, and counts the damage."""
+        with self._lock:
+            self._damaged[key] = None
+            if len(self._damaged) > _MOST_DAMAGED:
+                self._damaged.popitem(last=False)
+
     def _are_wanted(self, keys: list[Any]) -> bool:
         """Whether another request needed one of the groups before."""
         with self._lock:
+            if keys[0][0] in self._damaged:
+                return False
             seen = any(key in self._seen for key in keys)
             for key in keys:
                 self._seen[key] = None
@@ -164,11 +192,12 @@ class Groups:
             self._groups.move_to_end(key)
             return entry
 
-    def _fill(self, entry: _Group, frames: list[Frame]) -> None:
+    def _fill(self, key: Any, entry: _Group, frames: list[Frame]) -> None:
         num_bytes = sum(frame.size_bytes for frame in frames)
         with self._lock:
-            self._num_bytes += num_bytes - entry.num_bytes
-        entry.frames, entry.num_bytes = frames, num_bytes
+            if self._groups.get(key) is entry:  # not dropped meanwhile
+                self._num_bytes += num_bytes - entry.num_bytes
+            entry.frames, entry.num_bytes = frames, num_bytes
 
     def _shrink(self) -> None:
         """Drops the groups that were used longest ago."""

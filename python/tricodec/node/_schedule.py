@@ -23,7 +23,7 @@ from tricodec.node._workers import WorkerProcess
 _MIB = 1 << 20
 _GPU_OVERHEAD = 1280 * _MIB
 """Of a GPU's memory: the context, and the surfaces of the decoders at work."""
-_KEPT = 0.25
+_KEPT = 0.5
 """The part of the memory for results and kept frames that the kept frames may have."""
 _RECENT_SECONDS = 1.0
 _LOOK_SECONDS = 0.1
@@ -188,10 +188,10 @@ class Scheduler:
             return {"devices": devices, "leases": len(self.leases), **self.counts, "why": dict(self.restarts)}
 
     def close(self) -> None:
-        """Ends all processes."""
-        with self.lock:
-            for worker in self._staff:
-                worker.end()
+        """Ends all processes, and takes the lock for good: a request that they had has no answer any more."""
+        self.lock.acquire()
+        for worker in self._staff:
+            worker.end()
 
     def _dispatch_all(self) -> None:
         for device in self._queues:

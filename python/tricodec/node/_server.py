@@ -58,9 +58,10 @@ class Client:
                 except Exception as error:  # the request's own
                     _channel.close(files)
                     self.answer(number, {"failure": _channel.failure_of(error)}, [])
-        except (_channel.ClosedError, ValueError):
-            scheduler.drop(self)
+        except (OSError, ValueError, RecursionError):  # it is gone, or not to be trusted
+            pass
         finally:
+            scheduler.drop(self)
             self._server.forget(self)
             self._channel.close()
 
@@ -99,8 +100,9 @@ class Client:
         elif what == "status":
             answer = self._server.status()
         elif what == "stop":
+            self.answer(number, {}, [])
             self._server.stop()
-            answer = {}
+            return
         else:
             raise ValueError(f"the request {what!r} is unknown; the client is of another version of tricodec")
         self.answer(number, answer, sent)
@@ -121,6 +123,8 @@ class Server:
         self._clients: set[Client] = set()
         self._stopped = threading.Event()
         self._file = _locked(path)
+        if path.exists() and not path.is_socket():
+            raise RuntimeError(f"{str(path)!r} is there and no socket; name another path")
         path.unlink(missing_ok=True)  # of a node that was killed
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         old = os.umask(0o177)
@@ -146,11 +150,11 @@ class Server:
         self._path.unlink(missing_ok=True)
         self._listener.close()
         self.scheduler.close()
-        log = self._path.with_suffix(".log")
+        log = Path(f"{self._path}.log")
         if log.exists() and not log.stat().st_size:
             log.unlink()
         kept_settings(self._path).unlink(missing_ok=True)
-        self._path.with_suffix(".lock").unlink(missing_ok=True)
+        Path(f"{self._path}.lock").unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Ends run()."""
@@ -192,7 +196,7 @@ def _locked(path: Path) -> IO[str]:
     Raises:
         RuntimeError: another node has it.
     """
-    name = path.with_suffix(".lock")
+    name = Path(f"{path}.lock")
     while True:
         file = name.open("w")
         try:

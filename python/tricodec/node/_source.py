@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tricodec._tricodec import probe
+from tricodec.errors import RefusedError
 from tricodec.node import _channel
 from tricodec.remote import RemoteSource
 
@@ -41,7 +42,9 @@ class SentSource:
         else:
             try:
                 data = memoryview(source)
-            except TypeError:
+                if not data.c_contiguous:
+                    raise BufferError("the bytes are not contiguous")
+            except (TypeError, BufferError):
                 probe(source)  # raises the error of all calls
                 raise
             self.file = _channel.memory_file("tricodec-source", data)
@@ -64,24 +67,25 @@ class SentSource:
 
 def _opened(path: Any) -> int:
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe without a writer would wait
     except (OSError, ValueError):
         probe(path)  # raises the error of all calls
         raise
-    mode = os.fstat(file).st_mode
-    if stat.S_ISREG(mode):
-        return file
-    if stat.S_ISDIR(mode):
+    if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         probe(path)  # raises the error of all calls
-    with os.fdopen(file, "rb") as data:  # a pipe, in which another process cannot seek
-        return _copied(data)
+        raise RefusedError(f"'{os.fsdecode(path)}' is not a regular file")
+    return file
 
 
 def _copied(data: Any) -> int:
     copy = _channel.memory_file("tricodec-source", b"")
-    with os.fdopen(os.dup(copy), "wb") as output:
-        shutil.copyfileobj(data, output, 1 << 20)
+    try:
+        with os.fdopen(os.dup(copy), "wb") as output:
+            shutil.copyfileobj(data, output, 1 << 20)
+    except BaseException:
+        os.close(copy)
+        raise
     return copy
 
 
@@ -94,8 +98,8 @@ class ReceivedSource:
         self.file = file
         self.is_remote = described["kind"] == "remote"
         about = os.fstat(file)
-        self.key: tuple[Any, ...] = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
-        """The same for the same bytes: of a file its number, size and time."""
+        self.key: tuple[Any, ...] = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        """The same for the same bytes: of a file its number, size and times, of which programs set the first one."""
         if self.is_remote:
             self.key = ("remote", os.pread(file, about.st_size, 0))
 

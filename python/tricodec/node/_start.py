@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +75,13 @@ def socket_path() -> str:
 
 
 def checked_path(path: str) -> Path:
-    """The path of a socket, in a folder that is there and that no other user can write.
+    """The absolute path of a socket, in a folder that is there and that no other user can write.
 
     Raises:
         ValueError: the path is too long for a socket.
         PermissionError: the folder is another user's.
     """
+    path = os.path.abspath(path)  # noqa: PTH100  (a node has another working directory)
     if len(os.fsencode(path)) > _MOST_PATH_BYTES:
         raise ValueError(f"the path of the node's socket, {path!r}, is longer than {_MOST_PATH_BYTES} bytes")
     folder = Path(path).parent
@@ -105,16 +107,17 @@ def start(settings: Settings | None = None, *, python: Path | None = None) -> st
     receiver, sender = os.pipe()
     config = json.dumps({**dataclasses.asdict(settings), "socket": str(path)})
     folders = json.dumps([] if python else [each for each in sys.path if each])
-    log = path.with_suffix(".log")
+    log = Path(f"{path}.log")
     try:
         with log.open("wb") as output:
-            subprocess.run(  # which ends at once: the node is its child, and no zombie of this process
+            process = subprocess.Popen(
                 [str(python or sys.executable), "-c", _BOOTSTRAP, config, str(sender), folders],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True,
-                cwd="/", check=False,
+                cwd="/",
             )  # fmt: skip
     finally:
         os.close(sender)
+    threading.Thread(target=process.wait, name="tricodec-node-end", daemon=True).start()  # leaves no zombie
     with os.fdopen(receiver, "rb") as answer:
         text = answer.read().decode()
     if text != "ready":
@@ -123,9 +126,7 @@ def start(settings: Settings | None = None, *, python: Path | None = None) -> st
 
 
 _BOOTSTRAP = """
-import json, os, sys
-if os.fork():
-    os._exit(0)
+import json, sys
 sys.path[:] = json.loads(sys.argv.pop(3)) or sys.path
 from tricodec.node._server import main
 main()
@@ -142,7 +143,7 @@ def parse_bytes(text: str) -> int:
 
 def kept_settings(path: Path) -> Path:
     """Where a node leaves its settings for the one that is started after it if it is killed."""
-    return path.with_suffix(".json")
+    return Path(f"{path}.json")
 
 
 def settings_again(path: str, idle_s: float) -> Settings:

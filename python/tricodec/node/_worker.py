@@ -154,12 +154,15 @@ class Worker:
                 raise CorruptDataError(f"the video gives {size} bytes now, and gave {room['size']} before")
             out = self._memory(room, shape, dtype, files, made)
             found = self._groups.frames(video, numbers)
+            reader = video.reader  # a new one if damage was met
             hits = 0
             if found is not None:
                 transformed(found[0], transform, out, video.stream)
                 hits = found[1]
             elif len(numbers):
                 _, numbers, asked = reader._read(transform, out=out, fewer=True, **selection)
+            if reader.num_damaged_packets:
+                self._groups.leave_out(video.key)
             event = self._end(room, video)
         finally:
             if task.get("slab") is None:

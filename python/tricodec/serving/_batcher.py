@@ -5,12 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from tricodec.serving._requests import DEFAULT_MAX_QUEUE, Request, RequestWorkers, check_whole
-
-if TYPE_CHECKING:
-    from tricodec.serving._requests import Clock
+from tricodec.serving._requests import DEFAULT_MAX_QUEUE, Clock, Request, RequestQueue, RequestWorkers, check_whole
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -68,27 +65,23 @@ class Batcher(RequestWorkers, Generic[Item, Result]):
         if not callable(fn):
             raise TypeError(f"fn of Batcher is {fn!r}; expected a function of a list of items")
         check_whole("Batcher", "max_batch", max_batch, least=1)
-        counts = _Counts()
-        super().__init__(
-            lambda: _Server(fn, counts),
-            num_threads=1,
-            max_batch=max_batch,
-            max_wait_ms=max_wait_ms,
-            max_queue=max(DEFAULT_MAX_QUEUE, max_batch) if max_queue is None else max_queue,
-            queue_timeout_ms=queue_timeout_ms,
-            clock=clock,
-        )
-        self._counts = counts
+        max_queue = max(DEFAULT_MAX_QUEUE, max_batch) if max_queue is None else max_queue
+        requests = RequestQueue(
+            "Batcher", max_batch=max_batch, max_wait_ms=max_wait_ms, max_queue=max_queue,
+            queue_timeout_ms=queue_timeout_ms, clock=clock,
+        )  # fmt: skip
+        self._server = server = _Server(fn)
+        super().__init__(requests, 1, lambda: server)
 
     @property
     def num_items(self) -> int:
         """Number of items that were in batches. With `num_batches` it gives the mean size of a batch."""
-        return self._counts.items
+        return self._server.num_items
 
     @property
     def num_batches(self) -> int:
         """Number of batches, without the calls that repeat an item alone."""
-        return self._counts.batches
+        return self._server.num_batches
 
     def submit(self, item: Item) -> Future[Result]:
         """Queue an item. Waits while the queue is full.
@@ -119,25 +112,19 @@ class Batcher(RequestWorkers, Generic[Item, Result]):
         return result
 
 
-class _Counts:
-    def __init__(self) -> None:
-        self.items = 0
-        self.batches = 0
-
-
 class _Server:
     """Serves batches on the thread of a Batcher."""
 
-    def __init__(self, fn: Callable[[list[Any]], Sequence[Any]], counts: _Counts) -> None:
+    def __init__(self, fn: Callable[[list[Any]], Sequence[Any]]) -> None:
         self._fn = fn
-        self._counts = counts
+        self.num_items = 0
+        self.num_batches = 0
 
     def __call__(self, batch: list[Request] | None) -> None:
-        if batch is None:
-            return
-        self._counts.items += len(batch)
-        self._counts.batches += 1
-        self._run(batch)
+        if batch is not None:
+            self.num_items += len(batch)
+            self.num_batches += 1
+            self._run(batch)
 
     def _run(self, batch: list[Request]) -> None:
         try:

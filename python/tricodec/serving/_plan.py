@@ -98,6 +98,11 @@ class Plan:
         if goal not in ("", *GOALS):
             raise ValueError(f"tune of Plan is {tune!r}; expected True, False, {' or '.join(map(repr, GOALS))}")
         selection, transform = request_of("Plan", options)
+        selection = {name: value for name, value in selection.items() if value is not None}
+        try:
+            selection = json.loads(json.dumps(selection))
+        except TypeError as error:
+            raise TypeError(f"a plan selects frames by {selection!r}; expected str, numbers, bool and lists") from error
         request = PlanRequest(
             device=device,
             stream_index=operator.index(stream_index),
@@ -106,7 +111,7 @@ class Plan:
             num_workers=num_workers,
             batch_size=batch_size,
             transform=changed_options(transform),
-            selection=_json_values({name: value for name, value in selection.items() if value is not None}),
+            selection=selection,
         )
         self._settle(_compiled(request, sample, goal))
 
@@ -205,14 +210,6 @@ class Plan:
             f"{choices.instruction_set}; workers {choices.workers}, num_workers {choices.num_workers}, "
             f"batch_size {choices.batch_size}, {how}>"
         )
-
-
-def _json_values(options: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        values: dict[str, Any] = json.loads(json.dumps(dict(options)))
-    except TypeError as error:
-        raise TypeError(f"a plan selects frames by {options!r}; expected str, numbers, bool and lists") from error
-    return values
 
 
 def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:

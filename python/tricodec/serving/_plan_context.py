@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import FrameReader, Transform
@@ -28,7 +27,6 @@ class PlanContext:
     """
 
     def __init__(self, data: PlanData, stream: Stream | None) -> None:
-        """See `Plan.context`."""
         self._data = data
         self._stream = stream
         self._transform = Transform(**data.request.transform)
@@ -82,9 +80,8 @@ class PlanContext:
         """
         with self.open(source) as reader:
             selection = self._data.request.selected(**options)
-            batches = reader.batches(
-                self._data.choices.batch_size, self._transform, drop_last=drop_last, **selection
-            )  # fmt: skip
+            batch_size = self._data.choices.batch_size
+            batches = reader.batches(batch_size, self._transform, drop_last=drop_last, **selection)
             while True:
                 with self._in_use():
                     batch = next(batches, None)
@@ -99,13 +96,9 @@ class PlanContext:
                 self._is_closed = True
 
     def __enter__(self) -> Self:
-        """Returns the context itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Closes."""
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextlib.contextmanager
@@ -125,7 +118,6 @@ class PlanContext:
 
 
 def open_reader(request: PlanRequest, source: Source, num_workers: int, stream: Stream | None = None) -> FrameReader:
-    """Opens a video as a request says."""
     return FrameReader(
         source, device=request.device, stream_index=request.stream_index, num_workers=num_workers,
         ignore_edit_list=request.ignore_edit_list, stream=stream,

@@ -7,18 +7,16 @@ import dataclasses
 import hashlib
 import json
 import os
-import platform
 from pathlib import Path
 from typing import Any
 
 from tricodec._tricodec import OutputFile, Transform, build_info, gpu_facts, resolve_device
 from tricodec.errors import CorruptDataError, UnsupportedError
 from tricodec.options import replaced
-from tricodec.video._cores import num_cores
+from tricodec.video._cores import num_cores, processor
 
 _FORMAT = "tricodec plan"
 _VERSION = 1
-_CPU_INFO_BYTES = 4096
 _LIBRARIES = ("tricodec", "libavformat", "libavcodec", "libavutil")
 
 
@@ -116,16 +114,12 @@ def changed_options(transform: Transform) -> dict[str, Any]:
 
 
 def machine_of(device: str) -> dict[str, str]:
-    """What decides how fast a request is done here: versions, the processor, the device.
-
-    Raises:
-        DeviceError: the device is a GPU, and there is none.
-    """
+    """What decides how fast a request is done here: versions, the processor, the device."""
     build = dict(line.split(": ", 1) for line in build_info().splitlines())
     facts = {name: build[name] for name in _LIBRARIES if name in build}
     device = resolve_device(device)
     facts |= {
-        "cpu": _cpu_name(),
+        "cpu": processor(),
         "cores": str(num_cores()),
         "device": device.partition(":")[0],
         "instruction_set": build["image_engine"],
@@ -146,11 +140,7 @@ def differences(then: dict[str, str], now: dict[str, str]) -> list[str]:
 
 
 def write_plan(path: str | os.PathLike[str], data: PlanData) -> None:
-    """Writes a plan's file, whole or not at all.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Writes a plan's file, whole or not at all."""
     values = {"format": _FORMAT, "version": _VERSION, **dataclasses.asdict(data)}
     values["checksum"] = _checksum(values)
     with OutputFile(path) as file:
@@ -158,13 +148,7 @@ def write_plan(path: str | os.PathLike[str], data: PlanData) -> None:
 
 
 def read_plan(path: str | os.PathLike[str]) -> PlanData:
-    """Reads a plan's file.
-
-    Raises:
-        OSError: the file cannot be read.
-        CorruptDataError: the file is no plan, or was changed.
-        UnsupportedError: another version of tricodec wrote it in another format.
-    """
+    """Reads a plan's file, with the errors of `Plan.load`."""
     name = os.fspath(path)
     try:
         values = json.loads(Path(path).read_bytes())
@@ -192,15 +176,3 @@ def read_plan(path: str | os.PathLike[str]) -> PlanData:
 def _checksum(values: dict[str, Any]) -> str:
     text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
-
-
-def _cpu_name() -> str:
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
-            # The first core's part: the file of a machine with many cores takes milliseconds.
-            for line in file.read(_CPU_INFO_BYTES).splitlines():
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.machine()

@@ -40,13 +40,9 @@ Candidate = TypeVar("Candidate")
 
 
 def tune(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData:
-    """A plan with the choices that are fastest on this machine, and what was measured.
+    """A plan with the choices that are fastest on this machine, in place of those of the rules, and what was measured.
 
-    Args:
-        data: the plan with the choices of the rules.
-        sample: the video of the plan.
-        goal: "throughput", or "latency", which is one read at a time.
-        num_frames: frames of the request, at least 1.
+    The goal "latency" means one read at a time. The request has `num_frames` frames of the sample, at least 1.
     """
     request, rules = data.request, data.choices
     transform = Transform(**request.transform)

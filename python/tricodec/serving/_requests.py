@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import threading
@@ -12,8 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tricodec.errors import UnsupportedError
 
@@ -24,28 +24,18 @@ DEFAULT_MAX_QUEUE = 256
 """As `max_queue` of the Triton models."""
 
 
-class Clock(Protocol):
-    """A source of time. Tests pass one that they advance themselves."""
+class Clock:
+    """The clock of the machine, which no change of its date affects. Tests pass another one, which they advance."""
 
     def now(self) -> float:
         """Seconds since any fixed moment."""
+        return time.monotonic()
 
     def wait(self, condition: threading.Condition, seconds: float | None) -> None:
         """Wait until the condition is notified or `seconds` have passed; None is without bound.
 
         The caller holds the condition's lock. An early return does no harm.
         """
-
-
-class SystemClock:
-    """The clock of the machine, which no change of its date affects."""
-
-    def now(self) -> float:
-        """See Clock."""
-        return time.monotonic()
-
-    def wait(self, condition: threading.Condition, seconds: float | None) -> None:
-        """See Clock."""
         condition.wait(seconds)
 
 
@@ -56,13 +46,12 @@ class Request:
     item: Any
     future: Future[Any]
     arrived: float
-    is_outside: bool = False
 
 
 class RequestQueue:
     """Gives requests out in batches, in the order of their arrival. Thread safety: safe.
 
-    At most `max_queue` requests are queued. Later ones wait outside: a thread waits in put(), a coroutine for its
+    The first `max_queue` requests are queued. Later ones wait outside: a thread waits in put(), a coroutine for its
     future.
     """
 
@@ -71,30 +60,36 @@ class RequestQueue:
         owner: str,
         *,
         max_batch: int,
-        max_wait_seconds: float,
+        max_wait_ms: float,
         max_queue: int,
-        timeout_seconds: float | None,
-        clock: Clock,
+        queue_timeout_ms: float | None,
+        clock: Clock | None,
     ) -> None:
         """Make an empty queue.
 
         Args:
             owner: name of the object for messages.
             max_batch: requests of a batch, at most.
-            max_wait_seconds: a batch that is not full leaves this long after its first request arrived.
+            max_wait_ms: a batch that is not full leaves this long after its first request arrived.
             max_queue: requests that are queued, at most.
-            timeout_seconds: how long a request may wait outside; None is without bound.
-            clock: for all times but those of coroutines, which use their loop's.
+            queue_timeout_ms: how long a request may wait outside; None is without bound.
+            clock: for all times but those of coroutines, which use their loop's. None is the machine's.
+
+        Raises:
+            ValueError: a number is not accepted.
         """
-        self._owner = owner
+        check_whole(owner, "max_queue", max_queue, least=max_batch)
+        for name, value in (("max_wait_ms", max_wait_ms), ("queue_timeout_ms", queue_timeout_ms or 0)):
+            if not 0 <= value < float("inf"):
+                raise ValueError(f"{name} of {owner} is {value!r}; expected milliseconds, 0 or more")
+        self.owner = owner
         self._max_batch = max_batch
-        self._max_wait = max_wait_seconds
+        self._max_wait = max_wait_ms / 1000
         self._max_queue = max_queue
-        self._timeout = timeout_seconds
-        self._clock = clock
+        self._timeout = None if queue_timeout_ms is None else queue_timeout_ms / 1000
+        self._clock = clock or Clock()
         self._changed = threading.Condition()
-        self._queued: deque[Request] = deque()
-        self._outside: deque[Request] = deque()
+        self._waiting: deque[Request] = deque()
         self._closed = False
         self._process = os.getpid()
 
@@ -114,15 +109,14 @@ class RequestQueue:
         request = self._enter(item)
         with self._changed:
             try:
-                while request.is_outside:
+                while request in self._outside():
                     seconds = None if self._timeout is None else request.arrived + self._timeout - self._clock.now()
                     if seconds is not None and seconds <= 0:
                         raise self._full()
                     self._clock.wait(self._changed, seconds)
             finally:
-                if request.is_outside:  # no time is left, or Ctrl-C in the main thread
-                    self._outside.remove(request)
-                    request.is_outside = False
+                if request in self._outside():  # no time is left, or Ctrl-C in the main thread
+                    self._waiting.remove(request)
         if request.future.done() and not request.future.cancelled():
             error = request.future.exception()
             if isinstance(error, QueueClosedError):
@@ -150,10 +144,10 @@ class RequestQueue:
                 if seconds is None or seconds > 0:
                     self._clock.wait(self._changed, seconds)
                     continue
-                if not self._queued:
+                if not self._waiting:
                     return None
-                batch = [self._queued.popleft() for _ in range(min(self._max_batch, len(self._queued)))]
-                self._admit()
+                batch = [self._waiting.popleft() for _ in range(min(self._max_batch, len(self._waiting)))]
+                self._changed.notify_all()
                 # False: it was cancelled a moment ago, and its callback waits for the lock.
                 batch = [request for request in batch if request.future.set_running_or_notify_cancel()]
                 if batch:
@@ -165,15 +159,11 @@ class RequestQueue:
             return
         with self._changed:
             self._closed = True
-            outside = list(self._outside)
-            self._outside.clear()
-            for request in outside:
-                request.is_outside = False
-            dropped = [] if drain else list(self._queued)
-            if not drain:
-                self._queued.clear()
+            outside = self._outside()
+            queued = list(self._waiting)[: self._max_queue]
+            self._waiting = deque(queued if drain else ())
             self._changed.notify_all()
-        for request in dropped:
+        for request in [] if drain else queued:
             request.future.cancel()
         for request in outside:
             if request.future.set_running_or_notify_cancel():
@@ -182,72 +172,61 @@ class RequestQueue:
     def _enter(self, item: Any) -> Request:
         if not self.is_of_this_process:
             raise UnsupportedError(
-                f"this {self._owner} was made in process {self._process}, and a forked child has none of its threads; "
-                f"make a {self._owner} in the child"
+                f"this {self.owner} was made in process {self._process}, and a forked child has none of its threads; "
+                f"make a {self.owner} in the child"
             )
         request = Request(item, Future(), self._clock.now())
         with self._changed:
             if self._closed:
                 raise self._is_closed()
-            if self._has_room():
-                self._queued.append(request)
-                self._changed.notify_all()
-            elif self._timeout is not None and self._timeout <= 0:
+            if len(self._waiting) >= self._max_queue and self._timeout is not None and self._timeout <= 0:
                 raise self._full()
-            else:
-                request.is_outside = True
-                self._outside.append(request)
+            self._waiting.append(request)
+            self._changed.notify_all()
         # Not bound to the request: a cycle would keep the item and the result until the next garbage collection.
         request.future.add_done_callback(self._withdraw_if_cancelled)
         return request
 
-    def _has_room(self) -> bool:
-        return not self._outside and len(self._queued) < self._max_queue
-
     def _seconds_to_wait(self) -> float | None:
         """Until a batch leaves: 0 is now, and None until something changes."""
-        if self._closed or len(self._queued) >= self._max_batch:
+        if self._closed or len(self._waiting) >= self._max_batch:
             return 0.0
-        if not self._queued:
+        if not self._waiting:
             return None
-        return max(0.0, self._queued[0].arrived + self._max_wait - self._clock.now())
+        return max(0.0, self._waiting[0].arrived + self._max_wait - self._clock.now())
 
-    def _admit(self) -> None:
-        while self._outside and len(self._queued) < self._max_queue:
-            request = self._outside.popleft()
-            request.is_outside = False
-            self._queued.append(request)
-        self._changed.notify_all()
+    def _outside(self) -> list[Request]:
+        """The requests that wait for room."""
+        if len(self._waiting) <= self._max_queue:
+            return []
+        return list(itertools.islice(self._waiting, self._max_queue, None))
 
     def _withdraw_if_cancelled(self, future: Future[Any]) -> None:
         if not future.cancelled():
             return
         with self._changed:
-            for requests in (self._queued, self._outside):
-                for request in requests:
-                    if request.future is future:
-                        requests.remove(request)
-                        request.is_outside = False
-                        self._admit()
-                        return
+            for request in self._waiting:
+                if request.future is future:
+                    self._waiting.remove(request)
+                    self._changed.notify_all()
+                    return
 
     def _expire(self, request: Request) -> None:
         with self._changed:
-            if not request.is_outside:
+            if request not in self._outside():
                 return
-            self._outside.remove(request)
-            request.is_outside = False
+            self._waiting.remove(request)
         if request.future.set_running_or_notify_cancel():
             request.future.set_exception(self._full())
 
     def _full(self) -> queue.Full:
         return queue.Full(
-            f"{self._max_queue} requests wait in this {self._owner} already (max_queue), and none left within "
+            f"{self._max_queue} requests wait in this {self.owner} already (max_queue), and none left within "
             f"{(self._timeout or 0) * 1000:g} ms (queue_timeout_ms); send fewer at a time, or raise one of the two"
         )
 
     def _is_closed(self) -> QueueClosedError:
-        return QueueClosedError(f"this {self._owner} is closed; make another one")
+        return QueueClosedError(f"this {self.owner} is closed; make another one")
 
 
 class QueueClosedError(RuntimeError):
@@ -259,45 +238,20 @@ class RequestWorkers:
 
     def __init__(
         self,
-        make_server: Callable[[], Callable[[list[Request] | None], None]],
-        *,
+        requests: RequestQueue,
         num_threads: int,
-        max_batch: int,
-        max_wait_ms: float,
-        max_queue: int,
-        queue_timeout_ms: float | None,
-        clock: Clock | None,
+        make_server: Callable[[], Callable[[list[Request] | None], None]],
     ) -> None:
         """Start the threads.
 
-        Args:
-            make_server: makes what serves batches, for each thread one. It must not refer to this object, and must
-                settle the future of each request. Its last call gets None.
-            num_threads: threads.
-            max_batch, max_queue: as in RequestQueue.
-            max_wait_ms, queue_timeout_ms: the same in milliseconds.
-            clock: None is the system's.
-
-        Raises:
-            ValueError: a number is not accepted.
+        `make_server` makes what serves batches, for each thread one. It must not refer to this object, and must settle
+        the future of each request. Its last call gets None.
         """
-        owner = type(self).__name__
-        check_whole(owner, "max_queue", max_queue, least=max_batch)
-        check_milliseconds(owner, "max_wait_ms", max_wait_ms)
-        if queue_timeout_ms is not None:
-            check_milliseconds(owner, "queue_timeout_ms", queue_timeout_ms)
-        self._requests = RequestQueue(
-            owner,
-            max_batch=max_batch,
-            max_wait_seconds=max_wait_ms / 1000,
-            max_queue=max_queue,
-            timeout_seconds=None if queue_timeout_ms is None else queue_timeout_ms / 1000,
-            clock=clock or SystemClock(),
-        )
+        self._requests = requests
         # Daemons, so that a program that forgets close() ends.
         self._threads = [
             threading.Thread(
-                target=_serve, args=(self._requests, make_server), name=f"tricodec-{owner}-{n}", daemon=True
+                target=_serve, args=(requests, make_server), name=f"tricodec-{requests.owner}-{n}", daemon=True
             )
             for n in range(num_threads)
         ]
@@ -322,12 +276,9 @@ class RequestWorkers:
                     thread.join()
 
     def __enter__(self) -> Self:
-        """Returns the object itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         """Closes. After an error or Ctrl-C in the block, queued requests are cancelled."""
         self.close(drain=error is None)
 
@@ -336,12 +287,6 @@ def check_whole(owner: str, name: str, value: int, least: int) -> None:
     """Raises ValueError unless a value is a whole number of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} of {owner} is {value!r}; expected a whole number of at least {least}")
-
-
-def check_milliseconds(owner: str, name: str, value: float) -> None:
-    """Raises ValueError unless a value is a time."""
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{name} of {owner} is {value!r}; expected milliseconds, 0 or more")
 
 
 def _serve(requests: RequestQueue, make_server: Callable[[], Callable[[list[Request] | None], None]]) -> None:

@@ -7,15 +7,12 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tricodec.serving._plan import Plan
 from tricodec.serving._plan_context import PlanContext
-from tricodec.serving._requests import DEFAULT_MAX_QUEUE, Request, RequestWorkers, check_whole
+from tricodec.serving._requests import DEFAULT_MAX_QUEUE, Clock, Request, RequestQueue, RequestWorkers, check_whole
 from tricodec.video._cores import num_cores
-
-if TYPE_CHECKING:
-    from tricodec.serving._requests import Clock
 
 _AHEAD = 2
 """Requests of map() for each worker: one in work, and one that waits for it."""
@@ -78,21 +75,13 @@ class WorkerPool(RequestWorkers):
             fn = work
         else:
             raise TypeError(f"work of WorkerPool is {work!r}; expected a tricodec.Plan or a function")
-        self._workers = workers or num_cores()
-        super().__init__(
-            lambda: _Worker(fn, context),
-            num_threads=self._workers,
-            max_batch=1,
-            max_wait_ms=0,
-            max_queue=max_queue,
-            queue_timeout_ms=queue_timeout_ms,
-            clock=clock,
-        )
-
-    @property
-    def workers(self) -> int:
+        self.workers = workers or num_cores()
         """Number of threads."""
-        return self._workers
+        requests = RequestQueue(
+            "WorkerPool", max_batch=1, max_wait_ms=0, max_queue=max_queue,
+            queue_timeout_ms=queue_timeout_ms, clock=clock,
+        )  # fmt: skip
+        super().__init__(requests, self.workers, lambda: _Worker(fn, context))
 
     def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
         """Queue a request: arguments of the function, or of `PlanContext.read`. Waits while the queue is full.
@@ -130,7 +119,7 @@ class WorkerPool(RequestWorkers):
         try:
             for item in items:
                 ahead.append(self.submit(item))
-                if len(ahead) > _AHEAD * self._workers:
+                if len(ahead) > _AHEAD * self.workers:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
@@ -149,7 +138,9 @@ class _Worker:
 
     def __call__(self, batch: list[Request] | None) -> None:
         if batch is None:
-            self._close()
+            for context in self._contexts:
+                with contextlib.suppress(Exception):  # no caller is left to be told
+                    getattr(context, "close", lambda: None)()
             return
         (request,) = batch
         args, kwargs = request.item
@@ -165,8 +156,3 @@ class _Worker:
             del request
         else:
             request.future.set_result(result)
-
-    def _close(self) -> None:
-        for context in self._contexts:
-            with contextlib.suppress(Exception):  # no caller is left to be told
-                getattr(context, "close", lambda: None)()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
-from types import TracebackType
 from typing import Any
 
 
@@ -47,9 +46,7 @@ class Progress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

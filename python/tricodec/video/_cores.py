@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cores of this machine, shared by the threads and the processes of a program that decode at once."""
+"""The cores of this machine, shared by the threads and the processes of a program that decode at once; their name."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import platform
 import sys
+from pathlib import Path
 
 
 def num_cores() -> int:
@@ -23,3 +26,13 @@ def share_of_cores() -> int:
         return 0
     processes: int = worker.num_workers * int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     return max(1, num_cores() // processes)
+
+
+def processor() -> str:
+    """The name of the processor."""
+    # Line by line: the file of a machine with many cores takes milliseconds.
+    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(errors="replace") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

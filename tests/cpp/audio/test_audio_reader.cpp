@@ -17,11 +17,6 @@
 namespace tricodec {
 namespace {
 
-struct Case {
-    std::string file;
-    std::string codec;
-    int sample_rate;
-};
 TEST(AudioReader, DamagedFilesGiveErrorsOrSamples) {
     std::mt19937 random(7);
     for (const auto& [name, codec] : {std::pair("damaged.m4a", "aac"), std::pair("damaged.flac", "flac"),

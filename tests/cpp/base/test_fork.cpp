@@ -9,10 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/executor.h"
 #include "base/fork.h"
 #include "tricodec/base/error.h"
-#include "tricodec/base/thread_pool.h"
 
 namespace tricodec {
 namespace {
@@ -111,32 +109,6 @@ TEST(Fork, a_fork_does_not_wait_where_a_guard_allows_it_nor_for_the_forking_thre
     }
     forked = true;
     holder.join();
-    EXPECT_EQ(status, 0);
-}
-
-TEST(Fork, the_thread_pool_works_in_a_child_while_its_threads_are_busy_in_the_parent) {
-    std::atomic<bool> done{false};
-    std::atomic<int> busy{0};
-    for (int number = 0; number < 3; ++number) {
-        submit([&] {
-            ++busy;
-            while (!done) std::this_thread::sleep_for(1ms);
-            --busy;
-        });
-    }
-    while (busy < 3) std::this_thread::yield();
-
-    const int status = status_of_child([] {
-        std::atomic<int> sum{0};
-        std::vector<std::function<void()>> tasks(8, [&] { ++sum; });
-        run_parallel(tasks, 4);
-        std::atomic<bool> ran{false};
-        submit([&] { ran = true; });
-        while (!ran) std::this_thread::sleep_for(1ms);
-        return sum == 8;
-    });
-    done = true;
-    while (busy > 0) std::this_thread::yield();
     EXPECT_EQ(status, 0);
 }
 

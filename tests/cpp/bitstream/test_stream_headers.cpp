@@ -19,23 +19,6 @@ namespace {
 using testing::clip;
 using testing::standard_clip;
 
-class CountingReader final : public ByteReader {
-public:
-    CountingReader(std::shared_ptr<ByteReader> inner, std::int64_t& count) : inner_(std::move(inner)), count_(count) {}
-    std::size_t read(std::span<std::byte> out) override {
-        const auto size = inner_->read(out);
-        count_ += static_cast<std::int64_t>(size);
-        return size;
-    }
-    void seek(std::int64_t position) override { inner_->seek(position); }
-    std::optional<std::int64_t> size_bytes() const override { return inner_->size_bytes(); }
-    bool seekable() const override { return inner_->seekable(); }
-
-private:
-    std::shared_ptr<ByteReader> inner_;
-    std::int64_t& count_;
-};
-
 struct Case {
     const char* name;
     const char* arguments;
@@ -64,25 +47,6 @@ TEST_P(HeadersOf, say_what_decoding_says) {
     EXPECT_EQ(told.real_frame_rate, decoded.real_frame_rate);
 }
 
-TEST_P(HeadersOf, leave_the_packets_as_they_are) {
-    const auto source = MediaSource::from_path(clip(GetParam().name, GetParam().arguments, 25));
-    DemuxerOptions thorough;
-    thorough.thorough = true;
-    const auto slow = Demuxer::open(source, thorough);
-    const auto quick = Demuxer::open(source);
-    for (;;) {
-        const auto wanted = slow->read();
-        const auto got = quick->read();
-        ASSERT_EQ(got.has_value(), wanted.has_value());
-        if (!got) break;
-        EXPECT_EQ(got->pts, wanted->pts);
-        EXPECT_EQ(got->dts, wanted->dts);
-        EXPECT_EQ(got->pos, wanted->pos);
-        EXPECT_EQ(got->key, wanted->key);
-        EXPECT_TRUE(std::equal(got->data.begin(), got->data.end(), wanted->data.begin(), wanted->data.end()));
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Clips, HeadersOf,
     ::testing::Values(
@@ -104,55 +68,6 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"headers_vp9_444.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv444p"},
         Case{"headers_vp9_10.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p10le"}),
     testing::name_of_file);
-
-constexpr const char* kOpeningH264 = "-c:v libx264 -preset ultrafast -pix_fmt yuv420p -qp 1 -g 12";
-constexpr const char* kOpeningHevc =
-    "-c:v libx265 -preset ultrafast -pix_fmt yuv420p -x265-params log-level=none:qp=4:keyint=12";
-constexpr const char* kOpeningAv1 = "-c:v libsvtav1 -preset 12 -pix_fmt yuv420p -crf 1 -g 12";
-constexpr const char* kOpeningVp9 = "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -pix_fmt yuv420p -b:v 20M -g 12";
-
-std::int64_t bytes_read_by_opening(const std::filesystem::path& path) {
-    std::int64_t count = 0;
-    const auto whole = MediaSource::from_path(path);
-    const auto demuxer = Demuxer::open(
-        MediaSource::from_reader(std::make_shared<CountingReader>(whole.open(), count), path.filename().string()));
-    EXPECT_EQ(demuxer->stream().pixel_format, PixelFormat::yuv420p);
-    return count;
-}
-
-class Opening : public ::testing::TestWithParam<Case> {};
-
-TEST_P(Opening, reads_no_pictures_when_the_headers_say_what_they_are) {
-    const auto path = clip(GetParam().name, GetParam().arguments, 60, "640x360");
-    ASSERT_GT(std::filesystem::file_size(path), 1'000'000);
-    EXPECT_LT(bytes_read_by_opening(path), 200'000);
-}
-
-INSTANTIATE_TEST_SUITE_P(Containers, Opening,
-                         ::testing::Values(Case{"opening_h264.mp4",
-                                                "-c:v libx264 -preset ultrafast -pix_fmt yuv420p -qp 1 -g 12 "
-                                                "-movflags +faststart"},
-                                           Case{"opening_h264.mkv", kOpeningH264},
-                                           Case{"opening_hevc.mp4", kOpeningHevc},
-                                           Case{"opening_hevc.mkv", kOpeningHevc}, Case{"opening_av1.mp4", kOpeningAv1},
-                                           Case{"opening_av1.webm", kOpeningAv1},
-                                           Case{"opening_vp9.webm", kOpeningVp9}),
-                         testing::name_of_file);
-
-class OpeningTransportStream : public ::testing::TestWithParam<Case> {};
-
-/// Its head names the codec and nothing more: what the frame rate is shows after some pictures' time stamps.
-TEST_P(OpeningTransportStream, reads_as_far_as_the_frame_rate_shows_however_long_it_is) {
-    const std::string name = GetParam().name;
-    const auto shorter = clip(name + "60.ts", GetParam().arguments, 60, "640x360");
-    const auto longer = clip(name + "120.ts", GetParam().arguments, 120, "640x360");
-    const auto read = bytes_read_by_opening(shorter);
-    EXPECT_LT(read, std::filesystem::file_size(shorter) * 2 / 3);  // of 40 pictures
-    EXPECT_EQ(bytes_read_by_opening(longer), read);
-}
-
-INSTANTIATE_TEST_SUITE_P(Codecs, OpeningTransportStream,
-                         ::testing::Values(Case{"opening_h264_", kOpeningH264}, Case{"opening_hevc_", kOpeningHevc}));
 
 TEST(H264Sps, is_refused_rather_than_misread_when_damaged) {
     DemuxerOptions annexb;

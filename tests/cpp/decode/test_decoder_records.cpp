@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "decode/decoder_records.h"
-#include "media.h"
 #include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
@@ -51,43 +49,6 @@ TEST(Decoder, keeps_its_latest_reports_and_counts_all_of_them) {
     EXPECT_EQ(num_known, kMost + 20);
     EXPECT_TRUE(new_damage(*decoder, false, num_known).empty());
 }
-
-/// H.264 without a container, every picture of which stands alone; the slices of those named begin with nonsense.
-std::filesystem::path stream_with_damaged(const std::vector<std::size_t>& pictures) {
-    auto bytes = testing::read_file(
-        testing::clip("intra.h264", "-pix_fmt yuv420p -c:v libx264 -preset veryfast -g 1 -f h264", 20));
-    std::vector<std::size_t> slices;
-    for (std::size_t i = 0; i + 12 < bytes.size(); ++i) {
-        const bool starts = bytes[i] == std::byte{0} && bytes[i + 1] == std::byte{0} && bytes[i + 2] == std::byte{1};
-        if (starts && (bytes[i + 3] & std::byte{31}) == std::byte{5}) slices.push_back(i + 4);
-    }
-    for (const auto picture : pictures) {
-        for (std::size_t i = 0; i < 8; ++i) bytes[slices.at(picture) + i] = std::byte{0xff};
-    }
-    return testing::write_file("intra_damaged.h264", bytes);
-}
-
-class ReportsOfAReader : public ::testing::TestWithParam<bool> {};
-
-TEST_P(ReportsOfAReader, are_one_for_each_damaged_packet_of_a_stream_without_time_stamps) {
-    const auto reader = FrameReader::open(MediaSource::from_path(stream_with_damaged({3, 7, 8, 15})),
-                                          {.device = "cpu", .num_workers = 1});
-
-    if (GetParam()) {
-        const auto frames = reader->iterate({});
-        while (frames->next()) {
-        }
-    } else {
-        for (std::int64_t i = reader->num_frames(); i-- > 0;) (void)reader->frame(i);
-    }
-
-    EXPECT_EQ(reader->num_damaged_packets(), 4);
-    EXPECT_EQ(packet_numbers(reader->issues()), (std::vector<std::int64_t>{3, 7, 8, 15}));
-    for (const auto& issue : reader->issues()) EXPECT_EQ(issue.pts, kNoTimestamp);
-}
-
-INSTANTIATE_TEST_SUITE_P(Paths, ReportsOfAReader, ::testing::Bool(),
-                         [](const auto& parameter) { return parameter.param ? "in_order" : "backwards"; });
 
 }  // namespace
 }  // namespace tricodec

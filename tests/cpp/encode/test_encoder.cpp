@@ -1,43 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "encode/avcodec/encoder_settings.h"
-#include "media.h"
 #include "tricodec/base/interrupt.h"
 #include "tricodec/encode/encoder.h"
 #include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
 namespace {
-
-using testing::standard_clip;
-
-std::vector<Frame> clip_frames(int count) {
-    const auto reader = FrameReader::open(MediaSource::from_path(standard_clip()));
-    std::vector<std::int64_t> wanted;
-    for (int i = 0; i < count; ++i) wanted.push_back(i);
-    return reader->frames(wanted);
-}
-
-EncoderOptions lossless_h264(const Frame& like) {
-    EncoderOptions options;
-    options.width = like.width;
-    options.height = like.height;
-    options.frame_rate = {25, 1};
-    options.num_b_frames = 0;  // lossless keeps none out, but the order of packets is then that of frames
-    options.options = {{"preset", "ultrafast"}, {"qp", "0"}};
-    return options;
-}
 
 std::vector<Packet> encode_all(Encoder& encoder, const std::vector<Frame>& frames) {
     std::vector<Packet> packets;
@@ -46,29 +23,6 @@ std::vector<Packet> encode_all(Encoder& encoder, const std::vector<Frame>& frame
     }
     for (auto& packet : encoder.flush()) packets.push_back(std::move(packet));
     return packets;
-}
-
-TEST(Encoder, puts_headers_before_every_key_frame_or_only_the_first_or_beside) {
-    const auto frames = clip_frames(6);
-    auto options = lossless_h264(frames[0]);
-    options.gop_size = 2;
-    const auto count = [&] {
-        const auto encoder = Encoder::create(options);
-        const auto headers = encoder->headers();
-        EXPECT_GT(headers.size(), 8u);
-        int found = 0;
-        for (const auto& packet : encode_all(*encoder, frames)) {
-            found +=
-                packet.data.size() > headers.size() && std::equal(headers.begin(), headers.end(), packet.data.begin());
-        }
-        return found;
-    };
-
-    EXPECT_EQ(count(), 3);
-    options.repeat_headers = false;
-    EXPECT_EQ(count(), 1);
-    options.global_header = true;
-    EXPECT_EQ(count(), 0);
 }
 
 /// Note [Calls of slow encoders], media/encoder_context.h. One call of the encoder takes some tenths of a second.

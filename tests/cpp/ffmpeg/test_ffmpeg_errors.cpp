@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which line of FFmpeg's log a message quotes, and what kind of failure a code of FFmpeg's is.
+/// Which line of FFmpeg's log a message quotes.
 #include <gtest/gtest.h>
-
-#include <limits>
 
 #include "ffmpeg/ffmpeg.h"
 
@@ -38,24 +36,6 @@ TEST(CallLog, keeps_the_lines_of_a_call_inside_another_apart) {
         say("inner");
     }
     EXPECT_TRUE(quotes(ff::error_text(kInvalid), "outer"));
-}
-
-TEST(DamageCode, is_damage_where_memory_is_there) {
-    EXPECT_EQ(ff::damage_code(AVERROR(ENOMEM)), ErrorCode::corrupt_data);
-    EXPECT_EQ(ff::damage_code(AVERROR(ENOMEM), std::numeric_limits<std::int64_t>::max()), ErrorCode::corrupt_data);
-    EXPECT_EQ(ff::error_code(AVERROR(ENOMEM)), ErrorCode::out_of_memory);  // where sizes are ours
-}
-
-TEST(DamageCode, words_say_what_is_wrong_with_the_data) {
-    for (const int code : {AVERROR(ENOMEM), AVERROR(EIO)}) {
-        try {
-            ff::check_media(code, "reading");
-            FAIL() << "nothing was raised";
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::corrupt_data);
-            EXPECT_FALSE(quotes(error.what(), ff::error_text(code))) << error.what();
-        }
-    }
 }
 
 }  // namespace

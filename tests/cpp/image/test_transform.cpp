@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts, strided outputs and threads of one Transform. tests/python/image compares its bytes with the document.
+// Parts and threads of one Transform. tests/python/image compares its bytes with the document.
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -33,29 +32,6 @@ TEST(Transform, makes_the_same_of_parts_in_any_order_as_at_once) {
             EXPECT_EQ(values_of<std::uint8_t>(parts), values_of<std::uint8_t>(whole)) << rotation << " " << num_parts;
         }
     }
-}
-
-TEST(Transform, writes_only_the_elements_of_a_strided_output) {
-    const Frame frame = make_frame(PixelFormat::rgb24, 2, 2, {{1, 2, 3, 4}, {11, 12, 13, 14}, {21, 22, 23, 24}});
-    TransformOptions options;
-    options.dtype = DType::float32;
-    options.scale = 1.0F;
-    // Rows from the bottom up, columns 20 bytes apart, channels 4 apart, at an odd address.
-    Bytes memory(2 * 64 + 1, 0xAB);
-    TensorView out{memory.data() + 1 + 64, DType::float32, Device{}, {2, 2, 3}, {-64, 20, 4}};
-
-    Transform{options}(frame, out);
-
-    Bytes expected(memory.size(), 0xAB);
-    for (std::size_t y = 0; y < 2; ++y) {
-        for (std::size_t x = 0; x < 2; ++x) {
-            for (std::size_t c = 0; c < 3; ++c) {
-                const auto value = static_cast<float>(10 * c + 2 * y + x + 1);
-                std::memcpy(expected.data() + 1 + (1 - y) * 64 + x * 20 + c * 4, &value, sizeof(value));
-            }
-        }
-    }
-    EXPECT_EQ(memory, expected);
 }
 
 TEST(Transform, gives_the_same_bytes_from_several_threads_with_changing_sizes) {

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "image/cpu/engine.h"
@@ -109,35 +108,6 @@ TEST_P(HalvesOfAnySize, are_rounded_as_the_oracle_rounds_them) {
 
 // White: below the smallest half, among subnormal ones, where they end, usual, beyond the largest.
 INSTANTIATE_TEST_SUITE_P(TransformCpu, HalvesOfAnySize, ::testing::Values(0x1p-24F, 0x1p-18F, 0x1p-13F, 1.0F, 0x1p17F));
-
-// ---- choosing
-
-std::string chosen(const std::vector<std::string_view>& features, std::string_view disabled) {
-    std::vector<Kernels> supported(features.size());
-    for (std::size_t i = 0; i < features.size(); ++i) supported[i].feature = features[i];
-    std::string unknown;
-    const Kernels* kernels =
-        choose_kernels(supported, disabled, [&](std::string_view name) { unknown += "?" + std::string(name); });
-    return (kernels == nullptr ? "none" : std::string(kernels->feature)) + unknown;
-}
-
-TEST(TransformCpu, chooses_the_best_instruction_set_that_is_not_disabled) {
-    const std::vector<std::string_view> x86 = {"avx512", "avx2", "sse4"};
-    EXPECT_EQ(chosen(x86, ""), "avx512");
-    EXPECT_EQ(chosen(x86, "avx512"), "avx2");
-    EXPECT_EQ(chosen(x86, "avx512, avx2"), "sse4");
-    EXPECT_EQ(chosen(x86, "avx2"), "sse4");  // AVX-512 builds on AVX2
-    EXPECT_EQ(chosen(x86, "sse4"), "none");
-    EXPECT_EQ(chosen(x86, "neon"), "avx512");
-    EXPECT_EQ(chosen({"neon"}, "avx2"), "neon");
-    EXPECT_EQ(chosen({"neon"}, "neon"), "none");
-    EXPECT_EQ(chosen({}, ""), "none");
-}
-
-TEST(TransformCpu, names_features_that_it_does_not_know_and_goes_on) {
-    EXPECT_EQ(chosen({"avx512", "avx2"}, "avx1024,,avx512,SSE4"), "avx2?avx1024?SSE4");
-    EXPECT_EQ(known_features(), "avx512, avx2, sse4, neon");
-}
 
 }  // namespace
 }  // namespace tricodec::image

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
-#include <random>
 
 #include "index/index_file.h"
 #include "media.h"
@@ -96,30 +96,6 @@ TEST(IndexFile, holds_extreme_time_stamps) {
         EXPECT_EQ(again.packet(k).dts, contents.packets[static_cast<std::size_t>(k)].dts);
         EXPECT_EQ(again.packet(k).duration, contents.packets[static_cast<std::size_t>(k)].duration);
     }
-}
-
-TEST(IndexFile, survives_any_bytes_even_with_a_right_checksum) {
-    const auto source = digest_of("source");
-    const auto whole = serialize(index_of(testing::standard_clip()), source);
-    std::mt19937 random(7);
-    int refused = 0;
-    for (int i = 0; i < 5000; ++i) {
-        auto bytes = whole;
-        for (int k = 0; k < 3; ++k) bytes[49 + random() % (bytes.size() - 81)] = static_cast<std::byte>(random());
-        if (i % 3 == 0) bytes.erase(bytes.begin() + 60, bytes.begin() + 60 + static_cast<int>(random() % 100));
-        sign(bytes);
-        try {
-            const auto index = deserialize(bytes, source);
-            for (std::int64_t frame = 0; frame < index.num_frames(); ++frame) {
-                EXPECT_GE(index.entry_for(frame), 0);
-                EXPECT_LT(index.last_packet_for(frame), index.num_packets());
-            }
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ErrorCode::corrupt_data);
-            ++refused;
-        }
-    }
-    EXPECT_GT(refused, 100);
 }
 
 TEST(IndexFile, takes_no_memory_for_packets_it_does_not_hold) {

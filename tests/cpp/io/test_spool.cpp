@@ -32,8 +32,6 @@ public:
     std::optional<std::int64_t> size_bytes() const override { return std::nullopt; }
     bool seekable() const override { return false; }
 
-    [[nodiscard]] std::int64_t position() const { return position_; }
-
 private:
     std::int64_t piece_ = 0;
     std::int64_t position_ = 0;
@@ -89,15 +87,6 @@ TEST_F(SpoolTest, gives_the_bytes_of_any_place_from_memory_and_file) {
         EXPECT_EQ(spool.read(kSize, {&one, 1}), 0);
         EXPECT_EQ(spool.read(2 * kSize, {&one, 1}), 0);
     }
-}
-
-TEST_F(SpoolTest, reads_the_source_only_as_far_as_asked) {
-    const auto source = std::make_shared<Numbers>();
-    Spool spool(source, "numbers");
-    EXPECT_TRUE(holds(spool, 0, 1000));
-    EXPECT_TRUE(holds(spool, 0, 1000));
-    EXPECT_EQ(source->position(), 1000);
-    EXPECT_FALSE(spool.known_size_bytes());
 }
 
 TEST_F(SpoolTest, forgets_what_it_need_not_keep_once_that_was_read) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <random>
-#include <thread>
 
 #include "media.h"
 #include "tricodec/base/error.h"
@@ -14,8 +11,6 @@
 namespace tricodec {
 namespace {
 
-using testing::clip;
-using testing::packed;
 using testing::standard_clip;
 
 std::unique_ptr<FrameReader> open(const std::filesystem::path& path, int num_workers = 0) {
@@ -24,57 +19,8 @@ std::unique_ptr<FrameReader> open(const std::filesystem::path& path, int num_wor
     return FrameReader::open(MediaSource::from_path(path), options);
 }
 
-/// ffmpeg's frames, cut apart; all of one size.
-std::vector<std::vector<std::byte>> oracle(const std::filesystem::path& path, std::size_t frame_bytes) {
-    const auto bytes = testing::ffmpeg_bytes(path);
-    std::vector<std::vector<std::byte>> frames;
-    for (std::size_t at = 0; at + frame_bytes <= bytes.size(); at += frame_bytes) {
-        frames.emplace_back(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                            bytes.begin() + static_cast<std::ptrdiff_t>(at + frame_bytes));
-    }
-    return frames;
-}
-
-constexpr std::size_t kFrameBytes = 320 * 180 * 3 / 2;
-
 FrameReader::Place at(const Tensor& out) {
     return [view = out.view](const auto&) { return view; };
-}
-
-TEST(FrameReader, plan_runs_on_any_threads) {
-    const auto reader = open(standard_clip(), 1);
-    const Transform transform;
-    std::vector<std::int64_t> wanted(50);
-    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = static_cast<std::int64_t>(i);
-    const auto expected = reader->batch(wanted, transform).tensor;
-    const auto out = Tensor::empty(expected.view.shape, DType::uint8);
-    const auto plan = reader->plan_parts({{wanted, transform, at(out)}}, {.max_tasks = 4});
-    EXPECT_GT(plan.tasks.size(), 1u);
-    EXPECT_LE(plan.tasks.size(), 4u);
-    std::vector<std::thread> threads;
-    for (const auto& task : plan.tasks) threads.emplace_back(task);
-    for (auto& thread : threads) thread.join();
-    EXPECT_EQ(plan.finish().front().numbers, wanted);
-    EXPECT_EQ(std::memcmp(out.view.data, expected.view.data, static_cast<std::size_t>(expected.view.num_elements())),
-              0);
-}
-
-TEST(FrameReader, plan_gives_frames_to_a_writer_for_their_places) {
-    const auto reader = open(standard_clip(), 1);
-    const auto frames = oracle(standard_clip(), kFrameBytes);
-    const std::vector<std::int64_t> wanted{40, 3, 3, 17, 0};
-    std::vector<std::vector<std::byte>> found(wanted.size());
-    const auto write = [&](std::int64_t slot, const Frame& frame) {
-        found[static_cast<std::size_t>(slot)] = packed(frame);
-    };
-    const auto plan = reader->plan_frames({wanted}, {{}, write}, {.max_tasks = 3});
-    std::vector<std::thread> threads;
-    for (const auto& task : plan.tasks) threads.emplace_back(task);
-    for (auto& thread : threads) thread.join();
-    plan.finish();
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-        EXPECT_EQ(found[i], frames[static_cast<std::size_t>(wanted[i])]) << wanted[i];
-    }
 }
 
 TEST(FrameReader, plan_writes_a_frame_to_every_part_that_wants_it) {

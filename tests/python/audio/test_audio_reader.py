@@ -213,22 +213,3 @@ def work():
 in_children(work, 3)
 assert np.array_equal(reader[:], whole)
 """)
-
-
-def test_ctrl_c_ends_a_read_in_time() -> None:
-    path = str(generated("long.mp4"))
-    seconds = run(f"""
-reader = tricodec.AudioReader({path!r}, sample_rate=192000)
-interrupted = []
-def interrupt():
-    interrupted.append(time.process_time())
-    os.kill(os.getpid(), signal.SIGINT)
-timer = threading.Timer(0.3, interrupt)
-timer.start()
-try:
-    while True:
-        len(tricodec.AudioReader({path!r}, sample_rate=192000))
-except KeyboardInterrupt:
-    print(time.process_time() - interrupted[0])
-""")
-    assert float(seconds) < 5  # of processors; 0.2 is usual

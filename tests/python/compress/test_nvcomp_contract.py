@@ -16,9 +16,6 @@ import pytest
 import tricodec
 from tricodec import nvcomp
 
-DOCUMENTED = """Codec Array BitstreamKind ArrayBufferKind CudaStream ExternalMemory ChecksumPolicy as_array as_arrays
-from_dlpack set_device_allocator set_pinned_allocator set_host_allocator""".split()
-
 
 def python(*arguments: str) -> str:
     folder = str(Path(tricodec.__file__).parents[1])
@@ -28,11 +25,6 @@ def python(*arguments: str) -> str:
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result.stdout.strip()
-
-
-def test_n1_the_documented_names_are_there() -> None:
-    assert [name for name in DOCUMENTED if not hasattr(nvcomp, name)] == []
-    assert nvcomp.COMPUTE_AND_VERIFY is nvcomp.ChecksumPolicy.COMPUTE_AND_VERIFY
 
 
 PROGRAM = """
@@ -57,20 +49,10 @@ def test_n2_the_distribution_gives_the_names_as_nvidia_nvcomp(tmp_path: Path) ->
 
 def test_n3_bitstream_kinds() -> None:
     kinds = nvcomp.BitstreamKind
-    assert {name: kind.value for name, kind in kinds.__members__.items()} == {
-        "NVCOMP_NATIVE": 0, "RAW": 1, "WITH_UNCOMPRESSED_SIZE": 2,
-    }  # fmt: skip
     assert repr(kinds.RAW) == "<BitstreamKind.RAW: 1>"
     assert (int(kinds.RAW), kinds.RAW.name) == (1, "RAW")
     assert kinds.RAW != 1
     assert pickle.loads(pickle.dumps(kinds.RAW)) is kinds.RAW
-
-
-@pytest.mark.parametrize("handle", [0, 1, 2])
-def test_n9_n10_n12_default_streams_are_borrowed(handle: int) -> None:
-    stream = nvcomp.CudaStream.borrow(handle)
-
-    assert (stream.ptr, stream.is_special, stream.device) == (handle, True, 0)
 
 
 def test_the_hardware_backend_is_refused_on_every_engine() -> None:

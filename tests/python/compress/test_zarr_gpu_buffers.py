@@ -59,13 +59,13 @@ def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr("zarr.core.buffer.gpu.cp", cupy)
 
     sizes: list[int] = []
-    decoded = _zarr_gpu._decoded
+    decode = _zarr_gpu.DecodesOnGpu._decode_there
 
     def counted(*arguments: Any) -> Any:
         sizes.append(len(arguments[-1]))
-        return decoded(*arguments)
+        return decode(*arguments)
 
-    monkeypatch.setattr(_zarr_gpu, "_decoded", counted)
+    monkeypatch.setattr(_zarr_gpu.DecodesOnGpu, "_decode_there", counted)
     return sizes
 
 

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import PerSample, constant_source
+from dali_testing import PerSample, operator_pipeline
 from programs import limits
 
 pytestmark = pytest.mark.needs_dali
@@ -19,16 +18,7 @@ EXECUTORS = [True, False]
 
 def run(operator: str, batch: list[np.ndarray], *, runs: int = 1, exec_dynamic: bool = True, **arguments: Any) -> Any:
     """The samples that one operator gives for a batch, with the pipeline's output."""
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, exec_dynamic=exec_dynamic)
-    with pipe:
-        arrays = fn.external_source(source=constant_source(batch), batch=True)
-        for name, value in arguments.items():
-            if isinstance(value, PerSample):
-                arguments[name] = fn.external_source(source=constant_source(list(map(np.asarray, value))), batch=True)
-        pipe.set_outputs(getattr(fn.tricodec, operator)(arrays, **arguments))
-    pipe.build()
+    pipe = operator_pipeline(operator, batch, pipeline_options={"exec_dynamic": exec_dynamic}, **arguments)
     for _ in range(runs):
         (output,) = pipe.run()
     return [np.array(output.at(i)) for i in range(len(batch))]
@@ -89,23 +79,6 @@ def test_dtype_and_shape_come_from_the_arguments_or_from_the_header(dtype: str) 
         for result, array in zip(results, batch, strict=True):
             assert result.dtype == array.dtype
             np.testing.assert_array_equal(result, array)
-
-
-@pytest.mark.parametrize("exec_dynamic", EXECUTORS, ids=["dynamic", "static"])
-def test_what_is_compressed_with_a_header_is_a_npy_file(exec_dynamic: bool) -> None:
-    shapes = [(3, 4, 5), (1, 1, 0), (100, 2, 7)]
-    batch = [np.random.default_rng(size).random(shape, np.float32) for size, shape in enumerate(shapes)]
-
-    packed = run("compress", batch, algorithm="Zstd", header=True, exec_dynamic=exec_dynamic, runs=2)
-
-    codec = tricodec.Codec(algorithm="Zstd", device="cpu")
-    for sample, array in zip(packed, batch, strict=True):
-        file = io.BytesIO()
-        np.save(file, array)
-        assert bytes(codec.decode(sample)) == file.getvalue()
-        assert sample.tobytes() == bytes(codec.encode_npy(array))
-        restored = codec.decode_npy(sample)
-        assert (restored.dtype, restored.shape) == (array.dtype, array.shape)
 
 
 @pytest.mark.parametrize("header", [False, True])

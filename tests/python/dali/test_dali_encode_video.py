@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import PerSample, constant_source, read
+from bitstreams import psnr
+from dali_testing import constant_source, operator_pipeline, read
 from media import ffmpeg_frames, generated
 from programs import printed_by
 
@@ -19,44 +20,14 @@ pytestmark = pytest.mark.needs_dali
 FAST: dict[str, Any] = {"preset": "ultrafast", "crf": 20.0}
 
 
-def build(
-    batch: list[np.ndarray],
-    pts: list[np.ndarray] | None = None,
-    *,
-    input_layout: str | None = None,
-    pipeline_options: dict[str, Any] | None = None,
-    **arguments: Any,
-) -> Any:
-    """A built pipeline; every run of it encodes the batch."""
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(batch), num_threads=2, device_id=None, **(pipeline_options or {}))
-    with pipe:
-        inputs = [fn.external_source(source=constant_source(batch), batch=True, layout=input_layout, name="frames")]
-        if pts is not None:
-            inputs.append(fn.external_source(source=constant_source(pts), batch=True))
-        for name, value in arguments.items():
-            if isinstance(value, PerSample):
-                tensors = [np.asarray(item) for item in value]
-                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True)
-        pipe.set_outputs(fn.tricodec.encode_video(*inputs, **arguments))
-    pipe.build()
-    return pipe
-
-
-def encode(batch: list[np.ndarray], pts: list[np.ndarray] | None = None, **arguments: Any) -> list[bytes]:
+def encode(batch: list[np.ndarray], **arguments: Any) -> list[bytes]:
     """One batch through a pipeline of its own."""
-    (files,) = build(batch, pts, **arguments).run()
+    (files,) = operator_pipeline("encode_video", batch, **arguments).run()
     return [bytes(files.at(i)) for i in range(len(batch))]
 
 
 def clip(count: int = 8, name: str = "h264_bframes.mp4", **options: Any) -> np.ndarray:
     return tricodec.decode_video(generated(name), count=count, **options).frames
-
-
-def psnr(ours: np.ndarray, theirs: np.ndarray) -> float:
-    error = np.mean((ours.astype(np.float64) - theirs.astype(np.float64)) ** 2)
-    return float(10 * np.log10(255**2 / max(error, 1e-9)))
 
 
 def by_encoder_and_muxer(frames: np.ndarray, container: str, format: str = "", **options: Any) -> bytes:
@@ -73,19 +44,6 @@ def by_encoder_and_muxer(frames: np.ndarray, container: str, format: str = "", *
         for packet in encoder.flush():
             muxer.write(packet, stream)
     return muxer.getvalue()
-
-
-def test_encode_video_makes_the_bytes_of_encoder_and_muxer() -> None:
-    frames = clip()
-
-    words = {"bit_rate": 400_000, "gop_size": 4, "num_b_frames": 1}
-
-    # With mbtree files are not the same each time (docs/reference/encoding.md).
-    (file,) = encode([frames], frame_rate=25.0, preset="fast", options=["mbtree=0"], **words)
-
-    assert file == by_encoder_and_muxer(
-        frames, "mp4", frame_rate=25, options={"preset": "fast", "mbtree": "0"}, **words
-    )
 
 
 LAYOUTS = [("rgb", "HWC", 3), ("bgr", "CHW", 3), ("gray", "HWC", 1), ("yuv", "HWC", 3)]
@@ -168,15 +126,6 @@ def test_encode_video_works_in_dynamic_mode() -> None:
     file = ndd.tricodec.encode_video(clip(4), preset="ultrafast", crf=20.0)
 
     assert bytes(np.array(file.cpu())) == tricodec.encode_video(clip(4), device="cpu", **FAST)
-
-
-def test_color_and_rotation_are_told_by_the_file() -> None:
-    (file,) = encode([clip(2)], matrix="bt709", range="full", rotation=90, fast_start=True, **FAST)
-
-    video = tricodec.probe(file).video
-    assert (video.color.matrix, video.color.range, video.rotation) == ("bt709", "full", 90)
-    assert file.index(b"moov") < file.index(b"mdat")
-    assert psnr(tricodec.decode_video(file, rotate=False).frames, clip(2)) > 30
 
 
 @pytest.mark.parametrize(

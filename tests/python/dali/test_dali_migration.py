@@ -114,7 +114,7 @@ def root(folder: Path) -> str:
 
 NUMBERS: dict[str, Any] = {"enable_frame_num": "sequence"}
 TWO_FILES: dict[str, Any] = {"files": 2, "labels": [5, 7]}
-MODES = ("none", "constant", "edge", "reflect_1001", "reflect_101")
+MODES = ("none", "constant", "edge", "reflect_1001", "reflect_101", "repeat", "symmetric", "reflect")
 #: By row of the page: words of a reader. "files", "root" and "lines" (of a file_list) are files that the test makes.
 READERS: dict[str, list[dict[str, Any]]] = {
     "file_root": [{"root": True, "step": 11}],

@@ -135,29 +135,10 @@ def test_plugin_of_the_cache_is_used_where_there_is_no_compiler(bare_site: Path,
     assert "decoded" in output
 
 
-def test_plugin_shares_the_core_with_the_python_module(bare_site: Path, filled_cache: Path) -> None:
-    code = f"""
-import tricodec.dali
-{decode_one_frame()}
-tricodec.decode_video({str(generated("hevc.mp4"))!r}, count=1)
-print(sorted({{line.split()[-1] for line in open("/proc/self/maps") if "libtricodec.so" in line}}))
-"""
-
-    output = printed_by(code, **environment(bare_site, filled_cache, **NO_COMPILER))
-
-    assert str([str(bare_site / "tricodec" / "lib" / "libtricodec.so")]) in output
-
-
 def test_import_says_that_a_compiler_is_missing(bare_site: Path, tmp_path: Path) -> None:
     output = printed_by(IMPORT_AND_PRINT_ERROR, **environment(bare_site, tmp_path, **NO_COMPILER))
 
     assert re.match(r"PluginError .*no C\+\+ compiler is found.*apt-get install g\+\+", output)
-
-
-def test_import_says_how_to_get_dali_where_there_is_none() -> None:
-    output = printed_by(f"import sys\nsys.modules['nvidia.dali'] = None\n{IMPORT_AND_PRINT_ERROR}")
-
-    assert re.match(r"ImportError .*pip install tricodec\[dali\]", output)
 
 
 @pytest.fixture

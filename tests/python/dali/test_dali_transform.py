@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import transform_oracle as oracle
 import tricodec
-from dali_testing import PerSample, constant_source, decode
+from dali_testing import PerSample, decode, operator_pipeline
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -25,32 +26,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "eights": {"layout": "HWC8"},
 }
 
-SEMI_PLANAR = {"p0": "420", "p2": "422", "p4": "444"}
-"""The family of p010le and its like, with samples in the high bits, by their first letters."""
-
-
-def samples_of(format: str, height: int, width: int, seed: int = 1) -> list[np.ndarray]:
-    """Random planes of a picture, each as [rows, columns(, components)]."""
-    blank = tricodec.Frame.from_planes(planes_like(format, height, width), format)
-    random = np.random.default_rng(seed)
-    depth = {"10": 10, "12": 12, "16": 16}.get(format.removesuffix("le")[-2:], 8)
-    shift = 16 - depth if format[:2] in SEMI_PLANAR else 0
-    return [(random.integers(0, 1 << depth, p.shape) << shift).astype(p.dtype) for p in blank.planes]
-
-
-def planes_like(format: str, height: int, width: int) -> list[np.ndarray]:
-    dtype = np.uint16 if format.endswith("le") else np.uint8
-    if format.startswith("gray"):
-        return [np.zeros((height, width), dtype)]
-    if format in ("rgb24", "bgr24"):
-        return [np.zeros((height, width, 3), dtype)]
-    log2 = {"420": (1, 1), "422": (0, 1), "440": (1, 0), "444": (0, 0), "411": (0, 2), "410": (2, 2)}
-    semi = {"nv12": "420", "nv16": "422", "nv24": "444"}.get(format) or SEMI_PLANAR.get(format[:2])
-    name = semi or ("444" if format.startswith("gbrp") else format.removeprefix("yuv")[:3])
-    rows, columns = -(-height >> log2[name][0]), -(-width >> log2[name][1])
-    if semi:
-        return [np.zeros((height, width), dtype), np.zeros((rows, columns, 2), dtype)]
-    return [np.zeros((height, width), dtype), *(np.zeros((rows, columns), dtype) for _ in range(2))]
+RANDOM = np.random.default_rng(1)
 
 
 def dali_dtype(request: dict[str, Any]) -> dict[str, Any]:
@@ -62,24 +38,14 @@ def dali_dtype(request: dict[str, Any]) -> dict[str, Any]:
 
 def transform(samples: list[np.ndarray], *, num_threads: int = 2, **arguments: Any) -> list[tuple[np.ndarray, str]]:
     """One batch through fn.tricodec.transform: copies of the outputs, with their layout."""
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(samples), num_threads=num_threads, device_id=None)
-    with pipe:
-        frames = fn.external_source(source=constant_source(samples), batch=True)
-        for name, value in arguments.items():
-            if isinstance(value, PerSample):
-                tensors = [np.asarray(item) for item in value]
-                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True)
-        pipe.set_outputs(fn.tricodec.transform(frames, **dali_dtype(arguments)))
-    pipe.build()
-    (outputs,) = pipe.run()
+    options = {"num_threads": num_threads}
+    (outputs,) = operator_pipeline("transform", samples, pipeline_options=options, **dali_dtype(arguments)).run()
     return [(np.array(outputs.at(i)), outputs.layout()) for i in range(len(outputs))]
 
 
 @pytest.mark.parametrize("format", tricodec.video.pixel_formats())
 def test_transform_takes_every_pixel_format(format: str) -> None:
-    frame = tricodec.Frame.from_planes(samples_of(format, 48, 64), format)
+    frame = tricodec.Frame.from_planes(oracle.random_planes(RANDOM, format, 64, 48), format)
     request: dict[str, Any] = {"size": (30, 40), "dtype": "float32"}
 
     ((out, layout),) = transform([frame.to_ndarray()], format=format, **request)
@@ -90,7 +56,7 @@ def test_transform_takes_every_pixel_format(format: str) -> None:
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_transform_gives_the_bytes_of_the_python_door(name: str) -> None:
-    frames = [tricodec.Frame.from_planes(samples_of("nv12", 60, 80, seed), "nv12") for seed in range(3)]
+    frames = [tricodec.Frame.from_planes(oracle.random_planes(RANDOM, "nv12", 80, 60), "nv12") for _ in range(3)]
     request = REQUESTS[name]
 
     batch = transform([np.stack([frame.to_ndarray() for frame in frames])] * 2, format="nv12", **request)
@@ -103,8 +69,8 @@ def test_transform_gives_the_bytes_of_the_python_door(name: str) -> None:
 
 
 def test_transform_takes_pictures_of_different_sizes_crops_and_rotations() -> None:
-    sizes = [(48, 64), (50, 70), (2, 2), (180, 320)]
-    frames = [tricodec.Frame.from_planes(samples_of("yuv420p", *size), "yuv420p") for size in sizes]
+    sizes = [(64, 48), (70, 50), (2, 2), (320, 180)]
+    frames = [tricodec.Frame.from_planes(oracle.random_planes(RANDOM, "yuv420p", *size), "yuv420p") for size in sizes]
     rotations = [0, 90, 180, 270]
     crops = [(0, 0, 48, 64), (1, 2, 30, 20), (0, 1, 2, 1), (5, 6, 77, 88)]
 
@@ -192,7 +158,7 @@ def test_decode_video_gives_the_planes_of_its_frames(clip: str, format: str | No
 def test_transform_works_in_dynamic_mode() -> None:
     import nvidia.dali.experimental.dynamic as ndd
 
-    frame = tricodec.Frame.from_planes(samples_of("nv12", 48, 64), "nv12")
+    frame = tricodec.Frame.from_planes(oracle.random_planes(RANDOM, "nv12", 64, 48), "nv12")
 
     out = ndd.tricodec.transform(frame.to_ndarray(), format="nv12", size=(20, 30))
 

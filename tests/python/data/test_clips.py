@@ -89,11 +89,3 @@ def test_a_state_of_other_clips_is_refused(
 def fewer(folder: Path) -> tricodec.data.Dataset:
     tricodec.data.DatasetIndex.build([generated("vp9.webm")], folder / "index.parquet")
     return tricodec.data.Dataset(folder / "index.parquet", clip_length=4, stride=2, step=3)
-
-
-def test_an_epoch_of_a_dataset_has_every_clip(clips: tricodec.data.Dataset) -> None:
-    seen = []
-    for rank in range(2):
-        for batch in tricodec.data.ClipSampler(clips, 8, rank=rank, num_ranks=2, seed=4):
-            seen += [clip["clip"] for clip in clips.__getitems__(batch)]
-    assert sorted(seen) == list(range(len(clips)))

@@ -19,8 +19,9 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture
-def one_node(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def one_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Ray gives a node 30 seconds to start; on a busy machine it takes another try."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name, value in {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", "RAY_DEDUP_LOGS": "0"}.items():
         monkeypatch.setenv(name, value)
     import ray.data

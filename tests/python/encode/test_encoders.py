@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from bitstreams import psnr
 from media import ffmpeg, ffmpeg_frames, ffprobe, ffprobe_times
 
 _CLIP = "-f lavfi -i testsrc2=s={size}:r=25:d=0.4 -c:v libx264 -crf 4 -pix_fmt yuv420p -bf 0"
@@ -21,11 +22,6 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("encoders") / "clip.mp4"
     ffmpeg(_CLIP.format(size="160x120"), path)
     return path
-
-
-def _psnr(a: bytes, b: bytes) -> float:
-    error = np.frombuffer(a, np.uint8).astype(float) - np.frombuffer(b, np.uint8)
-    return float(10 * np.log10(255**2 / max(float((error**2).mean()), 1e-9)))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +38,9 @@ def test_each_listed_encoder_encodes_a_clip(name: str, clip: Path, tmp_path: Pat
     assert np.allclose(np.diff(times), 0.04, atol=2e-3)
     frames = ffmpeg_frames(made, "yuv420p")
     expected = ffmpeg_frames(clip, "yuv420p")
-    quality = [_psnr(a, b) for a, b in zip(frames, expected, strict=True)]
+    quality = [
+        psnr(np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)) for a, b in zip(frames, expected, strict=True)
+    ]
     assert min(quality) > 22, quality
 
 
@@ -67,7 +65,8 @@ def test_named_encoders_choose_what_they_take(
     stream = ffprobe(made, "-show_streams")["streams"][0]
     assert (stream["pix_fmt"], stream["width"]) == (pix_fmt, int(size.split("x", maxsplit=1)[0]))
     assert len(ffprobe_times(made)) == 10
-    assert _psnr(ffmpeg_frames(made, "yuv420p")[5], ffmpeg_frames(source, "yuv420p")[5]) > 25
+    shown, wanted = (np.frombuffer(ffmpeg_frames(each, "yuv420p")[5], np.uint8) for each in (made, source))
+    assert psnr(shown, wanted) > 25
 
 
 @pytest.mark.parametrize(

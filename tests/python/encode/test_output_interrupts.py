@@ -3,23 +3,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tricodec
 from media import generated
 from output_writers import WRITERS, sources
 from preloaded import with_tricodec
-
-SLOW = {"preset": "placebo", "x264-params": "rc-lookahead=0:bframes=0"}  # one picture at a time
-PATIENCE_SECONDS = 30  # of processors: a picture or two take less, all of them minutes
 
 BEGINNINGS = {
     "transcode": """
@@ -44,10 +37,10 @@ BEGINNINGS = {
     """,
     "tricodec frames --raw": """
         from tricodec.cli import frames, main
-        def some(reader, *_):
-            yield reader[0]
+        def some(job, _label):
+            yield job.reader[0]
             end()
-        frames._chosen = some
+        frames._Job.frames = some
         main(["frames", SOURCE, "--raw", "-o", TARGET, "-f"])
     """,
     "tricodec decompress": """
@@ -118,52 +111,6 @@ def test_a_process_that_ends_removes_what_it_began(beginning: str, end: str, tmp
     assert status in ((1, 130, 0) if end == "exit" else (-signal.SIGINT, 0, 130))
     assert target.read_bytes() == b"the old file"
     assert parts(tmp_path) == []
-
-
-@contextlib.contextmanager
-def interrupted_after(ready: Callable[[], bool]) -> Iterator[None]:
-    """Ctrl-C once `ready()`; the block must end by KeyboardInterrupt, and soon."""
-    begun = time.monotonic()
-    at = [0.0]
-
-    def interrupt() -> None:
-        while not ready() and time.monotonic() - begun < PATIENCE_SECONDS:
-            time.sleep(0.02)
-        at[0] = time.process_time()
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-    thread.join()
-    assert time.process_time() - at[0] < PATIENCE_SECONDS
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    path = tmp_path / "a.mp4"
-    path.write_bytes(b"the old file")
-    return path
-
-
-def begun(target: Path) -> Callable[[], bool]:
-    """Whether the temporary file is there, a moment ago."""
-
-    def ready() -> bool:
-        there = bool(parts(target.parent))
-        time.sleep(0.3)
-        return there
-
-    return ready
-
-
-def test_ctrl_c_ends_transcode(old: Path) -> None:
-    with interrupted_after(begun(old)):
-        tricodec.transcode(generated("h264_bframes.mp4"), old, size=(720, 1280), options=SLOW, num_threads=1)
-
-    assert old.read_bytes() == b"the old file"
-    assert parts(old.parent) == []
 
 
 COMMANDS = [name for name in WRITERS if name.startswith("tricodec ")]

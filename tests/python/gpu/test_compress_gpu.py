@@ -244,6 +244,9 @@ VALUES = np.cumsum(np.random.default_rng(1).integers(-5, 6, (96, 80, 12)), axis=
 
 def codecs() -> dict[str, Any]:
     from tricodec.compress.zarr import TricodecCodec
+    from zarr.registry import register_codec
+
+    register_codec("tricodec", TricodecCodec)  # as the entry point of the installed package does
     from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
     from zarr.codecs.numcodecs import LZ4
 

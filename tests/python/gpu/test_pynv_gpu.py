@@ -13,7 +13,6 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 from gpu_helpers import pycuda_over_ctypes as pycuda
-from pynv_helpers import document_examples as examples
 
 CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "hevc_444_12.mkv", "vp9_odd.webm", "mpeg2.ts", "av1.mp4", "h264_422.mp4"]
 
@@ -130,19 +129,6 @@ def test_c34_c36_a_programs_context_and_stream_are_honored(own: bool, on_cpu: An
     assert copied == on_cpu("h264_bframes.mp4")
     if own:
         context.detach()  # it is the program's: nothing of ours may be left to break
-
-
-@pytest.mark.parametrize("code", ["COPY_FROM_HOST", "EXTERNAL_CONTEXT", "ASYNC_ALLOCATIONS"])
-def test_the_documents_examples_run(code: str, on_cpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    driver = pycuda.install(monkeypatch)
-    clip = str(media.generated("h264_bframes.mp4"))
-    names = examples.Names(np=np, enc_file_path=clip, demuxer=nvc.CreateDemuxer(clip))
-
-    exec(compile(getattr(examples, code), "<document>", "exec"), {"__builtins__": __builtins__}, names)
-
-    if "cuda_ctx" in names:
-        names["cuda_ctx"].pop()
-    assert driver.copies == on_cpu("h264_bframes.mp4")
 
 
 @pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc.mp4"])

@@ -31,23 +31,34 @@ def read(clip: Path | bytes) -> np.ndarray:
     return np.frombuffer(clip if isinstance(clip, bytes) else clip.read_bytes(), np.uint8).copy()
 
 
-def pipeline(
-    clips: list[Path | bytes], *, num_threads: int = 2, options: dict[str, Any] | None = None, **arguments: Any
-):
-    """A built pipeline; every run of it decodes `clips` as one batch. `options` are the Pipeline's."""
+def operator_pipeline(
+    operator: str, *inputs: list[np.ndarray], pipeline_options: dict[str, Any] | None = None, **arguments: Any
+) -> Any:
+    """A built pipeline around an operator; every run is of these batches. `pipeline_options` are the Pipeline's."""
     import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
-    pipe = Pipeline(batch_size=len(clips), num_threads=num_threads, device_id=None, **(options or {}))
+    def source(batch: list[Any], name: str | None = None) -> Any:
+        return fn.external_source(source=constant_source(list(map(np.asarray, batch))), batch=True, name=name)
+
+    pipe = Pipeline(batch_size=len(inputs[0]), **({"num_threads": 2, "device_id": None} | (pipeline_options or {})))
     with pipe:
-        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True, name="encoded")
         for name, value in arguments.items():
             if isinstance(value, PerSample):
-                tensors = [np.asarray(item) for item in value]
-                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True, name=name)
-        pipe.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
+                arguments[name] = source(value)
+        tensors = [source(batch, f"input_{number}") for number, batch in enumerate(inputs)]
+        outputs = getattr(fn.tricodec, operator)(*tensors, **arguments)
+        pipe.set_outputs(*(outputs if isinstance(outputs, (list, tuple)) else [outputs]))
     pipe.build()
     return pipe
+
+
+def pipeline(
+    clips: list[Path | bytes], *, num_threads: int = 2, options: dict[str, Any] | None = None, **arguments: Any
+) -> Any:
+    """A built pipeline; every run of it decodes `clips` as one batch."""
+    options = {"num_threads": num_threads} | (options or {})
+    return operator_pipeline("decode_video", [read(clip) for clip in clips], pipeline_options=options, **arguments)
 
 
 def constant_source(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:

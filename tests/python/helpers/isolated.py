@@ -3,17 +3,13 @@
 
 A driver is a program DRIVER FIRST COUNT that prints a line of JSON with `seed` before each input, and one that also has
 `wrong` for each failure.
-
-python isolated.py DRIVER FIRST COUNT [JOBS]   prints what went wrong; the exit status is 1 if something did
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -51,23 +47,3 @@ def faults(driver: Path, first: int, count: int, jobs: int = 1) -> list[dict[str
     with ThreadPoolExecutor(jobs) as pool:
         results = pool.map(lambda part: _faults_of_some(driver, *part), parts)
         return [fault for part in results for fault in part]
-
-
-def main() -> int:
-    """Prints what went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("driver", type=Path)
-    parser.add_argument("first", type=int)
-    parser.add_argument("count", type=int)
-    parser.add_argument("jobs", type=int, nargs="?", default=1)
-    arguments = parser.parse_args()
-    start = time.monotonic()
-    found = faults(arguments.driver, arguments.first, arguments.count, arguments.jobs)
-    for fault in found:
-        print(json.dumps(fault))
-    print(f"{arguments.count:,} seeds in {time.monotonic() - start:.0f} s, {len(found)} failures", flush=True)
-    return int(bool(found))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

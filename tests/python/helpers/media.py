@@ -82,13 +82,6 @@ class Clip:
         """The published MD5, or what the ffmpeg of this machine says where versions differ."""
         return ffmpeg_md5(self.path) if self._varies else self.published_md5
 
-    def frame_md5s(self) -> list[str]:
-        """The MD5 of each frame, from framemd5/NAME.framemd5 or, where versions differ, from ffmpeg."""
-        if self._varies:
-            return ffmpeg_framemd5(self.path)
-        lines = (self.path.parent / "framemd5" / f"{self.name}.framemd5").read_text().splitlines()
-        return [line.rsplit(",", 1)[1].strip() for line in lines if not line.startswith("#")]
-
 
 def manifest() -> list[Clip]:
     """The shared clips; empty where there are none."""

@@ -321,10 +321,8 @@ RECIPES: dict[str, Recipe] = {
         "the index promises more than the file has", bases=("h264_faststart.mp4",), edit=truncate
     ),
     "truncated.mkv": Recipe("the last clusters are lost", bases=("h264_open_gop.mkv",), edit=truncate),
-    "truncated.ts": Recipe("cut in mid-packet", bases=("h264.ts",), edit=truncate),
     "zeroed.mp4": Recipe("400 zero bytes in mid-file", bases=("h264_faststart.mp4",), edit=zero),
     "zeroed.h264": Recipe("400 zero bytes in mid-file", bases=("h264_raw.h264",), edit=zero),
-    "zeroed.webm": Recipe("400 zero bytes in mid-file", bases=("vp9.webm",), edit=zero),
     "flipped.ts": Recipe("a byte in a thousand is wrong", bases=("h264.ts",), edit=flip_bits),
     "audio_only.m4a": Recipe("no video at all", _SINE),
     # Size is the point

@@ -64,3 +64,11 @@ def wait_for_rest(process: int) -> None:
 def pause(seconds: float) -> None:
     """Sleeps, and as much longer as the machine is busy."""
     time.sleep(seconds * max(1.0, slowdown()))
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+    """Waits until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not after {seconds:g} s: {what}"
+        time.sleep(0.01)

@@ -41,6 +41,9 @@ def _formats() -> dict[str, Format]:
     for digit, log2_h in {"0": 1, "2": 0}.items():
         table[f"p{digit}10le"] = Format("yuv", 1, log2_h, 10, 6, "semi")
         table[f"p{digit}16le"] = Format("yuv", 1, log2_h, 16, 0, "semi")
+    table["p012le"] = Format("yuv", 1, 1, 12, 4, "semi")
+    table["yuv444p10msble"] = Format("yuv", 0, 0, 10, 6, "planar")
+    table["yuv444p12msble"] = Format("yuv", 0, 0, 12, 4, "planar")
     for suffix, depth in _DEPTHS.items():
         table[f"gbrp{suffix}"] = Format("rgb", 0, 0, depth, 0, "planar")
     table["rgb24"] = table["bgr24"] = Format("rgb", 0, 0, 8, 0, "packed")
@@ -79,7 +82,7 @@ def random_planes(rng: np.random.Generator, name: str, width: int, height: int) 
     ]
 
 
-def _components(planes: Sequence[Array], name: str) -> list[Array]:
+def components(planes: Sequence[Array], name: str) -> list[Array]:
     """Y, U, V or R, G, B or Y as int64 samples (4.1)."""
     form = FORMATS[name]
     if form.layout == "packed":
@@ -265,7 +268,7 @@ def transform(
         out_height, out_width = out_width, out_height
 
     resampled = []
-    for number, component in enumerate(_components(planes, name)):
+    for number, component in enumerate(components(planes, name)):
         samples = component
         is_chroma = form.family == "yuv" and number > 0
         log2_w, log2_h = (form.log2_w, form.log2_h) if is_chroma else (0, 0)

@@ -116,21 +116,9 @@ def test_streams_are_described_as_the_container_does(movie: Path) -> None:
     assert reader.get_metadata()["title"] == "Title"
 
 
-@pytest.mark.parametrize("kind", ["path", "bytes", "file", "unseekable"])
+@pytest.mark.parametrize("kind", ["path", "bytes", "file"])
 def test_every_kind_of_source_gives_the_same_frames(movie: Path, movie_rgb: Any, kind: str) -> None:
-    class Unseekable:
-        def __init__(self, data: bytes) -> None:
-            self._file = io.BytesIO(data)
-
-        def read(self, size: int) -> bytes:
-            return self._file.read(size)
-
-    data = (
-        movie.read_bytes()
-        if kind != "unseekable"
-        else ffmpeg("-i", movie, "-map", "0:v", "-c", "copy", "-f", "nut", "-")
-    )
-    source = {"path": movie, "bytes": data, "file": io.BytesIO(data), "unseekable": Unseekable(data)}[kind]
+    source = {"path": movie, "bytes": movie.read_bytes(), "file": io.BytesIO(movie.read_bytes())}[kind]
 
     assert np.array_equal(all_of(video_reader(source)), movie_rgb)
 
@@ -162,21 +150,6 @@ def test_content_does_not_depend_on_the_chunk_size(movie: Path, movie_rgb: Any, 
     assert np.array_equal(np.concatenate(chunks), movie_rgb)
     starts = np.cumsum([0, *sizes[:-1]])
     assert [chunk.pts for chunk in chunks] == pytest.approx(starts / 25)
-
-
-@pytest.mark.parametrize(
-    ("time", "mode", "frame"),
-    [(0, "precise", 0), (0.2, "precise", 5), (2.0, "precise", 50), (0.5, "key", 12), (2.0, "key", 48), (0, "key", 0)],
-)
-def test_seek_goes_to_the_frame(movie: Path, movie_rgb: Any, time: float, mode: str, frame: int) -> None:
-    reader = video_reader(movie, 3)
-
-    reader.seek(time, mode)
-    reader.fill_buffer()
-
-    (chunk,) = reader.pop_chunks()
-    assert np.array_equal(chunk, movie_rgb[frame : frame + 3])
-    assert chunk.pts == pytest.approx(frame / 25)
 
 
 def test_seek_refuses_what_makes_no_sense(movie: Path) -> None:

@@ -50,6 +50,8 @@ def test_every_kind_of_work_is_measured_with_the_same_report(command: str, tmp_p
     assert result["scope"]
     rows = list(csv.DictReader(table.read_text().splitlines()))
     assert len(rows) == len(result["results"])
+    rates = [float(row["queries_per_second"]) for row in rows]
+    assert rates == sorted(rates)  # as perf_analyzer has them
     for each in result["results"]:
         assert each["queries"] >= 3
         assert each["queries_per_second"] == pytest.approx(each["queries"] / each["seconds"], rel=1e-3)

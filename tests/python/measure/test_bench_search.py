@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 from typing import Any
 
 import pytest
@@ -73,15 +71,6 @@ def test_the_highest_rate_within_a_latency_is_that_of_the_simulated_server() -> 
     assert len(measuring.results) <= 4  # of ten rates
 
 
-def test_a_search_without_any_load_within_the_bound_finds_none() -> None:
-    measuring = session()
-
-    found = measuring.search(bench.Sweep(rates=(50, 100), max_threads=1), 5, 90)
-
-    assert found.case is None
-    assert [each.case.load.rate for each in measuring.results] == [100, 50]
-
-
 def test_a_sweep_measures_every_combination_and_names_each_knee() -> None:
     measuring = session()
 
@@ -97,23 +86,3 @@ def test_a_sweep_measures_every_combination_and_names_each_knee() -> None:
     ]
     assert {knee[1] for knee in knees if knee[0] == "threads"} == {1}
     assert measuring.results[6].figures.frames_per_second == pytest.approx(64 / 0.074)
-
-
-def test_results_repeat_the_figures_in_every_form() -> None:
-    measuring = session()
-    measuring.sweep(bench.Sweep(batch=(10, 30)))
-
-    report = bench.session_json(Simulated(FakeClock()), measuring, {"cpu": "none"})
-    rows = list(csv.DictReader(io.StringIO(bench.session_csv(measuring))))
-
-    first = report["results"][0]
-    assert (report["schema"], report["command"], report["stable"]) == (1, "simulated", True)
-    assert len(first["latencies_ms"]) == first["queries"]
-    assert first["queries_per_second"] == pytest.approx(first["queries"] / first["seconds"], rel=1e-3)
-    assert first["latency_median_ms"] == pytest.approx(20)
-    assert first["frames_per_second"] == pytest.approx(500)
-    assert report["knees"] == [{"dimension": "batch", "value": 30, "threads": 0, "concurrency": 1}]
-    # perf_analyzer's order: by throughput of queries.
-    assert [row["batch"] for row in rows] == ["30", "10"]
-    assert float(rows[1]["latency_p90_ms"]) == pytest.approx(20)
-    assert rows[1]["rate"] == ""

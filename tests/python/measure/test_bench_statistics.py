@@ -30,12 +30,6 @@ def test_a_percentile_is_the_nearest_rank_and_is_refused_of_too_few(
     assert bench.percentile_of(range(1, count + 1), percentile) == expected
 
 
-@pytest.mark.parametrize("percentile", [0, 100, -1, 100.5])
-def test_a_percentile_outside_its_range_is_named(percentile: float) -> None:
-    with pytest.raises(ValueError, match=f"percentile {percentile:g} is not accepted"):
-        bench.needed_values(percentile)
-
-
 def test_a_distribution_has_the_moments_of_its_values_in_any_order() -> None:
     values = [float(number * 37 % 101) for number in range(101)]
 

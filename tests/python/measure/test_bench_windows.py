@@ -36,11 +36,7 @@ def test_windows_have_the_least_number_of_queries_even_if_that_takes_longer() ->
 
 def test_warm_up_does_not_count() -> None:
     # The first query takes five times as long as the others.
-    fake = FakeClock()
-    durations = iter([0.5] + [0.125] * 1000)
-    rules = bench.Rules(warm_up=0.2, duration=3, iterations=1)
-
-    windows = bench.run(fake.work(durations), bench.Load(), rules, fake.clock)
+    windows = measure([0.5] + [0.125] * 1000, warm_up=0.2)
 
     assert windows.warm_up_queries == 1
     assert bench.Figures.of(windows).latency.maximum == 0.125
@@ -49,11 +45,7 @@ def test_warm_up_does_not_count() -> None:
 
 def test_windows_continue_until_three_neighbors_agree() -> None:
     # Two slow windows, then steady ones: the fifth completes three that agree.
-    fake = FakeClock()
-    durations = iter([1.0, 0.5, 0.5] + [0.25] * 1000)
-    rules = bench.Rules(warm_up=0, duration=3, iterations=1)
-
-    windows = bench.run(fake.work(durations), bench.Load(), rules, fake.clock)
+    windows = measure([1.0, 0.5, 0.5] + [0.25] * 1000)
 
     assert windows.stable
     assert [window.throughput for window in windows.windows] == [1, 2, 4, 4, 4]

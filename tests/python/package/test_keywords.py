@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 import tricodec
 from tricodec import _option_types
-from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS
+from tricodec.options import TRANSFORM_OPTIONS
 
 CLIP = "h264_bframes.mp4"
 
@@ -55,18 +54,6 @@ def test_an_option_takes_each_value_that_its_table_lists_and_no_other(name: str)
         assert tricodec.Transform(**{name: value}).options[name] == value
     with pytest.raises(ValueError, match="NOPE"):
         tricodec.Transform(**{name: "NOPE"})
-
-
-@pytest.mark.parametrize(("name", "known"), [("selection", SELECTION_OPTIONS), ("transform", TRANSFORM_OPTIONS)])
-def test_the_tables_in_the_sources_are_those_of_the_library(
-    name: str, known: dict[str, tricodec.options.Option], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(media.REPOSITORY / "tools"))
-    sys.modules.pop("options", None)
-    import options
-
-    read = {option.name: (eval(option.default), option.accepted, option.meaning) for option in options.table(name)}
-    assert read == {option: (known[option].default, known[option].accepted, known[option].meaning) for option in known}
 
 
 SPELLINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [

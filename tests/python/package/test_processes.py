@@ -6,9 +6,6 @@ from __future__ import annotations
 import io
 import multiprocessing
 import pickle
-import subprocess
-import sys
-import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +16,7 @@ import numpy as np
 import pytest
 import tricodec
 from preloaded import with_tricodec
+from programs import printed_by
 from range_server import range_server
 
 # Each call takes far longer than MOST_SECONDS if nothing ends it. One call of a slow encoder alone does.
@@ -156,14 +154,6 @@ def test_what_belongs_to_a_process_is_refused_with_the_remedy() -> None:
         pickle.dumps(reader)
 
 
-def run(script: str) -> str:
-    """What a new process of Python prints."""
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert process.returncode == 0, process.stderr
-    return process.stdout
-
-
 SUB_INTERPRETER = """
     import sys
     try:
@@ -187,14 +177,14 @@ SUB_INTERPRETER = """
 
 @pytest.mark.parametrize("module", ["tricodec", "tricodec.io", "PyNvVideoCodec"])
 def test_a_sub_interpreter_is_refused_by_name(module: str) -> None:
-    printed = run(SUB_INTERPRETER.format(module=module))
+    printed = printed_by(SUB_INTERPRETER.format(module=module))
 
     assert "tricodec cannot be imported in a sub-interpreter" in printed
 
 
 def test_a_python_without_its_lock_is_refused_by_name() -> None:
     # A stand-in for a free-threaded Python that was told to keep its lock off (-X gil=0).
-    printed = run(
+    printed = printed_by(
         """
         import sys
 

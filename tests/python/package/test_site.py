@@ -52,6 +52,7 @@ def first_page() -> Callable[[str], str]:
         ("read video into torch tensor", "index.html"),
         ("DataLoader", "howto/train_pytorch.html"),
         ("S3", "howto/remote.html"),
+        ("first look", "notebooks/first_look.html"),
         ("安装", "zh/start/install.html"),
         ("训练", "zh/howto/train_pytorch.html"),
     ],

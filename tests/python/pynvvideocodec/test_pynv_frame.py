@@ -15,7 +15,6 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 from pynv_helpers import decode_all
-from pynv_helpers.document_examples import PRINTED_FRAME, cast_address_to_1d_bytearray
 from pynv_helpers.pixels import nv12_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore:usedevicememory=True")
@@ -42,17 +41,6 @@ def capsule_name(capsule: object) -> bytes:
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     return bytes(get_name(capsule))
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_c30_c32_frame_is_one_packed_stretch_of_host_memory(name: str) -> None:
-    frame = frame_of(name)
-
-    array = cast_address_to_1d_bytearray(base_address=frame.GetPtrToPlane(0), size=frame.framesize())
-
-    assert array.tobytes() == np.asarray(frame).tobytes()
-    if name == NV12:
-        assert array.tobytes() == expected_nv12()
 
 
 # (views' shapes, their strides in bytes, their type, their offsets, DLPack's shape)
@@ -112,7 +100,8 @@ def test_c43_frame_prints_as_documented_for_1080p() -> None:
     decoder = nvc.CreateDecoder()
     frame = next(frame for packet in demuxer for frame in decoder.Decode(packet))
 
-    assert repr(frame) == str(frame) == PRINTED_FRAME
+    planes = "[<CAIMemoryView [1080, 1920, 1]>, <CAIMemoryView [540, 960, 2]>]"
+    assert repr(frame) == str(frame) == f"<DecodedFrame [timestamp=0, format=Pixel_Format.NV12, {planes}]>"
     assert [view.shape for view in frame.cuda()] == [[1080, 1920, 1], [540, 960, 2]]  # C45
     assert (decoder.GetWidth(), decoder.GetHeight(), frame.framesize()) == (1920, 1080, 1920 * 1620)
 
@@ -191,25 +180,6 @@ def test_c49_u2_u3_torch_shares_and_clones_frames() -> None:
     assert stacked.numpy().tobytes() == b"".join(bytes(frame) for frame in frames)
 
 
-def consume_as_torch_does(frame: nvc.DecodedFrame) -> np.ndarray:
-    """The calls of torch.from_dlpack: the device first, then max_version, and without it if that is refused."""
-    device_type, _ = frame.__dlpack_device__()
-    assert device_type == 1
-    try:
-        capsule = frame.__dlpack__(max_version=(1, 0))
-    except TypeError:
-        capsule = frame.__dlpack__()
-
-    class Held:
-        def __dlpack__(self, **_arguments: object) -> object:
-            return capsule
-
-        def __dlpack_device__(self) -> tuple[int, int]:
-            return (1, 0)
-
-    return np.from_dlpack(Held())  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     "share",
     [
@@ -220,9 +190,8 @@ def consume_as_torch_does(frame: nvc.DecodedFrame) -> np.ndarray:
         lambda frame: frame.cuda()[0],
         lambda frame: frame.nvcv_image()[0],
         lambda frame: np.asarray(frame.cuda()[1]),
-        consume_as_torch_does,
     ],
-    ids=["asarray", "from_dlpack", "memoryview", "frombuffer", "view", "nvcv_image", "array of view", "torch"],
+    ids=["asarray", "from_dlpack", "memoryview", "frombuffer", "view", "nvcv_image", "array of view"],
 )
 def test_d11_whatever_is_made_from_a_frame_keeps_its_memory(share: object) -> None:
     frame = decode_all(media.generated(NV12))[3]

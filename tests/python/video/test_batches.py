@@ -9,6 +9,7 @@ import itertools
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,51 @@ def test_batches_are_written_to_arrays_of_the_callers(arrays: int) -> None:
         sizes.append(len(batch))
 
     assert sizes == [8] * 6 + [2]
+
+
+def batches_in_use(num_workers: int, side: int, kept: list[Any] | None = None) -> tuple[int, int]:
+    """The most batches of 8 at a time, and those at the end, of a program that spends some time on each."""
+    size_bytes = 8 * side * side * 3 * 4
+    with tricodec.measure.MemoryTracker(max_events=100_000) as tracker:
+        with tricodec.FrameReader(generated("h264_bframes.mp4"), device="cpu", num_workers=num_workers) as reader:
+            batches = reader.batches(8, size=(side, side), dtype="float32")
+            num_frames = 0
+            while (batch := next(batches, None)) is not None:
+                num_frames += len(batch)
+                if kept is not None:
+                    kept.append(batch)
+                time.sleep(0.005)
+                del batch
+            assert num_frames == 50
+        del batches, reader
+        gc.collect()
+    now = most = 0
+    for event in tracker.events:
+        if 0 <= event.size_bytes - size_bytes < 4096:
+            now += {"allocate": 1, "reuse": 1, "release": -1, "free": 0}[event.action]
+            most = max(most, now)
+    return most, now
+
+
+def test_no_large_batch_is_held_but_the_next_and_the_callers() -> None:
+    for num_workers, side in ((1, 320), (2, 960)):  # where a group is more than two decoders may have ready
+        most, now = batches_in_use(num_workers, side)
+
+        assert most <= 2
+        assert now == 0
+
+
+def test_three_batches_are_held_beside_the_callers_where_two_decoders_work() -> None:
+    most, now = batches_in_use(2, 320)  # 16 MiB a worker are three
+
+    assert 2 < most <= 4
+    assert now == 0
+
+
+def test_batches_that_the_caller_keeps_are_not_waited_for() -> None:
+    kept: list[Any] = []
+
+    assert batches_in_use(2, 320, kept)[1] == len(kept) == 7
 
 
 GROUP = 12

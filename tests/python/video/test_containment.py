@@ -196,6 +196,8 @@ def test_names_of_protocols_and_patterns_are_not_opened(
         f"async:{canary.path}",
         f"cache:file:{canary.path}",
         f"file:{canary.path}",
+        "data:text/plain,x",
+        "pipe:0",
         f"unix:{canary.path}",
         "picture%03d.mp4",
         "picture*.mp4",

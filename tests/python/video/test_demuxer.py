@@ -6,27 +6,29 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
-import threading
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg_framemd5, ffprobe, generated
+from media import ffmpeg, ffmpeg_framemd5, ffprobe, generated
 
 CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
 
 
 class FileLike:
-    """read() and seek() and nothing else; counts what is called from where."""
+    """read() and seek() and nothing else; counts the bytes that were read."""
 
     def __init__(self, data: bytes) -> None:
         self._file = io.BytesIO(data)
-        self.threads: set[int] = set()
+        self.num_read = 0
 
     def read(self, size: int) -> bytes:
-        self.threads.add(threading.get_ident())
-        return self._file.read(size)
+        data = self._file.read(size)
+        self.num_read += len(data)
+        return data
 
     def seek(self, offset: int, whence: int) -> int:
         return self._file.seek(offset, whence)
@@ -46,6 +48,12 @@ def test_packets_are_those_that_ffprobe_lists(name: str) -> None:
         found = packet_facts(demuxer)
 
     assert found == expected
+
+
+def test_the_shape_of_a_pixel_is_that_of_the_file(tmp_path: Path) -> None:
+    ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -vf setsar=4/3 -c:v libx264", tmp_path / "a.mkv")
+
+    assert tricodec.Demuxer(tmp_path / "a.mkv").stream.sample_aspect_ratio == Fraction(4, 3)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +76,52 @@ def test_every_kind_of_source_gives_the_same_packets(make: Any) -> None:
     found = packet_facts(tricodec.Demuxer(make(path)))
 
     assert found == expected
+
+
+def bytes_read_by_opening(path: Path, options: str, num_frames: int) -> tuple[int, int]:
+    """Of a large file of so many frames: those that opening it reads, and those that it has."""
+    ffmpeg(f"-f lavfi -i testsrc2=s=640x360:r=25 -frames:v {num_frames} -pix_fmt yuv420p -g 12", options, path)
+    source = FileLike(path.read_bytes())
+    assert tricodec.Demuxer(source).stream.pixel_format == "yuv420p"
+    return source.num_read, path.stat().st_size
+
+
+LARGE = {
+    "h264": "-c:v libx264 -preset ultrafast -qp 1",
+    "hevc": "-c:v libx265 -preset ultrafast -x265-params log-level=none:qp=4:keyint=12",
+    "av1": "-c:v libsvtav1 -preset 12 -crf 1",
+    "vp9": "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -b:v 20M",
+}
+
+
+@pytest.mark.parametrize(
+    ("codec", "ending"),
+    [
+        ("h264", "mp4"),
+        ("h264", "mkv"),
+        ("hevc", "mp4"),
+        ("hevc", "mkv"),
+        ("av1", "mp4"),
+        ("av1", "webm"),
+        ("vp9", "webm"),
+    ],
+)
+def test_opening_reads_no_pictures_when_the_headers_say_what_they_are(codec: str, ending: str, tmp_path: Path) -> None:
+    front = " -movflags +faststart" * (ending == "mp4")
+    read, size = bytes_read_by_opening(tmp_path / f"a.{ending}", LARGE[codec] + front, 60)
+
+    assert size > 1_000_000
+    assert read < 200_000
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_opening_reads_a_transport_stream_as_far_as_the_frame_rate_shows(codec: str, tmp_path: Path) -> None:
+    """Its head names the codec and nothing more: what the frame rate is shows after some pictures' time stamps."""
+    read, size = bytes_read_by_opening(tmp_path / "60.ts", LARGE[codec], 60)
+    longer, _ = bytes_read_by_opening(tmp_path / "120.ts", LARGE[codec], 120)
+
+    assert read < size * 2 / 3  # of 40 pictures
+    assert longer == read
 
 
 def test_bytes_are_borrowed_and_stay_exported_while_the_demuxer_is_open() -> None:

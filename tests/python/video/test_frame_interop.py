@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import transform_oracle as oracle
 import tricodec
 from media import ffmpeg, ffmpeg_frames, generated
 
@@ -32,31 +33,9 @@ PACKED_SHAPES = [
 ]
 
 
-def plane_shapes(format: str, height: int, width: int) -> list[tuple[int, ...]]:
-    """Shapes of the planes, written down apart from the library."""
-    half_w, half_h = (width + 1) // 2, (height + 1) // 2
-    chroma = {"420": (half_h, half_w), "422": (height, half_w), "444": (height, width)}
-    if format.startswith("gray"):
-        return [(height, width)]
-    if format in ("rgb24", "bgr24"):
-        return [(height, width, 3)]
-    if format in ("nv12", "p010le", "p016le"):
-        return [(height, width), (*chroma["420"], 2)]
-    if format in ("nv16", "p210le"):
-        return [(height, width), (*chroma["422"], 2)]
-    if format.startswith("gbrp"):
-        return [(height, width)] * 3
-    return [(height, width), *[chroma[format[3:6]]] * 2]
-
-
-def sample_dtype(format: str) -> type[np.generic]:
-    return np.uint16 if format.endswith("le") else np.uint8
-
-
 def make_frame(format: str, height: int = 6, width: int = 8) -> tuple[tricodec.Frame, list[np.ndarray[Any, Any]]]:
     random = np.random.default_rng(7)
-    dtype = sample_dtype(format)
-    planes = [random.integers(0, 256, shape).astype(dtype) for shape in plane_shapes(format, height, width)]
+    planes = oracle.random_planes(random, format, width, height)
     return tricodec.Frame.from_planes(planes, format), planes
 
 
@@ -88,7 +67,7 @@ def test_to_ndarray_packs_an_even_picture_into_one_array(format: str, shape: tup
     array = frame.to_ndarray()
 
     assert array.shape == shape
-    assert array.dtype == sample_dtype(format)
+    assert array.dtype == oracle.plane_dtype(format)
     assert array.flags.writeable
     assert array.flags.c_contiguous
     assert array.tobytes() == b"".join(plane.tobytes() for plane in planes)
@@ -195,6 +174,39 @@ def test_pixels_cannot_be_written() -> None:
         np.asarray(plane)[0, 0] = 1
     with pytest.raises(TypeError, match="not writable"):
         (ctypes.c_char * plane.nbytes).from_buffer(plane)
+
+
+@pytest.mark.parametrize("to", oracle.FORMATS)
+def test_convert_keeps_every_sample_of_every_pair_of_formats_or_refuses(to: str) -> None:
+    random, new = np.random.default_rng(3), oracle.FORMATS[to]
+    for name, old in oracle.FORMATS.items():
+        planes = oracle.random_planes(random, name, 37, 5)
+        frame = tricodec.Frame.from_planes(planes, name)
+        same = (old.family, old.log2_w, old.log2_h) == (new.family, new.log2_w, new.log2_h)
+        if not (same or (old.family, new.family) == ("gray", "yuv")) or new.depth < old.depth:
+            with pytest.raises(tricodec.UnsupportedError, match=f"{name} to {to}"):
+                frame.convert(to)
+            continue
+        found = oracle.components([np.asarray(plane) for plane in frame.convert(to).planes], to)
+        for given, kept in zip(oracle.components(planes, name), found, strict=False):
+            np.testing.assert_array_equal(kept, given << (new.depth - old.depth), name)
+        if not same:  # gray has neutral chroma and full range
+            assert all((chroma == 1 << (new.depth - 1)).all() for chroma in found[1:])
+            assert frame.convert(to).color.range == "full"
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "text"),
+    [
+        ("p010le", "nv12", "p010le to nv12 would lose 2 bits"),
+        ("yuv422p", "nv12", "yuv422p to nv12 would resample"),
+        ("rgb24", "yuv444p", "use Transform"),
+    ],
+)
+def test_convert_says_what_it_would_lose(name: str, to: str, text: str) -> None:
+    frame = tricodec.Frame.from_planes(oracle.random_planes(np.random.default_rng(3), name, 8, 6), name)
+    with pytest.raises(tricodec.UnsupportedError, match=text):
+        frame.convert(to)
 
 
 def test_convert_moves_samples_and_changes_no_value() -> None:

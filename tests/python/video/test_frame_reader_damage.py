@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -174,6 +176,21 @@ def test_damage_that_ffmpeg_reports_is_reported(name: str, tmp_path: Path) -> No
         assert video.num_damaged_packets > 0, num_workers
 
 
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_stream_without_time_stamps_has_an_issue_for_each_damaged_packet(backwards: bool) -> None:
+    data = bytearray(media.ffmpeg("-i", media.generated("h264_intra_only.mp4"), "-c copy -f h264 -"))
+    slices = [at + 4 for at in range(len(data)) if data[at : at + 3] == b"\0\0\1" and data[at + 3] & 31 == 5]
+    damaged = [3, 7, 8, 15]
+    for picture in damaged:
+        data[slices[picture] : slices[picture] + 8] = b"\xff" * 8
+
+    with tricodec.FrameReader(bytes(data), device="cpu", num_workers=1) as reader:
+        frames = [reader[number] for number in reversed(range(len(reader)))] if backwards else list(reader)
+        assert frames
+        assert reader.num_damaged_packets == 4
+        assert [(issue.packet_number, issue.pts) for issue in reader.issues] == [(number, None) for number in damaged]
+
+
 SIZED = ["h264_fragmented.mp4", "h264_open_gop.mkv"]
 """Of each container that is checked."""
 
@@ -215,6 +232,50 @@ def test_what_is_there_of_a_cut_file_comes_and_the_cut_is_told(name: str, caplog
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_files_say_nothing(name: str) -> None:
     assert ends_early(media.generated(name)) == ""
+
+
+def mp4_with(head: bytes) -> bytes:
+    """An MP4 file with its samples last, in a box with this head of 16 bytes."""
+    data = media.generated("h264_faststart.mp4").read_bytes()
+    at = data.index(b"mdat") - 12
+    assert data[at : at + 8] == b"\0\0\0\x08free"
+    return data[:at] + head + data[at + 16 :]
+
+
+def test_the_samples_of_an_mp4_file_may_have_64_bits_or_no_end() -> None:
+    data = media.generated("h264_faststart.mp4").read_bytes()
+    num_bytes = len(data) - data.index(b"mdat") - 4
+    long = mp4_with(b"\0\0\0\1mdat" + (num_bytes + 16).to_bytes(8, "big"))
+
+    assert ends_early(long) == ""
+    assert all("mdat" in ends_early(long[:size]) for size in (len(long) // 2, len(long) - 1))
+    assert ends_early(mp4_with(b"\0\0\0\x08free\0\0\0\0mdat")) == ""
+
+
+@pytest.mark.parametrize("more", [(1 << 30).to_bytes(4, "big") + b"thmb" + b"x" * 9, bytes(20), b"xxx"])
+def test_what_a_camera_appends_to_an_mp4_file_is_no_cut(more: bytes) -> None:
+    assert ends_early(media.generated("h264_faststart.mp4").read_bytes() + more) == ""
+
+
+@pytest.mark.parametrize("sized", [True, False])
+def test_live_matroska_ends_with_its_last_cluster_or_block(sized: bool) -> None:
+    data = bytearray(media.ffmpeg("-i", media.generated("h264_open_gop.mkv"), "-c copy -f matroska -"))
+    clusters = [match.start() for match in re.finditer(re.escape(b"\x1f\x43\xb6\x75"), data)]
+    for at in [] if sized else clusters:
+        data[at + 4 : at + 6] = b"\x7f\xff"  # a length of two bytes that is not known
+
+    assert ends_early(bytes(data)) == ends_early(bytes(data) + bytes(50)) == ""
+    for size in (clusters[-1] + 3, clusters[-1] + 200, len(data) - 1):
+        assert ends_early(bytes(data[:size])) != "", size
+
+
+def test_a_source_that_gives_less_than_it_says_is_read_to_its_end() -> None:
+    class Liar(io.BytesIO):
+        def seek(self, offset: int, whence: int = 0, /) -> int:
+            return super().seek(offset, whence) + (1000 if whence == os.SEEK_END else 0)
+
+    for name in SIZED:
+        assert len(list(tricodec.Demuxer(Liar(media.generated(name).read_bytes())))) > 0
 
 
 @pytest.mark.parametrize("num_workers", [1, 2])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import shutil
@@ -104,6 +105,30 @@ def test_saved_index_leaves_only_the_group_of_a_frame_to_be_read(tmp_path: Path,
     assert len(md5s_of_a_frame) == 1
 
 
+SOUND_FILES = [
+    *(("h264_bframes.mp4", ending) for ending in ("mp4", "mkv", "ts")),
+    *(("hevc.mp4", ending) for ending in ("mp4", "mkv", "ts")),
+    *(("av1.mp4", ending) for ending in ("mp4", "mkv", "webm")),
+    *(("vp9.webm", ending) for ending in ("mp4", "mkv", "webm")),
+    ("h264_bframes.mp4", "h264"),
+]
+
+
+@pytest.mark.parametrize(("name", "ending"), SOUND_FILES)
+def test_only_the_frames_of_a_bare_stream_are_numbered_by_decoding(
+    name: str, ending: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / f"a.{ending}"
+    ffmpeg("-i", generated(name), "-c copy", path)
+
+    with caplog.at_level(logging.INFO, "tricodec"), tricodec.FrameReader(path, device="cpu") as reader:
+        assert len(reader) == 50
+        assert [reader[number].index for number in (33, 7)] == [33, 7]
+        assert reader.issues == []
+
+    assert ("numbering the frames" in caplog.text) == (ending == "h264")
+
+
 def test_index_of_a_file_that_changed_is_replaced(tmp_path: Path) -> None:
     clip = tmp_path / "clip.mp4"
     index = tmp_path / "clip.index"
@@ -133,12 +158,6 @@ def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def gop_bytes(path: Path) -> int:
-    """Bytes of the video packets of one GOP."""
-    packets = ffprobe(path, "-select_streams v:0 -show_entries packet=size")["packets"]
-    return sum(int(packet["size"]) for packet in packets) // (len(packets) // 60)
-
-
 def test_the_length_and_the_times_of_a_large_file_take_its_table_alone(long_clip: Path) -> None:
     with tricodec.FrameReader(long_clip, device="cpu") as reader:
         assert len(reader) == 600
@@ -146,20 +165,6 @@ def test_the_length_and_the_times_of_a_large_file_take_its_table_alone(long_clip
         assert reader.key_frames == list(range(0, 600, 60))
         assert reader.stats.bytes_read < 512 << 10
         assert reader.stats.num_packets_decoded == 0
-
-
-def test_eight_frames_take_the_bytes_of_their_gops(long_clip: Path) -> None:
-    with tricodec.FrameReader(long_clip, device="cpu") as reader:
-        opened = reader.stats.bytes_read
-        frames = reader.frames([130, 131, 132, 133, 490, 491, 492, 493])
-        taken = reader.stats.bytes_read - opened
-
-    with tricodec.FrameReader(long_clip, device="cpu", index="packets") as whole:
-        expected = whole.frames([130, 131, 132, 133, 490, 491, 492, 493])
-        assert whole.stats.bytes_read > long_clip.stat().st_size
-    assert [frame.md5() for frame in frames] == [frame.md5() for frame in expected]
-    assert [frame.pts_seconds for frame in frames] == [frame.pts_seconds for frame in expected]
-    assert taken <= 1.15 * 2 * gop_bytes(long_clip)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +207,7 @@ H264 = "-c:v libx264 -pix_fmt yuv420p -preset ultrafast -bf 2 -qp 18 -g 30 -keyi
 
 #: What is remuxed, and to what.
 LISTED = {
+    "a table": ("h264", "-movflags +faststart", "mp4"),
     "fragments with sidx": ("h264", "-movflags +dash+global_sidx", "mp4"),
     "CMAF in chunks": ("h264", "-movflags +cmaf+frag_discont -frag_duration 200000", "mp4"),
     "fragments": ("h264", "-movflags +frag_keyframe+empty_moov", "mp4"),
@@ -261,6 +267,51 @@ def test_a_list_gives_the_numbers_of_the_packets_without_reading_them(clips: Pat
         assert facts(reader) == listed
     assert opened < 0.2 * path.stat().st_size
     assert taken <= 1.15 * needed
+
+
+def by_both(source: Path | bytes, numbers: list[int]) -> tuple[object, ...]:
+    """What a reader that goes by the table gives, which is what one gives that reads all packets."""
+    found = []
+    for index in ("container", "packets"):
+        with tricodec.FrameReader(source, device="cpu", num_workers=1, index=index) as reader:
+            early = reader[5].md5()
+            frames = [(frame.index, frame.md5(), frame.pts, frame.duration) for frame in reader.frames(numbers)]
+            found.append((early, frames, facts(reader), reader.num_damaged_packets))
+    assert found[0] == found[1]
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "ending"),
+    [
+        ("h264_bframes.mp4", "", "mp4"),
+        ("h264_bframes.mp4", "-movflags negative_cts_offsets", "mp4"),
+        ("h264_bframes.mp4", "-movflags +faststart", "mov"),
+        ("h264_mbaff.ts", "", "mp4"),
+        ("h264.ts", "", "ts"),
+        *((name, "", "mp4") for name in ("hevc.mp4", "hevc_open_gop.mkv", "hevc_layers.mkv", "av1.mp4", "vp9.webm")),
+        ("mpeg4.mp4", "", "mp4"),
+        ("mjpeg.avi", "", "mov"),
+    ],
+)
+def test_a_table_gives_the_numbers_and_frames_of_the_packets(
+    name: str, options: str, ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a.{ending}"
+    ffmpeg("-i", generated(name), "-c copy", options, path)
+
+    by_both(path, list(range(1, len(ffmpeg_framemd5(path)), 2)))
+
+
+def test_packets_that_contradict_the_table_make_the_reader_read_all() -> None:
+    data = bytearray(generated("h264_bframes.mp4").read_bytes())
+    packet = list(tricodec.Demuxer(generated("h264_bframes.mp4")))[23]
+    assert packet.pos is not None
+    data[packet.pos : packet.pos + len(packet)] = bytes(len(packet))
+
+    *_, num_damaged_packets = by_both(bytes(data), list(range(20, 48, 2)))
+
+    assert num_damaged_packets == 1
 
 
 @pytest.mark.parametrize("name", ["CMAF in chunks", "Matroska of HEVC"])

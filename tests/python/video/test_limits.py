@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import h264_writer
@@ -14,7 +15,7 @@ import pytest
 import tricodec
 from h264_writer import H264Stream, Picture
 from hevc_writer import HevcStream
-from programs import printed_by, run_python
+from programs import limits, printed_by, run_python
 
 FAR = (3200, 32000)  # fewer pixels than limits.max_pixels, and a side past limits.max_height
 MOST_MIB = 160
@@ -116,6 +117,67 @@ def test_iteration_gives_the_frames_before_a_picture_past_the_limits(tmp_path: P
 
     assert given[0] == given[1]
     assert len(given[0]) > 20
+
+
+def two_sizes(folder: Path, options: str, ending: str, first: tuple[str, int], second: tuple[str, int]) -> Path:
+    """Pictures of one size and then of another, each so many, in a stream without a container."""
+    path = folder / f"grows.{ending}"
+    sources = (f"-f lavfi -i testsrc2=s={size} -frames:v {count}" for size, count in (first, second))
+    path.write_bytes(b"".join(media.ffmpeg(source, "-pix_fmt yuv420p", options, "-") for source in sources))
+    return path
+
+
+_H264 = "-c:v libx264 -preset ultrafast -g 5 -bf 0 -f h264"
+_AV1 = "-c:v libsvtav1 -preset 12 -g 5 -f obu"
+
+
+@pytest.mark.parametrize(
+    ("options", "ending", "limit", "most"),
+    [
+        (_H264, "h264", "max_width", 104),
+        (_H264, "h264", "max_height", 66),
+        (_H264, "h264", "max_pixels", 104 * 66),
+        (_AV1, "obu", "max_width", 104),
+        (_AV1, "obu", "max_pixels", 104 * 66),
+    ],
+)
+def test_a_decoder_gives_pictures_of_just_the_limits_and_refuses_larger_ones(
+    options: str, ending: str, limit: str, most: int, tmp_path: Path
+) -> None:
+    demuxer = tricodec.Demuxer(two_sizes(tmp_path, options, ending, ("104x66", 5), ("160x96", 5)))
+    frames, refusals = [], []
+    with limits(**{limit: most}):
+        decoder = tricodec.Decoder(demuxer.stream, device="cpu", num_threads=1)
+        for call in [*(partial(decoder.decode, packet) for packet in demuxer), *[decoder.flush] * 5]:
+            try:
+                frames += call()
+            except tricodec.RefusedError as error:
+                refusals.append(str(error))
+
+    assert [frame.width for frame in frames] == [104] * 5
+    assert "160x96, past limits.max_width, max_height or max_pixels" in refusals[-1]
+
+
+def test_frames_past_the_limit_of_memory_are_refused_before_any_is_decoded() -> None:
+    with tricodec.FrameReader(media.generated("h264_bframes.mp4"), device="cpu") as reader:
+        assert len(reader) == 50
+        with limits(max_output_bytes=10 * 320 * 180 * 3 // 2):
+            with pytest.raises(tricodec.RefusedError, match=r"batches\(\)"):
+                reader.frames(range(11))
+            assert reader.stats.num_packets_decoded == 0
+            assert len(reader.frames(range(10))) == 10
+            assert len(reader.frames([3] * 40)) == 40  # one picture, forty times
+
+
+def test_pictures_that_are_larger_than_the_headers_say_are_counted_as_they_are(tmp_path: Path) -> None:
+    # More pictures of the first size than are probed for the headers.
+    path = two_sizes(tmp_path, "-c:v libx264 -preset ultrafast -g 12 -f h264", "h264", ("96x64", 300), ("160x96", 5))
+    with tricodec.FrameReader(path, device="cpu") as reader:
+        assert (reader.stream.width, len(reader)) == (96, 305)
+        with limits(max_output_bytes=5 * 96 * 64 * 3 // 2):
+            with pytest.raises(tricodec.RefusedError, match=r"batches\(\)"):
+                reader.frames(range(300, 305))
+            assert len(reader.frames(range(5))) == 5
 
 
 SIDE, NUM_FRAMES = 2048, 18

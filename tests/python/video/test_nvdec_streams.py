@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cropped_clips
 import media
 import media_recipes
 import pytest
+from cropped_clips import HEIGHT, WIDTH, Kind
 from gpu_helpers import build_fake_decoder, build_fake_driver, printed_with_driver
 
 pytestmark = pytest.mark.needs_nvdec
@@ -35,17 +37,18 @@ def run(driver: Path, code: str, **environment: str) -> None:
     printed_with_driver(driver, _PRELUDE + code, **environment)
 
 
-@pytest.mark.parametrize(
-    ("name", "left", "right", "top", "bottom"),
-    [("h264_cropped.mp4", 26, 14, 10, 62), ("hevc_cropped.mkv", 22, 4, 2, 38)],
-)
+OF_8_BITS = [(kind, crop) for kind, crop in cropped_clips.CASES if kind.pix_fmt == "yuv420p"]
+
+
+@pytest.mark.parametrize(("kind", "crop"), OF_8_BITS, ids=cropped_clips.case_id)
 def test_the_parameter_sets_say_what_is_shown_not_the_drivers_display_area(
-    driver: Path, name: str, left: int, right: int, top: int, bottom: int
+    driver: Path, kind: Kind, crop: tuple[int, int, int, int], tmp_path: Path
 ) -> None:
     """NVDEC's parser of H.264 leaves out what is cut off at the left and at the top."""
-    width, height = 320 - left - right, 192 - top - bottom
+    left, right, top, bottom = crop
+    width, height = WIDTH - left - right, HEIGHT - top - bottom
     code = f"""
-for frame in decoded({str(media.generated(name))!r}):
+for frame in decoded({str(cropped_clips.cropped(kind, crop, tmp_path))!r}):
     assert (frame.width, frame.height) == ({width}, {height}), (frame.width, frame.height)
     luma, chroma = planes(frame)
     y, x = np.mgrid[:{height}, :{width}]
@@ -53,8 +56,9 @@ for frame in decoded({str(media.generated(name))!r}):
     y, x = np.mgrid[:{height // 2}, :{width // 2}]
     np.testing.assert_array_equal(chroma, np.stack([x + {left // 2}, y + {top // 2}], axis=-1))
 """
-    display = {"FAKE_CUVID_RIGHT": str(320 - right), "FAKE_CUVID_BOTTOM": str(192 - bottom)}
-    run(driver, code, FAKE_CUVID_GRADIENT="1", **display)
+    display = {"FAKE_CUVID_RIGHT": str(WIDTH - right), "FAKE_CUVID_BOTTOM": str(HEIGHT - bottom)}
+    coded = {"FAKE_CUVID_WIDTH": str(WIDTH), "FAKE_CUVID_HEIGHT": str(HEIGHT)}
+    run(driver, code, FAKE_CUVID_GRADIENT="1", **display, **coded)
 
 
 def shown_pictures(packets: list[bytes]) -> list[int]:

@@ -4,11 +4,17 @@
 from __future__ import annotations
 
 from tricodec.measure.bench._clip import clip_or
-from tricodec.measure.bench._engines import DecodeEngine, EncodeEngine, TranscodeEngine, TransformEngine
+from tricodec.measure.bench._engines import (
+    PIPELINES,
+    DecodeEngine,
+    EncodeEngine,
+    PipelineEngine,
+    TranscodeEngine,
+    TransformEngine,
+)
 from tricodec.measure.bench._engines_compress import DIRECTIONS, CompressEngine
-from tricodec.measure.bench._engines_pipeline import PIPELINES, PipelineEngine
 from tricodec.measure.bench._engines_serve import MODELS, ServeEngine
-from tricodec.measure.bench._environment import environment, libraries, processor
+from tricodec.measure.bench._environment import environment, libraries
 from tricodec.measure.bench._figures import Figures
 from tricodec.measure.bench._load import Clock, Load, Work, run
 from tricodec.measure.bench._ranges import parse_range
@@ -16,6 +22,7 @@ from tricodec.measure.bench._results import flat_result, session_csv, session_js
 from tricodec.measure.bench._session import Case, Engine, Knee, Measured, Session, Sweep, Threshold
 from tricodec.measure.bench._statistics import PERCENTILES, Distribution, knee, needed_values, percentile_of
 from tricodec.measure.bench._windows import Done, Query, Rules, Window, Windows
+from tricodec.video._cores import processor
 
 __all__ = [
     "DIRECTIONS", "MODELS", "PERCENTILES", "PIPELINES", "Case", "Clock", "CompressEngine",

@@ -13,20 +13,13 @@ import tricodec
 from tricodec.io import StreamReader
 
 FRAME_RATE = 30000 / 1001
-_WIDTH, _HEIGHT, _SECONDS, _GOP = 1280, 720, 2.0, 30
-TEST_PICTURES = f"{_WIDTH}x{_HEIGHT}, {_SECONDS:g} s of FFmpeg's testsrc2"
+TEST_PICTURES = "1280x720, 2 s of FFmpeg's testsrc2"
 """What describes the test pictures."""
 
 
-def make_pictures(width: int = _WIDTH, height: int = _HEIGHT, seconds: float = _SECONDS) -> Any:
-    """The test pictures, uint8 RGB [frames, 3, height, width].
-
-    Args:
-        width: in pixels.
-        height: in pixels.
-        seconds: duration, at 30000/1001 frames a second.
-    """
-    source = f"testsrc2=rate={FRAME_RATE}:size={width}x{height}:duration={seconds}"
+def make_pictures() -> Any:
+    """The test pictures, uint8 RGB [frames, 3, height, width]."""
+    source = f"testsrc2=rate={FRAME_RATE}:size=1280x720:duration=2"
     reader = StreamReader(src=source, format="lavfi", arrays="numpy")
     reader.add_basic_video_stream(-1, format="rgb24")
     reader.process_all_packets()
@@ -38,15 +31,13 @@ def make_pictures(width: int = _WIDTH, height: int = _HEIGHT, seconds: float = _
 def clip_or(file: str | Path | None) -> Iterator[Path]:
     """The path of a video, for a ``with`` block.
 
-    Args:
-        file: the video; None is one of the test pictures, H.264 with a key frame every 30 frames, which is deleted at
-            the end of the block.
+    None is a video of the test pictures, H.264 with a key frame every 30 frames. The end of the block deletes it.
     """
     if file is not None:
         yield Path(file)
         return
     with tempfile.TemporaryDirectory(prefix="tricodec-bench-") as folder:
         path = Path(folder) / "test_pictures.mp4"
-        data = tricodec.encode_video(make_pictures(), layout="CHW", frame_rate=FRAME_RATE, gop_size=_GOP)
+        data = tricodec.encode_video(make_pictures(), layout="CHW", frame_rate=FRAME_RATE, gop_size=30)
         path.write_bytes(data)
         yield path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines of one process: decoding, transforming, encoding and transcoding of a video file."""
+"""The engines of one process: decoding, transforming, encoding and transcoding of a video file, and a pipeline."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 import tricodec
 from tricodec.measure.bench._load import Work
 from tricodec.measure.bench._windows import Done
+from tricodec.measure.bench.front_ends import open_dali
 
-_ENCODED_FRAMES = 60
-_TRANSFORMED_FRAMES = 16
+PIPELINES = ("python", "dali")
 
 
 class VideoEngine:
@@ -24,6 +24,7 @@ class VideoEngine:
     Args:
         path: the video.
         device: as in `tricodec.FrameReader`.
+        options: of what is done with the frames: those of `tricodec.Transform`, or of the encoder by FFmpeg's names.
         transfers: whether results on a GPU are copied to the host; the copies are part of the time.
 
     Raises:
@@ -36,9 +37,12 @@ class VideoEngine:
     default_batch = 0
     """Frames of a query; 0 is all of the file."""
 
-    def __init__(self, path: Path, device: str = "auto", *, transfers: bool = True) -> None:
+    def __init__(
+        self, path: Path, device: str = "auto", options: Mapping[str, Any] | None = None, *, transfers: bool = True
+    ) -> None:
         self.path = path
         self.device = device
+        self.options = dict(options or {})
         self.transfers = transfers
         with tricodec.FrameReader(path, device=device) as reader:
             self.num_frames = len(reader)
@@ -62,12 +66,12 @@ class VideoEngine:
             ValueError: the video has fewer.
         """
         if batch > self.num_frames:
-            message = f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {self.num_frames}"
-            raise ValueError(message)
+            raise ValueError(
+                f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {self.num_frames}"
+            )
         return batch or min(self.default_batch or self.num_frames, self.num_frames)
 
     def facts(self) -> dict[str, Any]:
-        """None."""
         return {}
 
     def _done(self, frames: int, compressed_bytes: int = 0, parts: Mapping[str, float] | None = None) -> Done:
@@ -121,24 +125,16 @@ class DecodeEngine(VideoEngine):
 
 
 class TransformEngine(VideoEngine):
-    """Transforms decoded frames by `tricodec.Transform`.
-
-    Args:
-        path: the video.
-        device: as in `tricodec.FrameReader`.
-        options: those of `tricodec.Transform`.
-        transfers: as in `VideoEngine`.
-    """
+    """Transforms decoded frames by `tricodec.Transform`."""
 
     name = "transform"
     scope = "from decoded frames to one tensor of the batch, in memory that is in use"
-    default_batch = _TRANSFORMED_FRAMES
+    default_batch = 16
 
     def __init__(
         self, path: Path, device: str = "auto", options: Mapping[str, Any] | None = None, *, transfers: bool = True
     ) -> None:
-        super().__init__(path, device, transfers=transfers)
-        self.options = dict(options or {})
+        super().__init__(path, device, options, transfers=transfers)
         tricodec.Transform(**self.options)  # finds wrong options before the first case
         self.settings["transform"] = str(self.options)
         if self.on_gpu:
@@ -169,24 +165,19 @@ class TransformEngine(VideoEngine):
 class EncodeEngine(VideoEngine):
     """Encodes frames to a file in memory by `tricodec.Encoder` and `tricodec.Muxer`.
 
-    Args:
-        path: the video that has the frames; the CPU decodes it before the clock starts.
-        device: the device that encodes, as in `tricodec.Encoder`.
-        codec: as in `tricodec.Encoder`.
-        options: options of the encoder, by FFmpeg's names.
+    The CPU decodes the frames of the video before the clock starts; `device` and `codec` are those of the encoder.
     """
 
     name = "encode"
     scope = "from frames in host memory to a closed mp4 in memory; encoder delay and trailer included"
-    default_batch = _ENCODED_FRAMES
+    default_batch = 60
 
     def __init__(
         self, path: Path, device: str = "auto", codec: str = "h264", options: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(path, "cpu")
+        super().__init__(path, "cpu", options)
         self.encoding_device = device
         self.codec: Any = codec
-        self.options = dict(options or {})
         encoder = tricodec.encode.encoder_for(codec, device)
         self.settings |= {"device": device, "engine": encoder, "options": str(self.options)}
 
@@ -217,15 +208,7 @@ class EncodeEngine(VideoEngine):
 
 
 class TranscodeEngine(VideoEngine):
-    """Decodes, resizes and encodes a file by `tricodec.transcode`.
-
-    Args:
-        path: the video.
-        device: as in `tricodec.transcode`.
-        codec: as in `tricodec.transcode`.
-        options: options of the encoder, by FFmpeg's names.
-        size: (height, width) of the output in pixels; None is that of the video.
-    """
+    """Decodes, resizes and encodes a file by `tricodec.transcode`; `size` is (height, width) of the output."""
 
     name = "transcode"
     scope = "from the path to a closed mp4 in memory, without audio"
@@ -238,9 +221,8 @@ class TranscodeEngine(VideoEngine):
         options: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
     ) -> None:
-        super().__init__(path, device)
+        super().__init__(path, device, options)
         self.codec: Any = codec
-        self.options = dict(options or {})
         self.size = size
         with tricodec.FrameReader(path, device="cpu") as reader:
             self._times = [float(each) for each in reader.pts_seconds]
@@ -261,5 +243,50 @@ class TranscodeEngine(VideoEngine):
                 audio=False, num_threads=threads, options=self.options,
             )  # fmt: skip
             return self._done(result.num_frames, result.size_bytes)
+
+        yield work
+
+
+class PipelineEngine(VideoEngine):
+    """Decodes and transforms frames of a file to one tensor.
+
+    `front_end` is "python" for `tricodec.decode_video`, or "dali" for a pipeline with `fn.tricodec.decode_video`, which
+    always copies its result to the host.
+    """
+
+    name = "pipeline"
+    default_batch = 32
+
+    def __init__(
+        self,
+        path: Path,
+        device: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        front_end: str = "python",
+        *,
+        transfers: bool = True,
+    ) -> None:
+        super().__init__(path, device, options, transfers=transfers or front_end == "dali")
+        self.front_end = front_end
+        tricodec.Transform(**self.options)  # finds wrong options before the first case
+        self.scope = {
+            "python": "from the path to one tensor of the batch: open, read, decode, transform",
+            "dali": "one run of a DALI pipeline, from reading the file to one array of the batch in host memory",
+        }[front_end]
+        self.settings |= {"front end": front_end, "transform": str(self.options)}
+
+    @contextlib.contextmanager
+    def open(self, batch: int, threads: int) -> Iterator[Work]:
+        """A query makes a tensor of `batch` frames; `threads` is `num_workers`, or the threads of DALI's pipeline."""
+        request = {"count": self.count(batch), **self.options}
+        if self.front_end == "dali":
+            with open_dali(self.path, request, device=self.settings["device"], num_threads=threads) as decode:
+                yield lambda: self._done(len(decode()))
+            return
+
+        def work() -> Done:
+            start = time.perf_counter()
+            video = tricodec.decode_video(self.path, device=self.device, num_workers=threads, **request)
+            return self._done(len(video), parts=self._finish(video.frames, start, "decode and transform"))
 
         yield work

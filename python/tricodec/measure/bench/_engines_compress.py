@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import tricodec
 from tricodec.measure.bench._clip import TEST_PICTURES, make_pictures
@@ -26,7 +25,7 @@ class CompressEngine:
     Args:
         path: a file with the data; None is the pixels of the test pictures.
         device: as in `tricodec.Codec`.
-        direction: "compress" or "decompress".
+        direction: one of `DIRECTIONS`.
         array_bytes: bytes of an array; a smaller file is one array.
         transfers: whether arrays start and end in host memory if a GPU works; the copies are part of the time.
         **options: further keywords of `tricodec.Codec`.
@@ -55,7 +54,13 @@ class CompressEngine:
         self.options = options
         engine = self._codec(0).engine
         self.on_gpu = engine != "cpu"
-        self._arrays = _cut(_bytes_of(path), array_bytes, str(path))
+        if array_bytes < 1:
+            raise ValueError(f"arrays of {array_bytes} bytes are not accepted; name 1 or more")
+        data = np.fromfile(path, np.uint8) if path else np.ascontiguousarray(make_pictures()).reshape(-1)
+        if len(data) == 0:
+            raise ValueError(f"{path} is empty; name a file with data")
+        size = min(array_bytes, len(data))
+        self._arrays = [data[start : start + size] for start in range(0, len(data) - size + 1, size)]
         place = "in device memory" if self.on_gpu and not transfers else "in host memory"
         self.scope = f"one call for all arrays of the batch, which start and end {place}"
         self.settings = {
@@ -92,7 +97,6 @@ class CompressEngine:
         yield work
 
     def facts(self) -> dict[str, Any]:
-        """None."""
         return {}
 
     def _run(self, call: Any, arrays: list[Any]) -> tuple[list[Any], dict[str, float]]:
@@ -104,11 +108,11 @@ class CompressEngine:
         uploaded = time.perf_counter()
         results = list(call(arrays))  # the sizes of the results are known when the call returns
         worked = time.perf_counter()
-        parts = {"upload": uploaded - start, self.direction: worked - uploaded}
-        if not self.transfers:
-            return results, {self.direction: worked - uploaded}
-        results = [each.cpu() for each in results]
-        return results, parts | {"download": time.perf_counter() - worked}
+        parts = {self.direction: worked - uploaded}
+        if self.transfers:
+            results = [each.cpu() for each in results]
+            parts = {"upload": uploaded - start, **parts, "download": time.perf_counter() - worked}
+        return results, parts
 
     def _codec(self, threads: int) -> tricodec.Codec:
         return tricodec.Codec(device=self.device, num_threads=threads, **self.options)
@@ -117,20 +121,3 @@ class CompressEngine:
 def _uploaded(array: Any) -> Any:
     """A copy on the GPU, which is complete."""
     return tricodec.compress.as_array(np.asarray(array)).cuda()
-
-
-def _bytes_of(path: Path | None) -> npt.NDArray[np.uint8]:
-    if path is not None:
-        return np.fromfile(path, np.uint8)
-    return np.ascontiguousarray(make_pictures()).reshape(-1)
-
-
-def _cut(data: npt.NDArray[np.uint8], array_bytes: int, name: str) -> list[npt.NDArray[np.uint8]]:
-    if array_bytes < 1:
-        message = f"arrays of {array_bytes} bytes are not accepted; name 1 or more"
-        raise ValueError(message)
-    if len(data) == 0:
-        message = f"{name} is empty; name a file with data"
-        raise ValueError(message)
-    size = min(array_bytes, len(data))
-    return [data[start : start + size] for start in range(0, len(data) - size + 1, size)]

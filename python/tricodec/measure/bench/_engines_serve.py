@@ -36,11 +36,7 @@ class ServeEngine:
     profiled = False
 
     def __init__(
-        self,
-        path: Path,
-        url: str,
-        model: str = "video_decode",
-        options: Mapping[str, Any] | None = None,
+        self, path: Path, url: str, model: str = "video_decode", options: Mapping[str, Any] | None = None
     ) -> None:
         self.url = url
         self.model = model
@@ -67,8 +63,9 @@ class ServeEngine:
         from tricodec.triton.client import Client
 
         if batch > self._num_frames:
-            message = f"a batch of {batch} frames is more than the video has; accepted: up to {self._num_frames}"
-            raise ValueError(message)
+            raise ValueError(
+                f"a batch of {batch} frames is more than the video has; accepted: up to {self._num_frames}"
+            )
         with Client(self.url) as client:
             request = {"count": batch or -1, **self.options}
 
@@ -99,7 +96,8 @@ class ServeEngine:
             with triton_grpc.InferenceServerClient(self.url) as client:
                 (model,) = client.get_inference_statistics(self.model).model_stats
         except InferenceServerException as error:
-            message = f"no model {self.model!r} at {self.url}: {error.message()}; name a gRPC port with --url"
-            raise ConnectionError(message) from error
+            raise ConnectionError(
+                f"no model {self.model!r} at {self.url}: {error.message()}; name a gRPC port with --url"
+            ) from error
         times = model.inference_stats
         return {name: (getattr(times, name).count, getattr(times, name).ns) for name in ("success", *_TIMES)}

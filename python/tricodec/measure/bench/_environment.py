@@ -9,17 +9,12 @@ import platform
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import tricodec
+from tricodec.video._cores import num_cores, processor
 
 _PACKAGES = re.compile(r"nvidia-(lib)?nvcomp-cu\d+|nvidia-dali-cuda\d+|tritonclient")
 _GPU_FACTS = ("name", "driver_version", "clocks.sm", "clocks.mem")
-
-
-def processor() -> str:
-    """The name of the processor."""
-    return _fact("/proc/cpuinfo", "model name") or platform.processor() or platform.machine()
 
 
 def libraries() -> dict[str, str]:
@@ -42,13 +37,13 @@ def libraries() -> dict[str, str]:
 
 def environment() -> dict[str, str]:
     """Facts of this machine and its software, by name; a machine without a GPU has no facts of one."""
-    kilobytes = (_fact("/proc/meminfo", "MemTotal") or "0").split()[0]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     facts = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "cpu": processor(),
-        "cores": str(len(os.sched_getaffinity(0))),
+        "cores": str(num_cores()),
         "load average": f"{os.getloadavg()[0]:.2f}",
-        "memory": f"{int(kilobytes) * 1024 / 1e9:.1f} GB",
+        "memory": f"{memory / 1e9:.1f} GB",
         "kernel": platform.release(),
     }
     gpu = gpu_facts()
@@ -66,11 +61,3 @@ def gpu_facts() -> dict[str, str]:
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = result.stdout.strip().splitlines() if result.returncode == 0 else []
     return dict(zip(_GPU_FACTS, lines[0].split(", "), strict=False)) if lines else {}
-
-
-def _fact(path: str, name: str) -> str | None:
-    try:
-        lines = Path(path).read_text().splitlines()
-    except OSError:
-        return None
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)

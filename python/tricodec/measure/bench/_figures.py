@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tricodec.measure.bench._load import Load
 from tricodec.measure.bench._statistics import Distribution
-from tricodec.measure.bench._windows import Query, Windows
+from tricodec.measure.bench._windows import Windows
 
 _DELAYED_SECONDS = 0.001
 """A query of a rate that starts later than this after its scheduled time is delayed; timers are more exact."""
@@ -65,7 +65,7 @@ class Figures:
             frames=sum(query.done.frames for query in queries),
             uncompressed_bytes=sum(query.done.uncompressed_bytes for query in queries),
             compressed_bytes=sum(query.done.compressed_bytes for query in queries),
-            delayed=sum(map(_is_delayed, queries)),
+            delayed=sum(query.start - query.due > _DELAYED_SECONDS for query in queries),
         )
 
     @property
@@ -94,11 +94,7 @@ class Figures:
         return self.uncompressed_bytes / self.compressed_bytes if self.compressed_bytes else None
 
     def warnings(self, load: Load) -> list[str]:
-        """What a reader of these figures has to know.
-
-        Args:
-            load: the load of the run.
-        """
+        """What a reader of these figures, which were measured under this load, has to know."""
         found = []
         if not self.stable:
             share = "without bound" if math.isinf(self.difference) else f"by {self.difference:.1%}"
@@ -115,19 +111,12 @@ class Figures:
             found.append(
                 f"{load.concurrency} queries are in flight at a time; a latency includes the wait for the others"
             )
-        return found + self._warnings_of_parts()
-
-    def _warnings_of_parts(self) -> list[str]:
-        work = [part for name, part in self.parts.items() if name not in TRANSFERS]
-        found = []
-        for name in TRANSFERS:
-            if work and name in self.parts and self.parts[name].median >= sum(part.median for part in work):
+        transfers = {name: part for name, part in self.parts.items() if name in TRANSFERS}
+        work = {name: part for name, part in self.parts.items() if name not in TRANSFERS}
+        for name, part in transfers.items():
+            if work and part.median >= sum(each.median for each in work.values()):
                 found.append(f"{name} takes as long as the work itself; the transfer limits these queries")
-        for name, part in self.parts.items():
-            if name not in TRANSFERS and any(each in self.parts for each in TRANSFERS) and part.variation > _UNSTEADY:
+        for name, part in work.items():
+            if transfers and part.variation > _UNSTEADY:
                 found.append(f"{name} varies by {part.variation:.1%} on the GPU; lock its clocks for steady figures")
         return found
-
-
-def _is_delayed(query: Query) -> bool:
-    return query.start - query.due > _DELAYED_SECONDS

@@ -42,12 +42,6 @@ class Load:
     rate: float | None = None
     """Queries per second; None is a closed loop."""
 
-    def due_times(self, start: float) -> Iterator[float]:
-        """The scheduled times of the queries of a rate, without end."""
-        assert self.rate is not None
-        for number in itertools.count():
-            yield start + number / self.rate  # a sum of rounded intervals drifts
-
 
 class _Run:
     """One run of a load: workers that take turns at the schedule and hand their queries to the windows."""
@@ -63,9 +57,10 @@ class _Run:
         self.windows: Windows | None = None
 
     def _start(self) -> None:
-        start = self._clock.now()
-        self._due = self._load.due_times(start) if self._load.rate is not None else None
-        self.windows = Windows(self._rules, start, self._load.concurrency if self._due is None else 1)
+        start, rate = self._clock.now(), self._load.rate
+        if rate is not None:  # each time from the start: a sum of rounded intervals drifts
+            self._due = (start + number / rate for number in itertools.count())
+        self.windows = Windows(self._rules, start, self._load.concurrency if rate is None else 1)
 
     def work(self, open_work: Callable[[], AbstractContextManager[Work]]) -> None:
         """One worker: queries until the windows are complete or another worker has failed."""
@@ -115,14 +110,8 @@ def run(
 ) -> Windows:
     """Run queries until three windows agree, or until there are as many windows as the rules allow.
 
-    Args:
-        open_work: a function that makes the context of one stream; it is called in the thread of the stream.
-        load: the load.
-        rules: how long to measure.
-        clock: the time; None is the monotonic clock of this machine.
-
-    Raises:
-        Exception: the first error of a query; the run ends.
+    `open_work` makes the context of one stream, in the thread of the stream. The first error of a query ends the run,
+    and is raised. `clock` is for tests.
     """
     state = _Run(load, rules, clock or Clock())
     if load.concurrency == 1:  # in this thread, so that Ctrl-C interrupts the query

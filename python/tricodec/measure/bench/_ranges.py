@@ -14,12 +14,7 @@ Number = TypeVar("Number", int, float)
 def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
     """The values of "4", "1,2,8", "1:8" (each), "1:8:2" (steps) or "1:64:x2" (doubled each time).
 
-    Args:
-        text: one of these forms. The last value of a range is included if a step reaches it.
-        kind: int or float; values are positive.
-
-    Returns:
-        The values, ascending.
+    The last value of a range is included if a step reaches it. Values are positive and ascending, of the type `kind`.
 
     Raises:
         ValueError: another form, or too many values.
@@ -29,11 +24,10 @@ def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
     except ValueError:
         values = []
     if not values or min(values) <= 0 or values != sorted(set(values)) or len(values) > _MOST_VALUES:
-        message = (
+        raise ValueError(
             f"{text!r} is not accepted; write a positive number, an ascending list such as 1,2,8, or a range: 1:8, "
             f"1:8:2 (FIRST:LAST:STEP) or 1:64:x2 (doubled each time), of at most {_MOST_VALUES} values"
         )
-        raise ValueError(message)
     return values
 
 

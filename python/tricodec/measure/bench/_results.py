@@ -15,13 +15,11 @@ from tricodec.measure.bench._statistics import Distribution
 SCHEMA = 1
 """The version of the JSON: a change of the meaning of a field raises it."""
 
-_CASE = ("threads", "batch", "concurrency", "rate")
-
 
 def case_values(case: Case) -> dict[str, float | None]:
     """The values of a case by the names of CSV's columns."""
-    values = (case.threads, case.batch, case.load.concurrency, case.load.rate)
-    return dict(zip(_CASE, values, strict=True))
+    load = case.load
+    return {"threads": case.threads, "batch": case.batch, "concurrency": load.concurrency, "rate": load.rate}
 
 
 def flat_result(measured: Measured) -> dict[str, Any]:
@@ -30,7 +28,7 @@ def flat_result(measured: Measured) -> dict[str, Any]:
     return {
         **case_values(measured.case),
         "stable": figures.stable,
-        "difference": _finite(figures.difference),
+        "difference": figures.difference if math.isfinite(figures.difference) else None,
         "queries": figures.queries,
         "seconds": figures.seconds,
         "queries_per_second": figures.queries_per_second,
@@ -42,13 +40,7 @@ def flat_result(measured: Measured) -> dict[str, Any]:
 
 
 def session_json(engine: Engine, session: Session, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The whole report.
-
-    Args:
-        engine: the engine of the session.
-        session: a session with results.
-        environment: of `environment`, from before the session.
-    """
+    """The whole report of a session with results, and of the environment before it."""
     threshold = session.threshold
     return {
         "schema": SCHEMA,
@@ -101,7 +93,3 @@ def _milliseconds(values: Distribution) -> dict[str, float | None]:
         "deviation": values.deviation, **{f"p{each:g}": value for each, value in values.percentiles.items()},
     }  # fmt: skip
     return {name: None if value is None else value * 1000 for name, value in named.items()}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -33,12 +33,7 @@ class Engine(Protocol):
     """Whether the stages of the work run in this process."""
 
     def open(self, batch: int, threads: int) -> AbstractContextManager[Work]:
-        """The context of one stream.
-
-        Args:
-            batch: frames or arrays of a query; 0 is the engine's default.
-            threads: threads of each codec; 0 is its own choice.
-        """
+        """The context of one stream: frames or arrays of a query, and threads of each codec; 0 is a default."""
         ...
 
     def facts(self) -> dict[str, Any]:
@@ -87,15 +82,10 @@ class Sweep:
     max_threads: int = 16
     """Queries in flight at most, with a rate."""
 
-    def loads(self) -> list[Load]:
-        """The loads, ascending."""
-        if self.rates:
-            return [Load(self.max_threads, rate) for rate in self.rates]
-        return [Load(each) for each in self.concurrency]
-
     def cases(self) -> list[Case]:
-        """Every combination."""
-        return [Case(*each) for each in itertools.product(self.threads, self.batch, self.loads())]
+        """Every combination, with ascending loads."""
+        loads = [Load(self.max_threads, rate) for rate in self.rates] or [Load(each) for each in self.concurrency]
+        return [Case(*each) for each in itertools.product(self.threads, self.batch, loads)]
 
 
 @dataclass(frozen=True)
@@ -120,14 +110,7 @@ class Threshold:
 
 
 class Session:
-    """Measures the cases of a sweep.
-
-    Args:
-        engine: the work.
-        rules: how long to measure.
-        say: a function that receives each result.
-        clock: the time; None is the monotonic clock of this machine.
-    """
+    """Measures the cases of a sweep. `say` receives each result, and `clock` is for tests."""
 
     def __init__(
         self,
@@ -154,20 +137,16 @@ class Session:
         return measured
 
     def sweep(self, sweep: Sweep) -> None:
-        """Measure every case."""
         for case in sweep.cases():
             self.measure(case)
 
     def search(self, sweep: Sweep, milliseconds: float, percentile: float) -> Threshold:
-        """Find the highest load with the percentile of the latency within a bound, by bisection.
+        """Find the highest load of a sweep with a percentile of the latency within a bound, by bisection.
 
-        Args:
-            sweep: one number of threads, one batch size, and the loads.
-            milliseconds: the bound.
-            percentile: the percentile of the latency. Each measurement has enough queries for it.
+        Each measurement has enough queries for the percentile.
 
         Raises:
-            ValueError: several numbers of threads or batch sizes, or the bound is not more than 0.
+            ValueError: there are several numbers of threads or batch sizes, or the bound is not more than 0.
         """
         cases = sweep.cases()
         if len(sweep.threads) > 1 or len(sweep.batch) > 1:
@@ -227,11 +206,6 @@ class Session:
                 while queries == 0 or now() < end:
                     work()
                     queries += 1
-        return {
-            name: {
-                "calls": stage.calls / queries,
-                "seconds": stage.seconds / queries,
-                "gpu_seconds": stage.gpu_seconds / queries,
-            }
-            for name, stage in profiler.stages.items()
-        }
+        names = ("calls", "seconds", "gpu_seconds")
+        stages = profiler.stages.items()
+        return {stage: {name: getattr(time, name) / queries for name in names} for stage, time in stages}

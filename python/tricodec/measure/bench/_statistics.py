@@ -17,29 +17,19 @@ KNEE_SHARE = 0.9
 def needed_values(percentile: float) -> int:
     """The number of values from which a percentile is known: at least one of them lies above it.
 
-    Args:
-        percentile: above 0, below 100.
-
     Raises:
-        ValueError: `percentile` is outside this range.
+        ValueError: `percentile` is not above 0 and below 100.
     """
     if not 0 < percentile < 100:
-        message = f"percentile {percentile:g} is not accepted; name one above 0 and below 100, such as 99"
-        raise ValueError(message)
+        raise ValueError(f"percentile {percentile:g} is not accepted; name one above 0 and below 100, such as 99")
     # The difference of two floats is not exact: 100 - 99.9 is slightly more than 0.1.
     return math.ceil(100 / (100 - percentile) - 1e-6)
 
 
 def percentile_of(ordered: Sequence[float], percentile: float) -> float | None:
-    """The percentile by nearest rank: the smallest value with at least this share of all values at or below it.
+    """The percentile of ascending values by nearest rank: the smallest with at least this share at or below it.
 
-    Args:
-        ordered: values in ascending order.
-        percentile: above 0, below 100.
-
-    Returns:
-        One of the values; None if there are fewer than `needed_values`, because it would be the largest value by
-        another name.
+    None if there are fewer than `needed_values`, because it would be the largest value by another name.
     """
     if len(ordered) < needed_values(percentile):
         return None
@@ -88,14 +78,9 @@ def difference(values: Sequence[float]) -> float:
 
 
 def knee(values: Sequence[float], throughputs: Sequence[float], share: float = KNEE_SHARE) -> float:
-    """The smallest value of a sweep with at least `share` of the best throughput.
+    """The smallest of the ascending values of a sweep with at least `share` of the best throughput.
 
     A larger value gains little throughput, and its queries take longer.
-
-    Args:
-        values: batch sizes, numbers of streams or threads, or rates, ascending.
-        throughputs: the throughput at each value.
-        share: above 0, at most 1.
     """
     enough = share * max(throughputs)
     return next(value for value, throughput in zip(values, throughputs, strict=True) if throughput >= enough)

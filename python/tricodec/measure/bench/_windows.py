@@ -70,16 +70,6 @@ class Rules:
             if refused:
                 raise ValueError(message)
 
-    @property
-    def window_seconds(self) -> float:
-        """Least duration of a window in seconds."""
-        return self.duration / NUM_WINDOWS
-
-    @property
-    def window_queries(self) -> int:
-        """Least number of queries of a window."""
-        return -(-self.iterations // NUM_WINDOWS)
-
 
 @dataclass(frozen=True)
 class Window:
@@ -91,7 +81,6 @@ class Window:
 
     @property
     def seconds(self) -> float:
-        """Duration."""
         return self.end - self.start
 
     @property
@@ -111,12 +100,10 @@ class Windows:
     A query belongs to the window in which it ends. A window starts at the end of the query that ended the one before
     it, so no part of a query is lost or counted twice.
 
-    Thread safety: none; the caller holds a lock.
+    The first query starts at `start`. The warm-up has at least as many queries as are in flight, which `concurrency`
+    says.
 
-    Args:
-        rules: how long to measure.
-        start: the time at which the first query starts.
-        concurrency: number of queries in flight; the warm-up has at least as many.
+    Thread safety: none; the caller holds a lock.
     """
 
     def __init__(self, rules: Rules, start: float, concurrency: int = 1) -> None:
@@ -140,8 +127,8 @@ class Windows:
                 self._warm, self._start = True, query.end
             return True
         self._open.append(query)
-        long_enough = query.end - self._start >= self._rules.window_seconds
-        if long_enough and len(self._open) >= self._rules.window_queries:
+        long_enough = query.end - self._start >= self._rules.duration / NUM_WINDOWS
+        if long_enough and len(self._open) * NUM_WINDOWS >= self._rules.iterations:
             self.windows.append(Window(self._start, query.end, tuple(self._open)))
             self._start, self._open = query.end, []
             # Only here: it reads every query of three windows, which would take longer than a short query.

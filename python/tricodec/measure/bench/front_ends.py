@@ -41,8 +41,7 @@ def open_dali(path: Path, request: Request, *, device: str = "cpu", num_threads:
         num_threads: threads of the pipeline; 0 is one for each core.
     """
     if not _installed("nvidia.dali"):
-        message = "DALI is not installed; pip install nvidia-dali-cuda130"
-        raise FrontEndMissingError(message)
+        raise FrontEndMissingError("DALI is not installed; pip install nvidia-dali-cuda130")
     from nvidia.dali import Pipeline, fn, types
 
     import tricodec.dali  # noqa: F401  (registers the operator)
@@ -72,8 +71,7 @@ def open_dali(path: Path, request: Request, *, device: str = "cpu", num_threads:
 def open_triton(path: Path, request: Request) -> Iterator[Decode]:
     """Starts a Triton server and yields a function that asks its model `video_decode`."""
     if not _installed("tritonclient.grpc"):
-        message = "Triton's client is not installed; pip install tritonclient[grpc]"
-        raise FrontEndMissingError(message)
+        raise FrontEndMissingError("Triton's client is not installed; pip install tritonclient[grpc]")
     import tricodec.triton.client
     import tricodec.triton.serve
 

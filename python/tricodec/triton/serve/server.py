@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from tricodec.node import Settings, connect, start
+from tricodec.node import Node, NodeLostError, Settings, connect, start
 from tricodec.triton.serve import log
 from tricodec.triton.serve.environment import create_environment
 from tricodec.triton.serve.folder import PrivateFolder
@@ -267,7 +267,7 @@ class Server:
             return "off"  # a packed environment: the models start their node themselves
         path = str(folder / "node.sock")
         node = connect(start(dataclasses.replace(self._node, socket=path), python=python))
-        self._cleanup.callback(node.end)
+        self._cleanup.callback(_stop_node, node)
         return path
 
     def _lay_out(self, installation: Installation, folder: PrivateFolder) -> list[str]:
@@ -340,6 +340,11 @@ def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
     if inherited:
         folders.append(inherited)
     return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
+
+
+def _stop_node(node: Node) -> None:
+    with contextlib.suppress(NodeLostError):
+        node.stop()
 
 
 def _get(address: str, path: str) -> bytes | None:

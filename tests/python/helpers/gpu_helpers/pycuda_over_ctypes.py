@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import types
 from typing import Any
 
@@ -97,12 +96,8 @@ class DeviceAllocation:
         call("cuMemFree_v2", ctypes.c_ulonglong(self._address))
 
 
-class _IPCHandle(ctypes.Structure):
-    _fields_ = (("reserved", ctypes.c_char * 64),)
-
-
 class Driver(types.ModuleType):
-    """``driver.copies`` holds the bytes of every copy that is known to be complete, in order."""
+    """What programs import as ``pycuda.driver``."""
 
     Context = Context
     Device = Device
@@ -112,7 +107,6 @@ class Driver(types.ModuleType):
 
     def __init__(self) -> None:
         super().__init__("pycuda.driver")
-        self.copies: list[bytes] = []
 
     def init(self) -> None:
         call("cuInit", 0)
@@ -129,17 +123,6 @@ class Driver(types.ModuleType):
         call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
         return DeviceAllocation(address.value)
 
-    def mem_get_ipc_handle(self, memory: DeviceAllocation) -> bytes:
-        """What another process passes to IPCMemoryHandle."""
-        handle = _IPCHandle()
-        call("cuIpcGetMemHandle", ctypes.byref(handle), ctypes.c_ulonglong(int(memory)))
-        return bytes(handle)
-
-    def IPCMemoryHandle(self, data: bytes) -> DeviceAllocation:
-        address = ctypes.c_ulonglong()
-        call("cuIpcOpenMemHandle_v2", ctypes.byref(address), _IPCHandle.from_buffer_copy(data), ctypes.c_uint(1))
-        return DeviceAllocation(address.value)
-
     def memcpy_htod(self, dest: DeviceAllocation | int, src: Any) -> None:
         data = bytes(src)
         call("cuMemcpyHtoD_v2", ctypes.c_ulonglong(int(dest)), data, ctypes.c_size_t(len(data)))
@@ -147,7 +130,6 @@ class Driver(types.ModuleType):
     def memcpy_dtoh(self, dest: npt.NDArray[Any], src: DeviceAllocation | int) -> None:
         host, device = ctypes.c_void_p(dest.ctypes.data), ctypes.c_ulonglong(int(src))
         call("cuMemcpyDtoH_v2", host, device, ctypes.c_size_t(dest.nbytes))
-        self.copies.append(dest.tobytes())
 
     def memcpy_dtoh_async(self, dest: npt.NDArray[Any], src: int, stream: Stream) -> None:
         call(
@@ -155,14 +137,3 @@ class Driver(types.ModuleType):
             ctypes.c_size_t(dest.nbytes), ctypes.c_void_p(stream.handle),
         )  # fmt: skip
         stream.synchronize()
-        self.copies.append(dest.tobytes())
-
-
-def install(monkeypatch: Any) -> Driver:
-    """Makes ``import pycuda.driver as cuda`` give it."""
-    driver = Driver()
-    package = types.ModuleType("pycuda")
-    package.driver = driver  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "pycuda", package)
-    monkeypatch.setitem(sys.modules, "pycuda.driver", driver)
-    return driver

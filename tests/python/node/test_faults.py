@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ends or hangs takes the requests that it has with it and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tricodec
+from media import generated
+from patience import until
+from tricodec import node as nodes
+
+NAME = "h264_bframes.mp4"
+CLIP = generated(NAME)
+
+
+@pytest.fixture(scope="module")
+def expected() -> Any:
+    return tricodec.decode_video(CLIP, device="cpu", count=9).frames
+
+
+def decode(node: nodes.Node) -> Any:
+    return node.decode_video(CLIP, count=9).frames
+
+
+def cpu(node: nodes.Node, name: str) -> Any:
+    return node.status()["devices"]["cpu"][name]
+
+
+CLIENT = """
+import sys, time, tricodec.node
+frames = tricodec.node.connect(sys.argv[1]).decode_video(sys.argv[2]).frames
+print("held", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_client_that_is_killed_leaves_its_memory_to_others(node: nodes.Node) -> None:
+    command = [sys.executable, "-c", CLIENT, node.path, str(CLIP)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+        assert client.stdout is not None
+        assert client.stdout.readline() == "held\n"
+        assert cpu(node, "leased_bytes") > 0
+        assert set(node.status()["clients"]) == {os.getpid(), client.pid}
+        assert "/dev/shm" not in Path(f"/proc/{client.pid}/maps").read_text()
+        client.kill()
+
+    until(lambda: cpu(node, "leased_bytes") == 0, "its memory is free")
+    assert node.status()["clients"] == [os.getpid()]
+
+
+@pytest.mark.parametrize("node", [{"workers": 2}], indirect=True)
+def test_a_worker_that_is_killed_loses_its_request_alone(node: nodes.Node, stop_worker: Any, expected: Any) -> None:
+    worker, lost = stop_worker(NAME)
+    assert np.array_equal(decode(node), expected)  # by the other worker
+    os.kill(worker, signal.SIGKILL)
+
+    with pytest.raises(tricodec.errors.InternalError, match="died of SIGKILL; no other request of the node is"):
+        lost.result(20)
+    assert np.array_equal(decode(node), expected)
+    status = node.status()
+    assert (status["restarts"], status["failures"], status["leases"]) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("node", [{"timeout_s": 0.5}], indirect=True)
+def test_a_decode_that_hangs_ends_in_time(node: nodes.Node, stop_worker: Any, expected: Any) -> None:
+    with pytest.raises(TimeoutError, match=r"longer than 0\.5 s \(timeout_s of the node\)"):
+        stop_worker(NAME)[1].result(20)
+    assert np.array_equal(decode(node), expected)
+
+
+def test_a_node_that_is_killed_loses_its_requests_and_no_arrays(
+    node: nodes.Node, start: Any, stop_worker: Any, expected: Any
+) -> None:
+    frames, reader, process = decode(node), node.open(CLIP), node.status()["process"]
+    worker, lost = stop_worker(NAME)
+    os.kill(process, signal.SIGKILL)
+    os.kill(worker, signal.SIGCONT)
+
+    with pytest.raises(nodes.NodeLostError, match="ended, and the requests it had are lost; ask again"):
+        lost.result(20)
+    until(lambda: not Path(f"/proc/{process}").exists(), "the node has ended")
+    with pytest.raises(nodes.NodeLostError, match="no node answers"):
+        decode(node)
+    assert Path(node.path).is_socket()  # left behind, and no obstacle
+    assert start().path == node.path
+    with reader:
+        assert np.array_equal(reader.batch(range(9)), expected)
+    assert np.array_equal(frames, expected)
+
+
+def test_requests_go_on_while_nodes_end_and_others_start(
+    node: nodes.Node, threads: ThreadPoolExecutor, expected: Any
+) -> None:
+    def load() -> int:
+        mine, count = nodes.connect(node.path, start=True), 0
+        until_time = time.monotonic() + 1
+        while time.monotonic() < until_time or not count:
+            with contextlib.suppress(nodes.NodeLostError):
+                assert np.array_equal(decode(mine), expected)
+                count += 1
+        return count
+
+    loads = [threads.submit(load) for _ in range(3)]
+    processes = set()
+    for end in (lambda: os.kill(processes.pop(), signal.SIGKILL), node.stop):
+        time.sleep(0.2)
+        processes.add(nodes.connect(node.path, start=True).status()["process"])
+        end()
+    assert min(each.result(30) for each in loads) > 0
+
+
+def test_a_socket_has_one_node_and_a_file_in_its_place_stays(node: nodes.Node, folder: str, expected: Any) -> None:
+    with pytest.raises(RuntimeError, match=f"the node did not start: a node runs already at the socket '{node.path}'"):
+        nodes.start(nodes.Settings(socket=node.path, gpus=()))
+    assert np.array_equal(decode(node), expected)
+    file = Path(folder) / "notes.log"
+    file.write_text("kept")
+    with pytest.raises(RuntimeError, match="is there and no socket"):
+        nodes.start(nodes.Settings(socket=str(file), gpus=()))
+    assert file.read_text() == "kept"
+
+
+ASKING = """
+import sys, tricodec.node
+from concurrent.futures import ThreadPoolExecutor
+node = tricodec.node.connect(sys.argv[1])
+decode = lambda _: len(node.decode_video(sys.argv[2], indices=list(range(50)) * 4, size=(16, 16)).frames)
+with ThreadPoolExecutor(63) as threads:
+    print(sum(threads.map(decode, range(63))))
+"""
+
+
+def test_a_client_that_reads_nothing_for_a_while_gets_all_its_answers(node: nodes.Node, stop_worker: Any) -> None:
+    worker, _ = stop_worker(NAME)
+    command = [sys.executable, "-c", ASKING, node.path, str(CLIP)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:
+        until(lambda: cpu(node, "waiting") == 63, "all requests are there")
+        os.kill(client.pid, signal.SIGSTOP)
+        os.kill(worker, signal.SIGCONT)
+        until(lambda: cpu(node, "waiting") + cpu(node, "running") == 0, "all are answered")
+        os.kill(client.pid, signal.SIGCONT)
+        assert client.communicate(timeout=20)[0] == f"{63 * 200}\n"
+
+
+@pytest.mark.parametrize("message", [b"", b"noise", b"[" * 2000, b"[1]", b'{"do": "claim", "token": "x"}', b"{}"])
+def test_a_client_that_sends_noise_ends_its_own_connection_at_most(shared_node: nodes.Node, message: bytes) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as broken:
+        broken.connect(shared_node.path)
+        broken.send(message)
+        assert broken.recv(10000)[:30] in (b"", b'{"number": 0, "failure": {"kin')
+    assert len(decode(shared_node)) == 9

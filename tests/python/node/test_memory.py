@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One number of bytes bounds all results: what never fits is refused, what does not fit now waits its turn."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tricodec
+from media import generated
+from patience import until
+from tricodec import node as nodes
+
+CLIP = generated("h264_bframes.mp4")
+MIB = 1 << 20
+TOTAL = 48 * MIB
+"""What results may have of 64 MiB; kept frames have the rest."""
+ONE = 9 * MIB
+"""What all frames of the clip take."""
+REQUESTS = int(os.environ.get("TRICODEC_NODE_REQUESTS", "100000"))
+
+
+def of_64_mib(**settings: Any) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("node", [{"memory": 64 * MIB, **settings}], indirect=True)
+
+
+def cpu(node: nodes.Node, name: str) -> Any:
+    return node.status()["devices"]["cpu"][name]
+
+
+def another_client(node: nodes.Node) -> nodes.Node:
+    """A node has a client for each connection, and a process one connection for each name of a socket."""
+    return nodes.Node(node.path.replace("/tmp/", "//tmp/"))
+
+
+def decode(node: nodes.Node, clip: Path = CLIP, **options: Any) -> Any:
+    return node.decode_video(clip, **options).frames
+
+
+def waits(node: nodes.Node, count: int) -> None:
+    until(lambda: cpu(node, "waiting") == count and cpu(node, "running") == 0, f"{count} requests wait for memory")
+
+
+@of_64_mib(wait_s=0.5)
+def test_what_can_never_fit_or_does_not_fit_in_time_fails_with_the_numbers(node: nodes.Node) -> None:
+    refused = f"the frames take {50 * 180 * 320 * 3 * 4} bytes, and this node gives a client at most {TOTAL // 2} bytes"
+    with pytest.raises(tricodec.RefusedError, match=refused):
+        decode(node, dtype="float32")
+    held = [decode(node), decode(node)]
+    late = rf"for 0\.5 s there was no room on cpu: arrays hold {2 * ONE} of {TOTAL} bytes, those of this client "
+    with pytest.raises(TimeoutError, match=rf"{late}{2 * ONE} of {TOTAL // 2}; drop arrays"):
+        decode(node)
+    del held
+    assert len(decode(node)) == 50
+
+
+@of_64_mib(client_share=1.0)
+def test_what_does_not_fit_now_comes_in_order_when_an_array_is_dropped(
+    node: nodes.Node, threads: ThreadPoolExecutor
+) -> None:
+    held = [decode(node) for _ in range(5)]
+    assert cpu(node, "leased_bytes") == 5 * ONE
+    first = threads.submit(decode, node)
+    waits(node, 1)
+    second = threads.submit(decode, another_client(node), count=20)  # takes 4 MiB, of which 3 are free
+    waits(node, 2)
+    small = threads.submit(decode, another_client(node), count=3)  # would fit
+    waits(node, 3)
+
+    held.pop()
+    assert (first.result(20) == held[0]).all()
+    waits(node, 2)
+    held.pop()
+    assert (len(second.result(20)), len(small.result(20))) == (20, 3)
+    assert cpu(node, "peak_bytes") <= TOTAL
+
+
+@of_64_mib()
+def test_a_client_over_its_share_does_not_hold_up_another_one(node: nodes.Node, threads: ThreadPoolExecutor) -> None:
+    held = [decode(node), decode(node)]
+    late = threads.submit(decode, node)
+    waits(node, 1)
+
+    assert len(decode(another_client(node))) == 50
+    assert not late.done()
+    held.pop()
+    assert (late.result(20) == held[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "done"),
+    [
+        ([("a", 3), ("a", 0), ("a", 5), ("a", -1), ("a", 0)], [3, 1, 4, 0, 2]),  # the smallest priority first
+        ([("a", 0), ("a", 0), ("a", 0), ("b", 0), ("b", 0)], [3, 0, 4, 1, 2]),  # the clients by turns
+    ],
+)
+def test_requests_come_by_priority_and_then_by_turns_of_the_clients(
+    node: nodes.Node, threads: ThreadPoolExecutor, stop_worker: Any, asked: list[tuple[str, int]], done: list[int]
+) -> None:
+    clients = {"a": node, "b": another_client(node)}
+    clips = [generated(f"h264_{name}") for name in ("nob.mp4", "one_gop.mp4", "vfr.mkv", "rot90.mp4", "open_gop.mkv")]
+    order: list[int] = []
+    worker, first = stop_worker("h264_bframes.mp4")
+    for number, (client, priority) in enumerate(asked):
+        future = threads.submit(decode, clients[client], clips[number], size=(16, 16), priority=priority)
+        future.add_done_callback(lambda _, number=number: order.append(number))
+        until(lambda: cpu(node, "waiting") > number, "it waits")  # noqa: B023
+    os.kill(worker, signal.SIGCONT)
+
+    assert len(first.result(20)) == 9
+    until(lambda: len(order) == len(asked), "all are done")
+    assert order == done
+
+
+@pytest.mark.slow
+@of_64_mib()
+def test_memory_is_flat_over_100000_requests(node: nodes.Node, threads: ThreadPoolExecutor) -> None:
+    processes = [node.status()["process"], *cpu(node, "processes")]
+    sources: list[Callable[[], Any]] = [
+        lambda: generated("h264_16x16.mp4").read_bytes(), lambda: CLIP, lambda: generated("h264_open_gop.mkv"),
+    ]  # fmt: skip
+    pages = []
+    for first in range(0, REQUESTS, REQUESTS // 20):
+        requests = range(first, first + REQUESTS // 20)
+        for _ in threads.map(lambda n: decode(node, sources[n % 3](), indices=[n % 25], size=(16, 16)), requests):
+            pass
+        pages.append([int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in processes])
+
+    for late in zip(*pages[len(pages) // 5 :], strict=True):
+        assert max(late) <= 1.1 * min(late), pages
+    assert (node.status()["leases"], node.status()["failures"]) == (0, 0)
