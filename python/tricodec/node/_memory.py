@@ -44,14 +44,14 @@ class Memory:
         most = self._most(arena)
         if arena.rounded(request.need) > most:
             raise RefusedError(
-                f"the result takes {request.need} bytes, and this node gives a client at most {most} bytes of "
+                f"the {_what(request)} {request.need} bytes, and this node gives a client at most {most} bytes of "
                 f"{arena.device}; ask for fewer frames or a smaller size, or start the node with more memory"
             )
 
     def why_it_waits(self, request: Request, arena: Arena) -> str:
         """For a request that has waited for too long."""
         return (
-            f"the result takes {request.need} bytes, and for {self._settings.wait_s:g} s there was no room on "
+            f"the {_what(request)} {request.need} bytes, and for {self._settings.wait_s:g} s there was no room on "
             f"{arena.device}: arrays hold {arena.leased} of {arena.total} bytes, those of this client "
             f"{self.leases.held(request.client, arena)} of {self._most(arena)}; drop arrays that are not needed any "
             "more, or give the node more memory"
@@ -76,6 +76,10 @@ class Memory:
 
     def _most(self, arena: Arena) -> int:
         return int(self._settings.client_share * arena.total)
+
+
+def _what(request: Request) -> str:
+    return "result takes" if request.is_task else "frames take"
 
 
 def take_file(request: Request, files: list[int]) -> None:

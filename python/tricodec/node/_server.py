@@ -21,7 +21,7 @@ from tricodec._tricodec import __version__
 from tricodec.errors import RefusedError
 from tricodec.node import _channel
 from tricodec.node._schedule import Scheduler
-from tricodec.node._start import Settings, checked_path, kept_settings, settings_of, usable_gpus
+from tricodec.node._start import Settings, checked_path, lock_file, settings_of, usable_gpus
 
 _MOST_REQUESTS = 64
 """Of a client at a time: what the node has to say fits into the socket, so a client that does not read is found out."""
@@ -134,7 +134,9 @@ class Server:
             os.umask(old)
         gpus = usable_gpus() if settings.gpus is None else list(settings.gpus)
         self._settings, self._path = settings, path
-        kept_settings(path).write_text(json.dumps(dataclasses.asdict(settings)))
+        self._file.truncate(0)
+        self._file.write(json.dumps(dataclasses.asdict(settings)))
+        self._file.flush()
         self.scheduler = Scheduler(settings, gpus)
         self._listener.listen(128)
 
@@ -153,8 +155,7 @@ class Server:
         log = Path(f"{self._path}.log")
         if log.exists() and not log.stat().st_size:
             log.unlink()
-        kept_settings(self._path).unlink(missing_ok=True)
-        Path(f"{self._path}.lock").unlink(missing_ok=True)
+        lock_file(self._path).unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Ends run()."""
@@ -196,9 +197,9 @@ def _locked(path: Path) -> IO[str]:
     Raises:
         RuntimeError: another node has it.
     """
-    name = Path(f"{path}.lock")
+    name = lock_file(path)
     while True:
-        file = name.open("w")
+        file = name.open("a")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

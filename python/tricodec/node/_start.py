@@ -141,15 +141,15 @@ def parse_bytes(text: str) -> int:
     return int(float(found[1]) * _UNITS[found[2]])
 
 
-def kept_settings(path: Path) -> Path:
-    """Where a node leaves its settings for the one that is started after it if it is killed."""
-    return Path(f"{path}.json")
+def lock_file(path: Path) -> Path:
+    """The file that a node locks, with its settings, which it leaves to the next one if it is killed."""
+    return Path(f"{path}.lock")
 
 
 def settings_again(path: str, idle_s: float) -> Settings:
     """The settings of the node that was killed at a socket; or those of one that ends when it was idle for so long."""
     try:
-        return settings_of(json.loads(kept_settings(Path(path)).read_text()))
+        return settings_of(json.loads(lock_file(Path(path)).read_text()))
     except (OSError, ValueError, TypeError):
         return Settings(socket=path, idle_s=idle_s)
 

@@ -132,7 +132,8 @@ def outcome_of(described: dict[str, Any], array: Any) -> Outcome:
     """
     if not isinstance(array, np.ndarray):
         # A stub of Triton passes memory on by an older way, which memory of the node does not have.
-        arrays: list[Any] = [DeviceArray.copy_of(array.array)]
+        [place] = map(Place.parse, described["places"])
+        arrays: list[Any] = [DeviceArray.copy_of(array.array) if array.size else np.empty(place.shape, place.typestr)]
     else:
         arrays = [Place.parse(place).array(array) for place in described["places"]]
     for each in described["beside"]:
