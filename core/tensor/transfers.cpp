@@ -81,21 +81,6 @@ Tensor to_host(const TensorView& view, const Buffer* buffer, bool page_locked) {
     return host;
 }
 
-Tensor lock_pages(Tensor host, Device gpu) {
-    const auto context = cuda::Context::primary(gpu.index);
-    const auto size_bytes = static_cast<std::size_t>(host.view.num_elements()) * size_of(host.view.dtype);
-    const cuda::ContextScope scope(*context);
-    cuda::check(cuda::api().host_register(host.view.data, size_bytes, cuda::kHostMemoryPortable), "locking pages");
-    host.owner = {host.view.data, [context, owner = std::move(host.owner)](void* data) {
-                      const cuda::Api* driver = cuda::try_api();  // none while the process ends
-                      cuda::ContextHandle popped = nullptr;
-                      if (driver == nullptr || driver->context_push(context->handle()) != cuda::kSuccess) return;
-                      driver->host_unregister(data);
-                      driver->context_pop(&popped);
-                  }};
-    return host;
-}
-
 Tensor copy_on_device(const TensorView& view, const Buffer* buffer, StreamView stream) {
     const auto context = cuda::Context::of(stream, view.device.index);
     Tensor copy = Tensor::empty(view.shape, view.dtype, view.device, stream);

@@ -119,8 +119,6 @@ using HostFunction = void (*)(void*);
     X(memory_free, "cuMemFree_v2", (DevicePointer))                                                                \
     X(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                            \
     X(host_free, "cuMemFreeHost", (void*))                                                                         \
-    X(host_register, "cuMemHostRegister_v2", (void*, std::size_t, unsigned))                                       \
-    X(host_unregister, "cuMemHostUnregister", (void*))                                                             \
     X(copy_async, "cuMemcpyAsync", (void*, const void*, std::size_t, StreamHandle))                                \
     X(copy_2d_async, "cuMemcpy2DAsync_v2", (const Copy2D*, StreamHandle))                                          \
     X(pointer_get_attribute, "cuPointerGetAttribute", (void*, PointerAttribute, DevicePointer))                    \

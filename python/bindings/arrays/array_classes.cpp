@@ -115,11 +115,13 @@ DeviceArray reshape(const DeviceArray& self, const py::object& shape) {
     return result;
 }
 
+void expect_on_gpu(const py::object& array) {
+    if (is_on_gpu(array, "array")) return;
+    throw py::type_error("array must be on a GPU, with __dlpack__ or __cuda_array_interface__, not " + shown(array));
+}
+
 DeviceArray copy_of_gpu_array(const py::object& array) {
-    if (!is_on_gpu(array, "array")) {
-        throw py::type_error("array must be on a GPU, with __dlpack__ or __cuda_array_interface__, not " +
-                             shown(array));
-    }
+    expect_on_gpu(array);
     const ArrayView source = import_for_work(array, {.name = "array"});
     const TensorView view = source.tensor_view();
     const Unlocked unlocked;
@@ -128,12 +130,9 @@ DeviceArray copy_of_gpu_array(const py::object& array) {
     return {ArrayView(std::move(copy))};
 }
 
-/// Memory that another object has on a GPU, which the result keeps. `dtype` is "bfloat16" for uint16 elements that are its
-/// bits, or empty.
+/// Memory that another object has on a GPU, which the result keeps.
 DeviceArray over_gpu_array(const py::object& array, const std::string& dtype) {
-    if (!is_on_gpu(array, "array")) {
-        throw py::type_error("array must be on a GPU, with __cuda_array_interface__, not " + shown(array));
-    }
+    expect_on_gpu(array);
     ArrayView view = import_array(array, {.name = "array"});
     view.buffer = view.ordered_buffer();
     if (dtype == kBfloat16) view.typestr = kBfloat16;
@@ -219,13 +218,8 @@ Raises:
     TypeError: for host memory and element types that are not known.
     UnsupportedError: for other strides.)")
         .def_static("over", over_gpu_array, py::arg("array"), py::arg("dtype") = "",
-                    R"(The memory of an array on a GPU, without a copy.
-
-Args:
-    array: has __cuda_array_interface__, and keeps the memory. It is complete after the work of the stream that it names.
-    dtype: "bfloat16" if the elements, uint16, are the bits of such numbers.
-Raises:
-    TypeError: for host memory and element types that are not known.)")
+                    "The memory of an array on a GPU, which has __cuda_array_interface__, without a copy. `dtype` is "
+                    "\"bfloat16\" if the elements, uint16, are the bits of such numbers.")
         .def("reshape", reshape, py::arg("shape"),
              "The same elements in another shape, without a copy.\n\n"
              "Raises:\n"

@@ -17,6 +17,7 @@ from tricodec._tricodec import FrameReader, Transform, log
 from tricodec.data._clip_list import ClipList
 from tricodec.data._index import DatasetIndex
 from tricodec.errors import CorruptDataError, RefusedError, UnsupportedError
+from tricodec.node import Node, active
 
 OnDamage = Literal["raise", "skip"]
 ON_DAMAGE: tuple[OnDamage, ...] = ("raise", "skip")
@@ -124,6 +125,8 @@ class ClipReader:
             Error: the video cannot be read, and ``on_damage`` is "raise".
         """
         try:
+            if (node := active()) is not None:
+                return [self._read_by(node, row, clip) for clip in clips]
             with self._use(row) as video:
                 found = self._decode(video, row, clips, outs)
                 if found is not None and not video.has_met_damage:
@@ -134,6 +137,18 @@ class ClipReader:
             if self._on_damage == "raise":
                 raise
             return [self._lost(row, clip, str(error)) for clip in clips]
+
+    def _read_by(self, node: Node, row: int, clip: int) -> dict[str, Any] | DamagedClip:
+        """A clip that a node decodes."""
+        video = node.decode_video(
+            self._index.source(row), device=self._reader_options["device"],
+            stream_index=self._index.table["stream_index"][row].as_py(), **self._clips.selection(clip),
+            **self._transform.options,
+        )  # fmt: skip
+        if video.num_damaged_packets or video.indices is None:
+            return self._lost(row, clip, "packets that its frames need are damaged")
+        facts = {"video": row, "start": int(video.indices[0]), "clip": clip}
+        return {"frames": video.frames, "pts_seconds": video.pts_seconds, **facts}
 
     def close(self) -> None:
         """Closes the videos that are not in use."""

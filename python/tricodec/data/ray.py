@@ -6,7 +6,8 @@
     frames = tricodec.data.ray.read_video("videos.parquet", size=(224, 224))
     tricodec.data.ray.transcode("videos/", "small/", size=(360, 640))
 
-Paths must mean the same files on all nodes: a shared file system, or URLs. The extra ``ray`` installs Ray.
+Paths must mean the same files on all machines: a shared file system, or URLs. The extra ``ray`` installs Ray. Tasks
+with TRICODEC_NODE=auto in their environment decode by the node of their machine.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tricodec._tricodec import FrameReader, Transform
+from tricodec._tricodec import FrameReader
 from tricodec.arrays import asnumpy
 from tricodec.data._index import DatasetIndex, index_of
 from tricodec.data._table import READABLE
 from tricodec.encode.transcoding import transcode as transcode_file
+from tricodec.node import active
 from tricodec.options import transform_of
 
 if TYPE_CHECKING:
@@ -195,12 +197,15 @@ def _decode(item: dict[str, Any], reading: dict[str, Any]) -> Iterator[dict[str,
     if count == 0:
         return
     index = ray.get(reading["indexes"][path]) if path in reading["indexes"] else item["index"][0]
-    transform = Transform(**reading["transform"])
-    source = pickle.loads(item["source"][0])
-    with FrameReader(source, device=reading["device"], num_workers=1, index=index or None) as reader:
+    source, node = pickle.loads(item["source"][0]), active()
+    with (
+        FrameReader(source, device=reading["device"], num_workers=1, index=index or None)
+        if node is None
+        else node.open(source, device=reading["device"])
+    ) as reader:
         # A damaged video may have fewer frames than its packets say.
         count = min(count, max(0, len(reader) - first))
-        for frames in reader.batches(_BATCH_FRAMES, transform, start=first, count=count):
+        for frames in reader.batches(_BATCH_FRAMES, start=first, count=count, **reading["transform"]):
             numbers = np.arange(first, first + len(frames))
             first += len(frames)
             yield {

@@ -273,8 +273,8 @@ class NodeReader:
         found: list[int] = numbers.tolist()
         return found
 
-    def batches(self, batch_size: int = _CHUNK, *, start: int = 0, **options: Any) -> Iterator[Any]:
-        """Batches of consecutive frames from number `start` to the end; the last one may be shorter.
+    def batches(self, batch_size: int = _CHUNK, *, start: int = 0, count: int = -1, **options: Any) -> Iterator[Any]:
+        """Batches of `count` consecutive frames from number `start`, or of all; the last batch may be shorter.
 
         Raises:
             ValueError: `batch_size` is below 1.
@@ -282,8 +282,9 @@ class NodeReader:
         """
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; expected 1 or more")
-        for first in range(start, self.num_frames, batch_size):
-            numbers = range(first, min(first + batch_size, self.num_frames))
+        end = self.num_frames if count < 0 else min(self.num_frames, start + count)
+        for first in range(start, end, batch_size):
+            numbers = range(first, min(first + batch_size, end))
             yield self.decode(**selection_of(numbers), **options).frames
 
     def __len__(self) -> int:

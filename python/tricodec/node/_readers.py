@@ -19,6 +19,7 @@ from tricodec.node._source import ReceivedSource
 
 _MOST_IDLE = 32
 _MOST_DAMAGED = 1024
+_MOST_SEEN = 8192
 
 
 class OpenVideo:
@@ -182,7 +183,7 @@ class Groups:
             for key in keys:
                 self._seen[key] = None
                 self._seen.move_to_end(key)
-            while len(self._seen) > 1 << 16:
+            while len(self._seen) > _MOST_SEEN:
                 self._seen.popitem(last=False)
         return seen
 

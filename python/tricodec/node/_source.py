@@ -35,6 +35,8 @@ class SentSource:
         elif isinstance(source, RemoteSource):
             self.described = {"kind": "remote", "name": source.name}
             self.file = _channel.memory_file("tricodec-source", pickle.dumps(source))
+        elif hasattr(source, "_open_reader"):  # a part of an archive
+            self.file = _copied(source._open_reader())
         elif hasattr(source, "read"):
             if getattr(source, "seekable", lambda: False)():
                 source.seek(0)

@@ -44,7 +44,7 @@ def _folder_of_nodes() -> Iterator[str]:
 
 
 def _start_in(folder: str, **settings: Any) -> nodes.Node:
-    small = {"socket": f"{folder}/n", "gpus": (), "memory": 256 << 20, "workers": 1, "timeout_s": 20.0, "wait_s": 20.0}
+    small = {"socket": f"{folder}/n", "gpus": (), "memory": 512 << 20, "workers": 1, "timeout_s": 20.0, "wait_s": 20.0}
     return nodes.connect(nodes.start(nodes.Settings(**{**small, **settings})))
 
 

@@ -152,7 +152,7 @@ def test_a_node_is_started_shown_and_ended_by_commands(run: Run, folder: str, mo
     assert printed("stop") == {"running": False}
     started = printed("start", "--memory", "64MiB", "--workers", "3", "--timeout-s", "5")
     assert started["socket"] == f"{folder}/n"
-    assert started["devices"]["cpu"]["memory_bytes"] == pytest.approx(48 << 20, abs=3)
+    assert started["devices"]["cpu"]["memory_bytes"] == pytest.approx(32 << 20, abs=3)
     assert printed("start")["process"] == started["process"]  # it runs already
     nodes.connect("n").decode_video(CLIP, count=3)
     assert printed("status")["frames"] == 3

@@ -54,8 +54,6 @@ struct Tensor {
 /// if any, is its memory. The copy is page-locked up to 256 MiB, or if `page_locked`. The host waits for it, and for
 /// nothing after it. Throws Error(unsupported) for other strides, Error(device, out_of_memory).
 [[nodiscard]] Tensor to_host(const TensorView& view, const Buffer* buffer, bool page_locked = false);
-/// The same host memory, to which the GPU copies by itself as long as the result lives. Throws Error(device).
-[[nodiscard]] Tensor lock_pages(Tensor host, Device gpu);
 /// A C-contiguous copy on the same GPU that work on `stream` makes; the call does not wait. Throws the same.
 [[nodiscard]] Tensor copy_on_device(const TensorView& view, const Buffer* buffer, StreamView stream);
 
