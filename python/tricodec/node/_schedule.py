@@ -68,8 +68,9 @@ class Scheduler:
 
     def _add(self, device: str, memory: int, workers: list[WorkerProcess]) -> None:
         def drop(slab: Slab) -> None:
-            if device != "cpu" and workers[0].is_ready:
-                workers[0].send({"drop": slab.number}, [])
+            for worker in workers:
+                if worker.is_ready:
+                    worker.send({"drop": slab.number}, [])
 
         self._arenas[device] = Arena(device, memory, drop)
         self._queues[device] = Queue()

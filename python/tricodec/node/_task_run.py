@@ -71,7 +71,7 @@ class TaskRun:
         if tools.stream is not None:
             tools.stream.synchronize()
         block = job.block
-        shape, dtype = [room["size"]], "uint8"
+        shape, dtype = [block.total_bytes], "uint8"
         if tools.stream is not None and block.dtype:
             shape, dtype = list(block.places[0].shape), block.dtype
         return {"block": block.described(), "shape": shape, "dtype": dtype, "event": None}

@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import json
 import math
+import mmap
 import os
 import queue
 import resource
@@ -51,6 +52,7 @@ class Worker:
         self._limits = dataclasses.asdict(get_limits())
         self._streams = threading.local()
         self._blocks: dict[int, _device_memory.Block] = {}
+        self._maps: dict[int, mmap.mmap] = {}
         self._events: dict[int, _device_memory.Event] = {}
 
     def serve(self) -> None:
@@ -61,7 +63,9 @@ class Worker:
             except _channel.ClosedError:
                 os._exit(0)
             if "drop" in message:
-                self._blocks.pop(message["drop"]).close()
+                self._maps.pop(message["drop"], None)
+                if message["drop"] in self._blocks:
+                    self._blocks.pop(message["drop"]).close()
             elif "forget" in message:
                 self._tasks.submit(self._forget, message["forget"])
             elif "room" in message:
@@ -103,9 +107,7 @@ class Worker:
             _channel.send(self._channel, {"task": number, **answer}, files)
 
         def memory(room: dict[str, Any], files: list[int], made: list[int], *, on_host: bool) -> Any:
-            if on_host or self._gpu is None:
-                return _channel.map_file(files[0], room["size"])
-            return self._block(room, made)
+            return self._mapped(room, files) if on_host or self._gpu is None else self._block(room, made)
 
         try:
             return TaskRun(task, self._rooms[number], send, memory).do(source, tools, made)
@@ -177,11 +179,19 @@ class Worker:
         """The memory of the result as an array of its shape; `made` gets the file of a block that is new."""
         element = "<u2" if dtype == "bfloat16" else np.dtype(dtype).str
         if self._gpu is None:
-            array: Any = np.ndarray(shape, element, _channel.map_file(files[0], room["size"]))
+            array: Any = np.ndarray(shape, element, self._mapped(room, files))
             return Bfloat16Array(array) if dtype == "bfloat16" else array
         block = self._block(room, made)
         view = _device_memory.View(block, block.address, shape, element, None)
         return DeviceArray.over(view, "bfloat16") if dtype == "bfloat16" else view
+
+    def _mapped(self, room: dict[str, Any], files: list[int]) -> mmap.mmap:
+        """The memory of a slab on the host, mapped once: to map it takes 0.1 ms a MiB."""
+        if self._gpu is not None:  # its numbers are those of slabs on the GPU
+            return _channel.map_file(files[0], room["size"])
+        if room["number"] not in self._maps:
+            self._maps[room["number"]] = _channel.map_file(files[0], room["size"])
+        return self._maps[room["number"]]
 
     def _block(self, room: dict[str, Any], made: list[int]) -> _device_memory.Block:
         """The memory of a slab on the GPU; `made` gets the file of one that is new."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import importlib
 import math
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ from tricodec.arrays import Bfloat16Array
 from tricodec.node import _device_memory
 
 _ALIGNMENT = 64
+_NONE = object()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -192,10 +194,22 @@ class Task(Protocol):
 
 
 def described(value: Any) -> dict[str, Any]:
-    """A dataclass of JSON values in a message."""
-    kind = type(value)
+    """A dataclass of JSON values in a message, without its defaults: a short text needs no file beside it."""
+    kind: Any = type(value)
     values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    values = {name: given for name, given in values.items() if given != _defaults(kind).get(name, _NONE)}
     return {"module": kind.__module__, "class": kind.__name__, "values": values}
+
+
+@functools.cache
+def _defaults(kind: Any) -> dict[str, Any]:
+    defaults = {}
+    for field in dataclasses.fields(kind):
+        if field.default is not dataclasses.MISSING:
+            defaults[field.name] = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            defaults[field.name] = field.default_factory()
+    return defaults
 
 
 def made_of(message: dict[str, Any]) -> Any:
