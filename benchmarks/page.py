@@ -113,11 +113,16 @@ def compression_on_a_gpu() -> str:
 
 
 def node() -> str:
-    """A line for each task, with three kinds of workers."""
-    found = results("node")
-    rows = []
-    for task in found.names("task"):
-        of = {row.contender: row for row in found.rows if row.task == task}
-        ways = [of.get(f"tricodec, {way}") for way in ("threads", "processes", "node")]
-        rows.append([task, *(f"{row.value:,.4g} {row.unit}" if row and row.value else "-" for row in ways)])
-    return f"{found.where}:\n\n{header(['', 'threads', 'processes', 'node'])}{''.join(map(line, rows))}"
+    """A table for each machine, with a line for each task and a column for each kind of workers."""
+    tables = []
+    for found in (results("node"), results("node_gpu")):
+        rows = []
+        for task in found.names("task"):
+            of = {row.contender: row for row in found.rows if row.task == task}
+            ways = [of.get(f"tricodec, {way}") for way in ("threads", "processes", "node")]
+            rows.append([task, *(f"{row.value:,.4g} {row.unit}" if row and row.value else "-" for row in ways)])
+        workers = f"{found.rows[0].threads} workers"
+        tables.append(
+            f"{found.where}, {workers}:\n\n{header(['', 'threads', 'processes', 'node'])}{''.join(map(line, rows))}"
+        )
+    return "\n".join(tables)

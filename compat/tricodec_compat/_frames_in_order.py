@@ -15,8 +15,7 @@ from typing import Any
 
 from tricodec import Error, Frame, FrameReader
 from tricodec.video import SwscaleRgb
-
-from tricodec_compat._cores import num_cores
+from tricodec.video.cores import num_cores
 
 _FRAMES_IN_ORDER = 8
 """Frames that were asked for in order before it is worth while."""

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tricodec import FrameReader, decode_video
+from tricodec.node import NodeReader
 
-from tricodec_compat._cores import turn_to_decode
 from tricodec_compat._rules import RULES, choose, parameters_of
+from tricodec_compat._turns import opened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,17 +119,18 @@ def sample(source: Any, *, sampling: str | None = None, **options: Any) -> Sampl
         return _sampled(source, sampling, options)
     names = ("device", "stream_index", "num_workers", "ignore_edit_list", "context", "stream")
     of_reader = {name: options.pop(name) for name in names if name in options}
-    with FrameReader(source, **of_reader) as reader, turn_to_decode(source, reader.device):
+    with opened(source, **of_reader) as reader:
         return _sampled(reader, sampling, options)
 
 
-def _sampled(reader: FrameReader, sampling: str | None, options: dict[str, Any]) -> SampledVideo:
+def _sampled(reader: FrameReader | NodeReader, sampling: str | None, options: dict[str, Any]) -> SampledVideo:
     selection: dict[str, Any] = {}
     if sampling in RULES:
         selection = {"indices": chosen(reader, sampling, options)}
     elif sampling is not None:
         selection = {"sampling": sampling}
-    video = decode_video(reader, **selection, **options)
+    options |= selection
+    video = decode_video(reader, **options) if isinstance(reader, FrameReader) else reader.decode(**options)
     indices = video.indices
     assert indices is not None
     return SampledVideo(
@@ -137,7 +139,7 @@ def _sampled(reader: FrameReader, sampling: str | None, options: dict[str, Any])
     )  # fmt: skip
 
 
-def chosen(reader: FrameReader, sampling: str, options: dict[str, Any]) -> list[int]:
+def chosen(reader: FrameReader | NodeReader, sampling: str, options: dict[str, Any]) -> list[int]:
     """The frame numbers that a rule of `RULES` chooses of an open video. Takes its parameters out of `options`."""
     accepted = parameters_of(sampling)
     part = {

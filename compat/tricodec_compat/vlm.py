@@ -24,13 +24,11 @@ from typing import Any, Literal
 from tricodec import FrameReader, Transform, asnumpy
 from tricodec.video import SwscaleRgb
 
-from tricodec_compat._cores import turn_to_decode
 from tricodec_compat._packages import install_packages
+from tricodec_compat._turns import opened
 from tricodec_compat.sampling import chosen
 
-PACKAGES = ("transformers", "qwen_vl_utils", "vllm", "sglang")
 NAME = "tricodec"
-
 
 Chroma = Literal["interpolated", "nearest"]
 
@@ -72,15 +70,12 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
         A numpy array [F, H, W, 3] of uint8, and the package's ``VideoMetadata``.
     """
     metadata_class = importlib.import_module("transformers.video_utils").VideoMetadata
-    with FrameReader(video, device=_device_name(kwargs.get("device"))) as reader, turn_to_decode(video, reader.device):
+    device = _device_name(kwargs.get("device"))
+    with opened(video, device != "cpu", device=device) as reader:
         metadata = metadata_class(
-            total_num_frames=reader.num_frames,
-            fps=reader.fps,
-            width=reader.width,
-            height=reader.height,
-            duration=reader.duration,
-            video_backend=NAME,
-        )
+            total_num_frames=reader.num_frames, fps=reader.fps, width=reader.width, height=reader.height,
+            duration=reader.duration, video_backend=NAME,
+        )  # fmt: skip
         indices = sample_indices_fn(metadata=metadata, **kwargs)
         metadata.frames_indices = [int(index) for index in indices]
         frames = _read(reader, metadata.frames_indices)
@@ -111,7 +106,7 @@ def read_for_qwen(ele: dict[str, Any]) -> tuple[Any, dict[str, Any], float]:
         words.pop("min_frames", None)
         words.pop("max_frames", None)
     source = _opened(ele["video"])
-    with FrameReader(source, device="cpu") as reader, turn_to_decode(source, reader.device):
+    with opened(source, False, device="cpu") as reader:
         indices = chosen(reader, "qwen", dict(words))
         frames = torch.from_numpy(_read(reader, indices)).permute(0, 3, 1, 2)
         fps, total = reader.fps, reader.num_frames
@@ -163,7 +158,7 @@ def decode_for_vllm(
         ValueError: if a frame has more pixels than vLLM's ``VLLM_MAX_IMAGE_PIXELS``.
     """
     base = importlib.import_module("vllm.multimodal.video_decoders.base")
-    with FrameReader(data, device=device) as reader, turn_to_decode(data, reader.device):
+    with opened(data, device != "cpu", device=device) as reader:
         base.check_frame_pixel_limit(reader.width, reader.height)
         source = loader_cls._prepare_source(base.VideoSourceMetadata(reader.num_frames, reader.fps, reader.duration))
         wanted = loader_cls.compute_frames_index_to_sample(source=source, target=target, **sampling_kwargs)

@@ -300,7 +300,7 @@ class PyNvEncoder:
         change ends the engine's session and begins another one in the same stream. The next frame is then an IDR
         picture with its headers, numbers continue, and the next call returns the packets that were held back. The
         receiver's buffer stays as full as it is, unless another ``vbvInitialDelay`` is given. The log names the option.
-        docs/migration/pynvvideocodec_differences.md has the table of changes by field and engine.
+        docs/migration/pynvvideocodec.md has the table of changes by field and engine.
 
         Returns:
             True.

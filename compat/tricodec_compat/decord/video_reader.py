@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from tricodec import Error, FrameReader, UnsupportedError
 from tricodec.video import SwscaleRgb
+from tricodec.video.cores import share_of_cores
 
-from tricodec_compat._cores import share_of_cores
 from tricodec_compat._frames_in_order import FramesInOrder
 from tricodec_compat._packages import DISTRIBUTIONS
 from tricodec_compat.decord.base import DECORDError, DECORDLimitReachedError

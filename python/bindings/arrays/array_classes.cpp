@@ -130,7 +130,6 @@ DeviceArray copy_of_gpu_array(const py::object& array) {
     return {ArrayView(std::move(copy))};
 }
 
-/// Memory that another object has on a GPU, which the result keeps.
 DeviceArray over_gpu_array(const py::object& array, const std::string& dtype) {
     expect_on_gpu(array);
     ArrayView view = import_array(array, {.name = "array"});
@@ -217,9 +216,9 @@ Args:
 Raises:
     TypeError: for host memory and element types that are not known.
     UnsupportedError: for other strides.)")
-        .def_static("over", over_gpu_array, py::arg("array"), py::arg("dtype") = "",
-                    "The memory of an array on a GPU, which has __cuda_array_interface__, without a copy. `dtype` is "
-                    "\"bfloat16\" if the elements, uint16, are the bits of such numbers.")
+        .def_static(
+            "over", over_gpu_array, py::arg("array"), py::arg("dtype") = "",
+            "The memory of an array on a GPU, without a copy; uint16 may be the bits of the dtype \"bfloat16\".")
         .def("reshape", reshape, py::arg("shape"),
              "The same elements in another shape, without a copy.\n\n"
              "Raises:\n"

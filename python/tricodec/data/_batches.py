@@ -12,7 +12,7 @@ from tricodec.data._clip_reader import DamagedClip
 from tricodec.data._clips import Dataset
 from tricodec.data._read_ahead import HostMemory, ReadAhead
 from tricodec.data._sampler import ClipSampler
-from tricodec.video._cores import num_cores
+from tricodec.video.cores import num_cores
 
 READ_AHEAD_BYTES = 256 << 20
 _MOST_SKIPPED = 10_000

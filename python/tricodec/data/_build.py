@@ -17,7 +17,7 @@ from tricodec.data._locate import Located, locate, one_line
 from tricodec.data._table import arrow, open_index, schema
 from tricodec.errors import CorruptDataError, Error, RefusedError, UnsupportedError
 from tricodec.remote import is_remote_url
-from tricodec.video._cores import num_cores
+from tricodec.video.cores import num_cores
 
 #: Requests wait for a server most of their time.
 _REMOTE_THREADS = 16

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that wait for a worker or for memory: in order of priority, and by turns of the clients."""
+"""Requests that wait for a worker or for memory: in order of priority, and fair to the clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Request:
     """A request of a client, from its arrival to its answer.
 
     Attributes:
-        client: whose it is; None once it is gone.
+        client: that asked; None once it is gone.
         number: of the client's.
         message: what the client asked.
         files: the open files of its source; the node closes them.
@@ -24,7 +24,7 @@ class Request:
         need: bytes of the result, once known.
         arena: of the memory for it, once known.
         slab: memory for it, once it has some.
-        worker: who does it, while somebody does.
+        worker: that does it, while one does.
         task: the worker's number of it.
         has_parts: the client has a part of its outcome.
         num_unread: parts that the client has not read.

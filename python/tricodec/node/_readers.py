@@ -32,7 +32,7 @@ class OpenVideo:
         self.reader = FrameReader(source.open(), **options)
 
     def reopen(self) -> None:
-        """Opens the source anew: the reader has met no damage then."""
+        """Opens the source again: the reader has met no damage then."""
         self.reader.close()
         self.reader = FrameReader(self.source.open(), **self._options)
 
@@ -130,7 +130,7 @@ class Groups:
         return self._num_bytes
 
     def frames(self, video: OpenVideo, numbers: npt.NDArray[np.int64]) -> tuple[list[Frame], int] | None:
-        """Frames by their numbers, and how many of them were decoded before; None if they are to be read anew.
+        """Frames by their numbers, and how many of them were decoded before; None if the caller must read them.
 
         A group is kept from the second request on that needs it, if all that the request needs fits.
         """

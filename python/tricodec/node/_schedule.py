@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who decodes what when: requests, the processes that decode, and the memory of the results."""
+"""The scheduler: requests, the processes that decode, and the memory of the results."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class ReceivedSource:
         return f"/proc/self/fd/{self.file}"
 
     def open(self) -> Any:
-        """What `FrameReader` takes. An open file can be read anew as long as this object lives."""
+        """What `FrameReader` takes. An open file can be opened again as long as this object lives."""
         # The pickle is of a process of the same user, which could run code as this user anyway.
         return pickle.loads(os.pread(self.file, os.fstat(self.file).st_size, 0)) if self.is_remote else Path(self.path)
 

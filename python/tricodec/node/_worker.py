@@ -33,7 +33,7 @@ from tricodec.options import request_of
 
 _PR_SET_NO_NEW_PRIVS = 38
 _LOST = 3
-"""Exit status of a worker whose GPU can do no more work."""
+"""Exit status of a worker if its GPU can do no more work."""
 
 
 class Worker:

@@ -13,7 +13,7 @@ from typing import Any
 from tricodec._tricodec import OutputFile, Transform, build_info, gpu_facts, resolve_device
 from tricodec.errors import CorruptDataError, UnsupportedError
 from tricodec.options import replaced
-from tricodec.video._cores import num_cores, processor
+from tricodec.video.cores import num_cores, processor
 
 _FORMAT = "tricodec plan"
 _VERSION = 1

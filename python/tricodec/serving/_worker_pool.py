@@ -12,7 +12,7 @@ from typing import Any
 from tricodec.serving._plan import Plan
 from tricodec.serving._plan_context import PlanContext
 from tricodec.serving._requests import DEFAULT_MAX_QUEUE, Clock, Request, RequestQueue, RequestWorkers, check_whole
-from tricodec.video._cores import num_cores
+from tricodec.video.cores import num_cores
 
 _AHEAD = 2
 """Requests of map() for each worker: one in work, and one that waits for it."""

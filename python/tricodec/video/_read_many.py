@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import FrameReader, Interruption
-from tricodec.video._cores import num_cores
 from tricodec.video._decode import DecodedVideo, decode_video
+from tricodec.video.cores import num_cores
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source

@@ -32,7 +32,7 @@ def _processes_of(folder: str) -> list[int]:
 
 @contextlib.contextmanager
 def _folder_of_nodes() -> Iterator[str]:
-    """A folder whose path leaves room for a socket's; stops what runs there, and looks for what is left."""
+    """A folder with a path that leaves room for a socket's; stops what runs there, and looks for what is left."""
     with tempfile.TemporaryDirectory(prefix="tn", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv(_MARK, folder)
         yield folder
@@ -63,7 +63,7 @@ def start(folder: str) -> Callable[..., nodes.Node]:
 
 @pytest.fixture
 def node(start: Callable[..., nodes.Node], request: pytest.FixtureRequest) -> nodes.Node:
-    """A node for one test, whose fields of Settings may be given as the parameter of the fixture."""
+    """A node for one test. The parameter of the fixture may give fields of its Settings."""
     return start(**getattr(request, "param", {}))
 
 

@@ -96,7 +96,7 @@ def test_a_client_over_its_share_does_not_hold_up_another_one(node: nodes.Node, 
     ("asked", "done"),
     [
         ([("a", 3), ("a", 0), ("a", 5), ("a", -1), ("a", 0)], [3, 1, 4, 0, 2]),  # the smallest priority first
-        ([("a", 0), ("a", 0), ("a", 0), ("b", 0), ("b", 0)], [3, 0, 4, 1, 2]),  # the clients by turns
+        ([("a", 0), ("a", 0), ("a", 0), ("b", 0), ("b", 0)], [3, 0, 4, 1, 2]),  # the clients alternately
     ],
 )
 def test_requests_come_by_priority_and_then_by_turns_of_the_clients(

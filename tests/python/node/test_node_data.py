@@ -74,3 +74,20 @@ def test_workers_of_a_dataloader_pass_clips_on(used: nodes.Node, method: str, mo
         for tensor, number in zip(stack(frames), numbers.tolist(), strict=True):
             assert torch.equal(tensor, expected[number])
     assert used.status()["requests"] >= before + 2 * len(clips)
+
+
+@pytest.mark.parametrize("options", [{"sampling": "qwen", "fps": 2.0}, {"fps": 3, "size": (32, 48)}], ids=str)
+def test_frames_for_a_vision_language_model_are_those_of_the_process(
+    shared_node: nodes.Node, options: dict[str, Any]
+) -> None:
+    sampling = pytest.importorskip("tricodec_compat.sampling")
+    expected = sampling.sample(generated(NAMES[0]), device="cpu", **options)
+    nodes.use(shared_node)
+    try:
+        found = sampling.sample(generated(NAMES[0]), device="cpu", **options)
+    finally:
+        nodes.use(None)
+
+    assert isinstance(found.frames, nodes.NodeArray)
+    assert np.array_equal(found.frames, expected.frames)
+    assert found.metadata == expected.metadata

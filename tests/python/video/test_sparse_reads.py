@@ -82,7 +82,7 @@ def test_layers_of_av1_are_left_out_and_come_back_in_any_order(tmp_path: Path) -
         assert num_decoded(reader, [0, 8, 16, 24, 32, 40], expected) <= 12
     with opened(path) as reader:
         first = num_decoded(reader, [0, 8, 16], expected)
-        assert num_decoded(reader, [24, 32, 40], expected) <= first + 2  # it goes on
+        assert num_decoded(reader, [24, 32, 40], expected) <= first + 2  # it continues
     chosen = random.Random(11)
     for num_workers in (1, 2) * 4:
         with opened(path, num_workers) as reader:

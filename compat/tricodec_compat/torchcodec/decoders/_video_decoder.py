@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from tricodec import FrameReader, UnsupportedError, probe
 from tricodec.video import StreamInfo, SwscaleRgb
+from tricodec.video.cores import share_of_cores
 
-from tricodec_compat._cores import share_of_cores
 from tricodec_compat._frames_in_order import FramesInOrder
 from tricodec_compat.torchcodec._frame_table import FrameTable
 from tricodec_compat.torchcodec._metadata import VideoStreamMetadata, described_by_content, described_by_header

@@ -22,7 +22,7 @@ from tricodec.measure.bench._results import flat_result, session_csv, session_js
 from tricodec.measure.bench._session import Case, Engine, Knee, Measured, Session, Sweep, Threshold
 from tricodec.measure.bench._statistics import PERCENTILES, Distribution, knee, needed_values, percentile_of
 from tricodec.measure.bench._windows import Done, Query, Rules, Window, Windows
-from tricodec.video._cores import processor
+from tricodec.video.cores import processor
 
 __all__ = [
     "DIRECTIONS", "MODELS", "PERCENTILES", "PIPELINES", "Case", "Clock", "CompressEngine",

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 import tricodec
-from tricodec.video._cores import num_cores, processor
+from tricodec.video.cores import num_cores, processor
 
 _PACKAGES = re.compile(r"nvidia-(lib)?nvcomp-cu\d+|nvidia-dali-cuda\d+|tritonclient")
 _GPU_FACTS = ("name", "driver_version", "clocks.sm", "clocks.mem")

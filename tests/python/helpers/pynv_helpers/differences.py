@@ -11,8 +11,8 @@ from media import REPOSITORY
 
 
 def documented() -> dict[str, str]:
-    """What differs by name, as docs/migration/pynvvideocodec_differences.md says."""
-    page = (REPOSITORY / "docs" / "migration" / "pynvvideocodec_differences.md").read_text()
+    """What differs by name, as docs/migration/pynvvideocodec.md says."""
+    page = (REPOSITORY / "docs" / "migration" / "pynvvideocodec.md").read_text()
     table = page.partition("<!-- names")[2].partition("<!-- end of names")[0]
     return dict(re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", table, re.MULTILINE))
 

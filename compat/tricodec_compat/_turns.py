@@ -1,35 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cores of this machine, shared by the threads and the processes of a program that decode at once."""
+"""Readers of requests that many threads make at once: as many decode as the machine can, or a node does it."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import os
-import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tricodec import FrameReader
+from tricodec.node import active
+from tricodec.video.cores import num_cores
+
 _IN_MEMORY = (bytes, bytearray, memoryview, io.BytesIO)
-
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def share_of_cores() -> int:
-    """Number of workers of a reader: in a process of torch's DataLoader its share of the cores; elsewhere 0, all cores.
-
-    Ranks of one machine share the cores too, as ``LOCAL_WORLD_SIZE`` of torchrun tells.
-    """
-    data = sys.modules.get("torch.utils.data")
-    worker = data.get_worker_info() if data else None
-    if worker is None:
-        return 0
-    processes: int = worker.num_workers * int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    return max(1, num_cores() // processes)
 
 
 _AT_ONCE_ON_A_GPU = 8
@@ -38,6 +24,18 @@ _AT_ONCE_ON_A_GPU = 8
 # By device. The last ones count. In a forked child new ones do: the threads with the parent's turns do not exist there.
 _turns = [{"cpu": threading.Semaphore(num_cores())}]
 os.register_at_fork(after_in_child=lambda: _turns.append({"cpu": threading.Semaphore(num_cores())}))
+
+
+@contextlib.contextmanager
+def opened(source: Any, by_node: bool = True, **options: Any) -> Iterator[Any]:
+    """A reader of a video that waits for its turn, or one of the node that this process asks, if `by_node`."""
+    node = active() if by_node and not options.keys() & {"num_workers", "context", "stream"} else None
+    if node is not None:
+        with node.open(source, **options) as video:
+            yield video
+        return
+    with FrameReader(source, **options) as reader, turn_to_decode(source, reader.device):
+        yield reader
 
 
 def turn_to_decode(source: Any, device: str) -> contextlib.AbstractContextManager[Any]:
