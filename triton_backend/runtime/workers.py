@@ -115,7 +115,7 @@ class Workers:
                     return self._receive(asked, work)
                 except NodeLostError as error:
                     if is_last_try or work.pin or work.give is not None:
-                        return Failure("UnavailableError", f"{error}; send the request again")
+                        return Failure("UnavailableError", f"{error}; send the request again", "crash")
         except Exception as error:  # such as no memory for the bytes
             return failure_of(error)
 
