@@ -7,7 +7,7 @@ import dataclasses
 import time
 from typing import Any
 
-from tricodec.node._arena import Slab
+from tricodec.node._arena import Arena, Slab
 
 
 @dataclasses.dataclass(eq=False)
@@ -22,11 +22,16 @@ class Request:
         device: where it waits or runs: "cpu", "cuda:0".
         asked: the device that the client named: "auto" may run anywhere.
         need: bytes of the result, once known.
+        arena: of the memory for it, once known.
         slab: memory for it, once it has some.
         worker: that does it, while one does.
+        task: the worker's number of it.
+        has_parts: the client has a part of its outcome.
+        num_unread: parts that the client has not read.
+        is_cancelled: the client took it back while a worker did it.
         is_again: it runs again, as another request ended the worker that had both.
         deadline: by time.monotonic(), while a worker does it.
-        arrived: by time.monotonic().
+        arrived: by time.monotonic(), or since when it waits for memory.
     """
 
     client: Any
@@ -36,8 +41,13 @@ class Request:
     device: str
     asked: str
     need: int | None = None
+    arena: Arena | None = None
     slab: Slab | None = None
     worker: Any = None
+    task: int = 0
+    has_parts: bool = False
+    num_unread: int = 0
+    is_cancelled: bool = False
     is_again: bool = False
     deadline: float = 0.0
     arrived: float = dataclasses.field(default_factory=time.monotonic)
@@ -46,6 +56,16 @@ class Request:
     def priority(self) -> int:
         """Smaller numbers come first."""
         return int(self.message.get("priority", 0))
+
+    @property
+    def is_task(self) -> bool:
+        """Whether the client describes the work, which then waits for memory with its worker."""
+        return bool(self.message["do"] == "task")
+
+    @property
+    def pin(self) -> str:
+        """Requests with the same one are done by the same worker; "" is any."""
+        return str(self.message.get("pin") or "")
 
 
 class Queue:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from tricodec.node import Settings, parse_bytes
 from tricodec.triton.serve.ports import INTERFACES
 from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, lay_out_models
 from tricodec.triton.serve.server import Server
@@ -59,6 +60,18 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
     parser.add_argument(
         "--gpus", type=_gpu_numbers, default=[], metavar="N,N",
         help="decode and compress on these GPUs, such as 0 or 0,1 (default: on the CPU)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workers", type=int, default=0, metavar="N",
+        help="processes that do the work of all models on the CPU (default: one for each core)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--memory", type=parse_bytes, default=0, metavar="SIZE",
+        help="memory of the host for results and kept frames, such as 8GiB (default: that, at most half of all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gpu-memory", type=parse_bytes, default=Settings.gpu_memory, metavar="SIZE",
+        help="what the node of the models takes of each GPU (default: 4GiB)",
     )  # fmt: skip
     parser.add_argument("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
     parser.add_argument("--tritonserver", metavar="PATH", help="the executable (default: searched for)")
@@ -116,6 +129,9 @@ def _serve(options: argparse.Namespace) -> int:
         parameters=options.parameters, gpus=options.gpus, execution_environment=options.environment,
         extra_args=options.arguments, ready_timeout_seconds=options.ready_timeout,
         stop_timeout_seconds=options.stop_timeout, forward_log=True, verbose=options.verbose,
+        node=Settings(
+            gpus=tuple(options.gpus), workers=options.workers, memory=options.memory, gpu_memory=options.gpu_memory
+        ),
     )  # fmt: skip
     ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
     with server:
