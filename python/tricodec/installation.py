@@ -112,11 +112,10 @@ def refuse_sub_interpreter() -> None:
         ImportError: in a sub-interpreter.
     """
     if _is_sub_interpreter():
-        message = (
+        raise ImportError(
             "tricodec cannot be imported in a sub-interpreter; import it in the main interpreter and use threads, or "
             "start processes"
         )
-        raise ImportError(message)
 
 
 def refuse_no_lock() -> None:
@@ -127,8 +126,7 @@ def refuse_no_lock() -> None:
     """
     is_enabled = getattr(sys, "_is_gil_enabled", None)
     if is_enabled is not None and not is_enabled():
-        message = "tricodec needs the global interpreter lock; start Python without PYTHON_GIL=0 and -X gil=0"
-        raise ImportError(message)
+        raise ImportError("tricodec needs the global interpreter lock; start Python without PYTHON_GIL=0 and -X gil=0")
 
 
 _LEVELS = {

@@ -82,11 +82,10 @@ def cached_or_built(install: DaliInstall, *, force: bool = False) -> Path:
                 return library
             _compile(compiler, install, library)
     except OSError as error:
-        message = (
+        raise PluginError(
             f"the compiled DALI plugin cannot be stored in {library.parent}: {error}; set XDG_CACHE_HOME to a writable "
             "directory"
-        )
-        raise PluginError(message) from error
+        ) from error
     return library
 
 
@@ -145,11 +144,10 @@ def _run_compiler(command: list[str], sources: list[Path], output: Path, install
     run = subprocess.run(command, input=unit, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         said = "\n".join((run.stdout + run.stderr).strip().splitlines()[:30])
-        message = (
+        raise PluginError(
             f"compiling the DALI plugin for DALI {install.version} failed; GCC 11 or Clang 14, or newer, is needed "
             f"(CXX names another compiler). The command was\n  {shlex.join(command)}\nand it said\n{said}"
         )
-        raise PluginError(message)
 
 
 def _no_tools(lacking: str, install: DaliInstall) -> str:

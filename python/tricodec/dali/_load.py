@@ -95,11 +95,10 @@ def _load_library(install: DaliInstall) -> None:
     try:
         plugin_manager.load_library(str(library))
     except RuntimeError as error:
-        message = (
+        raise PluginError(
             f"the DALI plugin {library} does not load with DALI {install.version}: {error}. Remove that file to have "
             "it compiled again"
-        )
-        raise PluginError(message) from error
+        ) from error
 
 
 def _compiled(install: DaliInstall) -> Path:
@@ -109,11 +108,10 @@ def _compiled(install: DaliInstall) -> Path:
         facts = _prebuilt_facts()
         if not facts or facts.get("dali_version") == install.version:
             raise
-        message = (
+        raise PluginError(
             f"{error}. The plugin that came with this tricodec is for DALI {facts.get('dali_version')}: with that DALI "
             "nothing needs to be compiled"
-        )
-        raise PluginError(message) from error
+        ) from error
 
 
 def _prebuilt(install: DaliInstall) -> Path | None:

@@ -77,11 +77,9 @@ class StreamReader:
         expect_integers(optional=False, buffer_size=buffer_size)
         with argument_errors():
             if arrays not in ("auto", "numpy", "torch"):
-                message = f"arrays must be auto, numpy or torch, not {arrays!r}"
-                raise StreamArgumentError(message)
+                raise StreamArgumentError(f"arrays must be auto, numpy or torch, not {arrays!r}")
             if buffer_size < 1:
-                message = f"buffer_size must be positive, not {buffer_size}"
-                raise StreamArgumentError(message)
+                raise StreamArgumentError(f"buffer_size must be positive, not {buffer_size}")
             source = os.fspath(src) if isinstance(src, os.PathLike) else src
             self._native = NativeStreamReader(source, format or "", options, buffer_size, names)
 
@@ -268,8 +266,7 @@ class StreamReader:
         expect_integers(optional=False, frames_per_chunk=frames_per_chunk, buffer_chunk_size=buffer_chunk_size)
         expect_integers(stream_index=stream_index)
         if stream_index is not None and stream_index < 0:
-            message = f"stream_index must be at least 0 or None, not {stream_index}"
-            raise StreamArgumentError(message)
+            raise StreamArgumentError(f"stream_index must be at least 0 or None, not {stream_index}")
         options = dict(decoder_option) if decoder_option is not None else None
         with argument_errors():
             add(

@@ -74,8 +74,7 @@ class StreamWriter:
             RefusedError: the destination is a URL, or the container opens files by itself.
         """
         if buffer_size < 1:
-            message = f"buffer_size must be positive, not {buffer_size}"
-            raise StreamArgumentError(message)
+            raise StreamArgumentError(f"buffer_size must be positive, not {buffer_size}")
         target: Any = os.fspath(dst) if isinstance(dst, os.PathLike) else dst
         if format is None and not isinstance(target, (str, bytes)):
             message = '`format` must be provided when the input is file-like object: format="mp4", for instance'

@@ -130,11 +130,10 @@ def _bfloat16() -> npt.DTypeLike:
     try:
         import ml_dtypes
     except ImportError as error:
-        message = (
+        raise ImportError(
             "numpy has no bfloat16, and the package ml_dtypes, which adds it, is not installed; pip install ml_dtypes, "
             "or request float16 or float32"
-        )
-        raise ImportError(message) from error
+        ) from error
     dtype: npt.DTypeLike = ml_dtypes.bfloat16
     return dtype
 
