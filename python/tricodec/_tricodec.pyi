@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from types import TracebackType
 from typing import (
     Any,
     Final,
@@ -39,31 +38,22 @@ from tricodec.compress._enums import ArrayBufferKind
 @type_check_only
 class Closes:
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
-    ) -> None: ...
-
-@type_check_only
-class FileLike(Protocol):
-    def read(self, size: int, /) -> Buffer: ...
-    def seek(self, offset: int, whence: int, /) -> Any: ...
-
-@type_check_only
-class OpensReaders(Protocol):
-    def _open_reader(self) -> FileLike: ...
+    def __exit__(self, *args: object) -> None: ...
 
 @type_check_only
 class ByteStream(Protocol):
-    def read(self, size: int, /) -> Buffer: ...
+    def read(self, size: int, /) -> Buffer: ...  # and seek(offset, whence), if it can
+
+@type_check_only
+class OpensReaders(Protocol):
+    def _open_reader(self) -> ByteStream: ...
 
 @type_check_only
 class ByteSink(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
 Target: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | ByteSink | None
-Source: TypeAlias = (
-    str | os.PathLike[str] | os.PathLike[bytes] | Buffer | FileLike | ByteStream | SpooledSource | OpensReaders
-)
+Source: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | Buffer | ByteStream | SpooledSource | OpensReaders
 Indices: TypeAlias = slice | IndexList
 TimeBase: TypeAlias = Fraction | int | tuple[int, int] | None
 FrameRate: TypeAlias = float | Fraction | tuple[int, int]
@@ -562,17 +552,7 @@ class FrameReader(Closes, Generic[ArrayT]):
     ) -> None: ...
     @overload
     def __init__(
-        self: FrameReader[Any],
-        source: Source,
-        *,
-        device: Device = "auto",
-        stream_index: int = -1,
-        num_workers: int = 0,
-        ignore_edit_list: bool = False,
-        index: str | os.PathLike[str] | Buffer | None = None,
-        context: Context | None = None,
-        stream: Stream | None = None,
-        block_statistics: bool = False,
+        self: FrameReader[Any], source: Source, *, device: Device = "auto", **options: Unpack[ReaderOptions]
     ) -> None: ...
     def save_index(self, path: str | os.PathLike[str]) -> None: ...
     def index_bytes(self) -> bytes: ...
@@ -634,13 +614,10 @@ class FrameReader(Closes, Generic[ArrayT]):
         **options: Unpack[RequestOptions],
     ) -> BatchIterator[Any]: ...
     def _memory_required(
-        self,
-        batch_size: int | None,
-        transform: Transform | None = None,
-        **options: Any,
+        self, batch_size: int | None, transform: Transform | None = None, **options: Any
     ) -> tuple[int, int, int, int]: ...
     def show(
-        self, indices: Indices | slice | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
+        self, indices: Indices | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
     ) -> Any: ...  # a picture of Pillow
     def _repr_html_(self) -> str: ...
     def _read(
@@ -758,16 +735,7 @@ class NativeStreamReader:
         filter_description: str,
         hw_accel: str,
     ) -> None: ...
-    def add_video_stream(
-        self,
-        frames_per_chunk: int,
-        buffer_chunk_size: int,
-        stream_index: int,
-        decoder: str,
-        decoder_option: object,
-        filter_description: str,
-        hw_accel: str,
-    ) -> None: ...
+    add_video_stream = add_audio_stream
     def remove_stream(self, index: int) -> None: ...
     def seek(self, seconds: float, mode: str) -> None: ...
     def process(self, all: bool, until_ready: bool) -> int: ...

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tricodec.data import DatasetIndex
 from tricodec.remote import RemoteSource
 
 _SOURCES = ("filenames", "file_root", "file_list", "paths")
-_HELP = """
+INDEX_HELP = """
 index : str, os.PathLike or tricodec.data.DatasetIndex, optional
     An index that ``tricodec index`` wrote, or its path: its videos are read, those that it says cannot be read are left
     out. ``labels`` then has a number for each row of the index. `tricodec.dali.index_arguments` describes it.
@@ -66,25 +65,10 @@ def index_arguments(
     return {"filenames": filenames, "labels": [int(labels[row]) for row in rows]}
 
 
-def accept_index(operators: Any) -> None:
-    """Give ``fn.tricodec.read_video`` the argument `index`. A second call does nothing."""
-    if not hasattr(operators.read_video, "takes_index"):
-        operators.read_video = _with_index(operators.read_video)
-
-
-def _with_index(function: Callable[..., Any]) -> Callable[..., Any]:
-    from nvidia.dali.pipeline import do_not_convert
-
-    @functools.wraps(function)
-    def call(*inputs: Any, index: str | os.PathLike[str] | DatasetIndex | None = None, **arguments: Any) -> Any:
-        if index is not None:
-            for name in _SOURCES:
-                if name in arguments:
-                    raise ValueError(f"read_video is given index and {name}; each names the videos, leave one out")
-            arguments.update(index_arguments(index, arguments.pop("labels", None)))
-        return function(*inputs, **arguments)
-
-    converted: Callable[..., Any] = do_not_convert(call)
-    converted.takes_index = True  # type: ignore[attr-defined]
-    converted.__doc__ = f"{function.__doc__ or ''}{_HELP}"
-    return converted
+def with_index(index: str | os.PathLike[str] | DatasetIndex, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of read_video with those of an index."""
+    for name in _SOURCES:
+        if name in arguments:
+            raise ValueError(f"read_video is given index and {name}; each names the videos, leave one out")
+    labels = arguments.pop("labels", None)
+    return {**arguments, **index_arguments(index, labels)}

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ from tricodec.compress import use_installed_library
 from tricodec.dali import _build
 from tricodec.dali._build import PluginError
 from tricodec.dali._dali_install import DaliInstall, describe
-from tricodec.dali._index import accept_index
-from tricodec.dali._plan import accept_plans
+from tricodec.dali._index import INDEX_HELP, with_index
+from tricodec.dali._plan import OPERATORS, PLAN_HELP, with_plan
 from tricodec.dali._whole_numbers import refuse_fractions
 
 #: Where the build of the package puts a plugin for the DALI that it found.
@@ -49,19 +51,37 @@ def register() -> None:
     if not hasattr(fn, "tricodec"):
         ops.Reload()
     refuse_fractions(backend, ops.tricodec, _SCHEMAS)
-    accept_plans(fn.tricodec)
-    accept_index(fn.tricodec)
+    for operator in OPERATORS:
+        _accept(fn.tricodec, operator, "plan", functools.partial(with_plan, operator), PLAN_HELP)
+    _accept(fn.tricodec, "read_video", "index", with_index, INDEX_HELP)
     _announce_to_dynamic_mode(backend)
 
 
 def plugin_path() -> Path:
-    """The library that other programs load: the prebuilt one if it is for this DALI, else the compiled one."""
+    """The plugin for the installed DALI, compiled first if necessary.
+
+    For programs that load plugins without importing ``tricodec``: ``DALI_PRELOAD_PLUGINS`` and the ``plugin_libs``
+    option of Triton's DALI backend. It loads the library and the operators, which lie beside it, in the order that is
+    safe. In a process that has them, importing ``tricodec.dali`` does not load them again.
+
+    Raises:
+        PluginError: if there is none for this DALI and it cannot be compiled here.
+    """
     install = _installed_dali()
     return (_prebuilt(install) or _compiled(install)).with_name(_build.PRELOAD_NAME)
 
 
 def build() -> Path:
-    """Compile into the cache, always."""
+    """Compile the plugin for the installed DALI into the cache, even if one exists.
+
+    A process that has the operators loaded keeps them; the new ones are for later processes.
+
+    Returns:
+        The path that plugin_path() returns if the cache is used.
+
+    Raises:
+        PluginError: if there is no compiler, CUDA's headers are missing, or compiling fails.
+    """
     return _build.cached_or_built(_installed_dali(), force=True).with_name(_build.PRELOAD_NAME)
 
 
@@ -129,6 +149,27 @@ def _prebuilt_facts() -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return facts if library.is_file() and isinstance(facts, dict) else {}
+
+
+def _accept(
+    operators: Any, operator: str, name: str, replace: Callable[[Any, dict[str, Any]], dict[str, Any]], text: str
+) -> None:
+    """Give a function of ``fn.tricodec`` an argument that `replace` turns into others. A second call does nothing."""
+    from nvidia.dali.pipeline import do_not_convert
+
+    function = getattr(operators, operator)
+    if hasattr(function, f"takes_{name}"):
+        return
+
+    @functools.wraps(function)
+    def call(*inputs: Any, **arguments: Any) -> Any:
+        value = arguments.pop(name, None)
+        return function(*inputs, **(arguments if value is None else replace(value, arguments)))
+
+    converted: Any = do_not_convert(call)  # DALI converts functions of other packages, not its own
+    setattr(converted, f"takes_{name}", True)
+    converted.__doc__ = f"{function.__doc__ or ''}{text}"
+    setattr(operators, operator, converted)
 
 
 def _announce_to_dynamic_mode(backend: Any) -> None:

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable
 from typing import Any
 
 from tricodec.options import SELECTION_OPTIONS, starts_selection
 from tricodec.serving import Plan
 
-_FRAMES = {
+OPERATORS = {
     "decode_video": {"start": "start", "stride": "stride", "count": "count"},
     "read_video": {"stride": "stride", "count": "sequence_length"},
 }
@@ -27,7 +25,7 @@ _REPLACES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("resize_x", "resize_y", "resize_shorter", "resize_longer"), ("size",)),
 }
 """By argument of DALI: the arguments of a plan that it replaces."""
-_HELP = """
+PLAN_HELP = """
 plan : str, os.PathLike or tricodec.Plan, optional
     A plan, or the path of its file: its request gives the arguments that are not given. `tricodec.dali.plan_arguments`
     describes what it gives.
@@ -56,8 +54,8 @@ def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_
     """
     from nvidia.dali import types
 
-    if operator not in _FRAMES:
-        raise ValueError(f"operator is {operator!r}; accepted: {', '.join(_FRAMES)}")
+    if operator not in OPERATORS:
+        raise ValueError(f"operator is {operator!r}; accepted: {', '.join(OPERATORS)}")
     request = (plan if isinstance(plan, Plan) else Plan.load(plan)).request
     if request.ignore_edit_list:
         raise ValueError("the plan has ignore_edit_list, which DALI's operators do not have; make one without it")
@@ -65,9 +63,9 @@ def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_
     for name, value in request.selection.items():
         if value == SELECTION_OPTIONS[name].default:
             continue
-        if not starts_selection(name) and name not in _FRAMES[operator]:
+        if not starts_selection(name) and name not in OPERATORS[operator]:
             raise ValueError(f"the plan has {name} {value}, which {operator} does not have; make one without it")
-        arguments[_FRAMES[operator].get(name, name)] = value
+        arguments[OPERATORS[operator].get(name, name)] = value
     if request.stream_index != -1:
         arguments["stream_index"] = request.stream_index
     arguments.update(request.transform)
@@ -81,30 +79,12 @@ def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_
     return arguments
 
 
-def accept_plans(operators: Any) -> None:
-    """Give the functions of ``fn.tricodec`` the argument `plan`. A second call does nothing."""
-    for name in _FRAMES:
-        function = getattr(operators, name)
-        if not hasattr(function, "takes_plan"):
-            setattr(operators, name, _with_plan(function, name))
-
-
-def _with_plan(function: Callable[..., Any], operator: str) -> Callable[..., Any]:
-    from nvidia.dali.pipeline import do_not_convert
-
-    @functools.wraps(function)
-    def call(*inputs: Any, plan: str | os.PathLike[str] | Plan | None = None, **arguments: Any) -> Any:
-        if plan is not None:
-            planned = plan_arguments(plan, operator)
-            if any(starts_selection(name) for name in arguments):
-                planned = {name: value for name, value in planned.items() if name not in SELECTION_OPTIONS}
-            for word in arguments.keys() & _REPLACES.keys():
-                for replaced in _REPLACES[word]:
-                    planned.pop(replaced, None)
-            arguments = {**planned, **arguments}
-        return function(*inputs, **arguments)
-
-    converted: Callable[..., Any] = do_not_convert(call)  # DALI converts functions of other packages, not its own
-    converted.takes_plan = True  # type: ignore[attr-defined]
-    converted.__doc__ = f"{function.__doc__ or ''}{_HELP}"
-    return converted
+def with_plan(operator: str, plan: str | os.PathLike[str] | Plan, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an operator with those of a plan that they do not replace."""
+    planned = plan_arguments(plan, operator)
+    if any(starts_selection(name) for name in arguments):
+        planned = {name: value for name, value in planned.items() if name not in SELECTION_OPTIONS}
+    for word in arguments.keys() & _REPLACES.keys():
+        for replaced in _REPLACES[word]:
+            planned.pop(replaced, None)
+    return {**planned, **arguments}

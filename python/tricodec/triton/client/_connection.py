@@ -70,18 +70,7 @@ class Connection:
         timeout_seconds: float | None = None,
         **sequence: Any,
     ) -> Any:
-        """The answer to one request.
-
-        Args:
-            model: its name.
-            inputs: tensors.
-            outputs: names of the outputs that the answer has.
-            timeout_seconds: in place of the client's.
-            **sequence: tritonclient's keywords of a sequence.
-
-        Raises:
-            Exception: the errors of `translate`.
-        """
+        """The answer to one request, or an error of `translate`. `sequence` are tritonclient's keywords of one."""
         try:
             return self._client.infer(
                 model, inputs, outputs=_requested(outputs), client_timeout=timeout_seconds or self._timeout_seconds,
@@ -94,13 +83,10 @@ class Connection:
     def stream(
         self, model: str, inputs: list[Any], outputs: Iterable[str], window: int | None
     ) -> Generator[Any, None, None]:
-        """Sends a request over a separate connection and yields its answers as they arrive.
+        """Sends a request over a separate connection and yields its answers as they arrive, or an error of `translate`.
 
         With a `window` at most that many answers are on their way: the model waits until the caller takes one. Closing
         or dropping the iterator before its end cancels the request.
-
-        Raises:
-            Exception: the errors of `translate`.
         """
         waiting = _Answers()
         with contextlib.ExitStack() as ended:

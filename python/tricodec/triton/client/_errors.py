@@ -23,12 +23,9 @@ _BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
 
 
 def translate(error: InferenceServerException, url: str, *, in_session: bool = False) -> Exception:
-    """The exception that the same call raises without a server, if the model's answer names one.
+    """The exception that the same call raises without a server: models write its name before its text.
 
-    Args:
-        error: of tritonclient. Models write the name of an exception before its text.
-        url: of the server.
-        in_session: the request continues a session, which Triton refuses if the session is gone.
+    A request `in_session` continues a session, which Triton refuses if the session is gone.
     """
     message = error.message() or str(error)
     named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)

@@ -81,14 +81,9 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
 
 
 def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
-    """Serves in the foreground until SIGINT or SIGTERM.
+    """Serves in the foreground until SIGINT or SIGTERM, with the arguments of sys.argv or those that are given.
 
-    Args:
-        argv: arguments without the program's name; None takes sys.argv's.
-        kind: of the parser.
-
-    Returns:
-        The exit status: 0 after Ctrl-C or SIGTERM, 1 after a failure, which is said on standard error.
+    The exit status is 0 after Ctrl-C or SIGTERM, and 1 after a failure, which is said on standard error.
     """
     parser = build_parser(kind)
     options = parser.parse_args(argv)

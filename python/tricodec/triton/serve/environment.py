@@ -31,13 +31,7 @@ def cache_directory() -> Path:
 
 
 def create_environment(folder: Path) -> Path:
-    """Create a virtual environment for the stub of the Python backend.
-
-    Args:
-        folder: the folder to create.
-
-    Returns:
-        `folder`, for EXECUTION_ENV_PATH.
+    """Creates a virtual environment for the stub of the Python backend, and returns it, for EXECUTION_ENV_PATH.
 
     Raises:
         RuntimeError: NumPy below 2 is neither installed nor available.

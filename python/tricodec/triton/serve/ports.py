@@ -12,11 +12,7 @@ INTERFACES = ("http", "grpc", "metrics")
 
 
 def choose_ports(host: str, fixed: Sequence[int]) -> tuple[int, ...]:
-    """`fixed` with a different free port instead of each 0.
-
-    Args:
-        host: the address that the server listens on.
-        fixed: the port of each interface; 0 takes a free one.
+    """The ports of the interfaces, `fixed` with a different free port instead of each 0.
 
     Raises:
         RuntimeError: a port is in use or not allowed, or two interfaces have the same one.

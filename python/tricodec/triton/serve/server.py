@@ -15,7 +15,6 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from tricodec.triton.serve import log
 from tricodec.triton.serve.environment import create_environment
@@ -213,9 +212,7 @@ class Server:
         """Starts the server."""
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stops the server."""
         self.stop()
 
