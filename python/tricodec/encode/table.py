@@ -149,14 +149,12 @@ def _nvenc_rate(settings: Settings) -> Effect:
     }  # fmt: skip
 
 
-def _x264_tuning(settings: Settings) -> Effect:
-    if settings.tuning_info == "low_latency":
-        return {"params:sync-lookahead": 0}
-    return {"tune": "zerolatency"} if settings.tuning_info == "ultra_low_latency" else {}
-
-
 def _x265_tuning(settings: Settings) -> Effect:
     return {"tune": "zerolatency"} if settings.tuning_info == "ultra_low_latency" else {}
+
+
+def _x264_tuning(settings: Settings) -> Effect:
+    return {"params:sync-lookahead": 0} if settings.tuning_info == "low_latency" else _x265_tuning(settings)
 
 
 def _svt_tuning(settings: Settings) -> Effect:
@@ -179,15 +177,12 @@ def _svt_limits(settings: Settings) -> Effect:
     return {key: max(1, value // 4) for key, value in dict(_limits(settings)).items()}  # type: ignore[arg-type]
 
 
-def _rows_of(settings: Settings, block: int) -> int:
-    return -(-settings.height // block)
-
-
 def _slice_count(settings: Settings, block: int) -> int:
     """The number of slices of modes 2 and 3."""
     if settings.slice_mode == 3:
         return max(1, settings.slice_data)
-    return -(-_rows_of(settings, block) // max(1, settings.slice_data))
+    rows = -(-settings.height // block)
+    return -(-rows // max(1, settings.slice_data))
 
 
 def _x264_slices(settings: Settings) -> Effect:
@@ -315,7 +310,7 @@ TABLE: tuple[Row, ...] = (
         lambda s: {"ldkfs": s.ldkfs},
         none=lambda s: s.ldkfs == 0 or s.rc == "constqp" or s.lossless,
     ),
-    Row(("colorspace",), _color, _color, _color, _color, none=lambda s: s.colorspace is None),
+    Row.everywhere(("colorspace",), _color, none=lambda s: s.colorspace is None),
     Row(
         ("num_unit_in_ticks", "timescale"),
         _timing("h264"),

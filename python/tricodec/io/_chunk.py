@@ -104,13 +104,7 @@ def _tensor_class() -> Any:
 
 
 def make_chunk(data: npt.NDArray[Any] | DeviceArray, pts: float, arrays: str) -> Any:
-    """A chunk over the memory of `data`.
-
-    Args:
-        data: an array of the core.
-        pts: time of its first frame in seconds.
-        arrays: "numpy", "torch", or "auto" for torch if the program has imported it.
-    """
+    """A chunk over the memory of an array of the core. `arrays` is as in `StreamReader`."""
     if arrays == "torch":
         import torch  # noqa: F401
     plain = arrays == "numpy" or not hasattr(sys.modules.get("torch"), "from_numpy")
