@@ -54,17 +54,12 @@ _MISSING = re.compile(r"(\S+\.so[\w.]*): cannot open shared object file")
 
 
 def explain(error: ImportError) -> str:
-    """The message of the ImportError that `import tricodec` raises.
-
-    Args:
-        error: the error of the import of the native module.
-    """
-    package = Path(__file__).resolve().parent
+    """The message of the ImportError that `import tricodec` raises, from that of the native module."""
     text = str(error)
     if isinstance(error, ModuleNotFoundError) and error.name in {"tricodec._tricodec", "_tricodec"}:
-        return _no_module(package, text)
-    if isinstance(error, ImportError) and "cannot import name '_tricodec'" in text:
-        return _no_module(package, text)
+        return _no_module(text)
+    if "cannot import name '_tricodec'" in text:
+        return _no_module(text)
     ffmpeg = _FFMPEG.search(text)
     if ffmpeg:
         return (
@@ -78,11 +73,11 @@ def explain(error: ImportError) -> str:
     return f"tricodec's native module could not be loaded: {text}"
 
 
-def _no_module(package: Path, text: str) -> str:
+def _no_module(text: str) -> str:
     tag = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
-    built = ", ".join(sorted(path.name for path in package.glob("_tricodec*.so"))) or "none"
+    built = ", ".join(sorted(path.name for path in _PACKAGE.glob("_tricodec*.so"))) or "none"
     return (
-        f"there is no native module of tricodec for this interpreter ({tag}; found in {package}: {built}). Install "
+        f"there is no native module of tricodec for this interpreter ({tag}; found in {_PACKAGE}: {built}). Install "
         f"tricodec with this interpreter: {sys.executable} -m pip install tricodec ({text})"
     )
 
@@ -106,11 +101,7 @@ def _is_sub_interpreter() -> bool:
 
 
 def refuse_sub_interpreter() -> None:
-    """Threads of the library take the lock of the main interpreter, for which a sub-interpreter would wait forever.
-
-    Raises:
-        ImportError: in a sub-interpreter.
-    """
+    """Threads of the library take the lock of the main interpreter, for which a sub-interpreter would wait forever."""
     if _is_sub_interpreter():
         raise ImportError(
             "tricodec cannot be imported in a sub-interpreter; import it in the main interpreter and use threads, or "
@@ -119,11 +110,7 @@ def refuse_sub_interpreter() -> None:
 
 
 def refuse_no_lock() -> None:
-    """A free-threaded Python turns its lock on when it imports the extension module, unless it is told not to.
-
-    Raises:
-        ImportError: if the global interpreter lock is off.
-    """
+    """A free-threaded Python turns its lock on when it imports the extension module, unless it is told not to."""
     is_enabled = getattr(sys, "_is_gil_enabled", None)
     if is_enabled is not None and not is_enabled():
         raise ImportError("tricodec needs the global interpreter lock; start Python without PYTHON_GIL=0 and -X gil=0")

@@ -57,11 +57,7 @@ def _whole(arrays: Sequence[Array | None]) -> BatchArray | None:
 
 
 def only(function: str, **given: Any) -> Any:
-    """The value of the one keyword that is not None: the documented names of one argument.
-
-    Raises:
-        TypeError: if none or several are given.
-    """
+    """The value of the one keyword that is not None: the documented names of one argument."""
     values = [value for value in given.values() if value is not None]
     if len(values) != 1:
         raise TypeError(f"{function}() takes one of {', '.join(given)}; {len(values)} are given")

@@ -61,10 +61,6 @@ def choose_gpu(options: Options) -> int | None:
 
     If the caller does not choose, it is the GPU if there is one that can do what is asked, as in nvCOMP. Checksums,
     levels and data that are not trusted need the CPU. The log says why the CPU works instead of a GPU.
-
-    Raises:
-        ValueError: for a text that is not a device.
-        DeviceError: if a GPU is demanded and cannot do it.
     """
     use_installed_library()
     kind, index, said = _requested(options)

@@ -55,15 +55,7 @@ def cache_dir() -> Path:
 
 
 def cached_or_built(install: DaliInstall, *, force: bool = False) -> Path:
-    """The plugin for `install`, from the cache or freshly compiled.
-
-    Args:
-        install: the DALI to compile for.
-        force: compile even if the cache has it.
-
-    Raises:
-        PluginError: if it has to be compiled and that is not possible here.
-    """
+    """The plugin for `install`, from the cache, or freshly compiled, which `force` demands."""
     compiler = find_compiler()
     folder = cache_dir() / _key(install)
     if compiler is None:

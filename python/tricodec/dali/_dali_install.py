@@ -37,11 +37,7 @@ class DaliInstall:
 
 
 def describe() -> DaliInstall:
-    """Look at the installed DALI.
-
-    Raises:
-        ModuleNotFoundError: if DALI is not installed.
-    """
+    """Look at the installed DALI."""
     from nvidia import dali
     from nvidia.dali import sysconfig
 

@@ -33,12 +33,7 @@ _log = logging.getLogger("tricodec.dali")
 
 
 def register() -> None:
-    """Make ``fn.tricodec`` exist. Does nothing if the operators are registered already.
-
-    Raises:
-        ImportError: if DALI is not installed.
-        PluginError: if there is no plugin for this DALI and it cannot be compiled.
-    """
+    """Make ``fn.tricodec`` exist. Does nothing if the operators are registered already."""
     install = _installed_dali()
     from nvidia.dali import backend, fn, ops
 

@@ -80,12 +80,7 @@ def write_index(path: Path, table: Any, root: str) -> None:
 
 
 def open_index(path: Path) -> tuple[Any, str]:
-    """Returns the pyarrow.parquet.ParquetFile of an index, and its root.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        NotAnIndexError: it is another file, or an index of another version.
-    """
+    """Returns the pyarrow.parquet.ParquetFile of an index, and its root."""
     pa = arrow()
     import pyarrow.parquet as pq
 

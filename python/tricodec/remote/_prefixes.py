@@ -44,12 +44,7 @@ class AllowedPrefixes:
             self._places.append(place)
 
     def expect(self, url: str, what: str = "") -> None:
-        """Raises RefusedError for a URL that is below none of the prefixes.
-
-        Args:
-            url: of an object.
-            what: leads there, for the message: "a redirect of ... to ".
-        """
+        """Raises RefusedError for a URL that is below none of the prefixes. `what` begins the message."""
         try:
             place = _place_of(url)
         except ValueError as error:

@@ -166,10 +166,6 @@ class PlacedFile(io.RawIOBase):
         self._position = base + offset
         return self._position
 
-    def tell(self) -> int:
-        """The place of the next read."""
-        return self._position
-
     def readable(self) -> bool:
         """Always True."""
         return True

@@ -50,12 +50,7 @@ class Store(Protocol):
     """Reads ranges of one object. Thread safety: safe."""
 
     def fetch(self, start: int, end: int, known: Version | None) -> tuple[Any, Version]:
-        """The bytes [start, end), fewer at the end of the object, and their version.
-
-        Raises:
-            SourceChangedError: if the object is not `known`.
-            MediaNotFoundError, MediaIOError: if it cannot be read.
-        """
+        """The bytes [start, end), fewer at the end of the object, and their version, which must be `known`."""
         ...
 
 
@@ -178,11 +173,7 @@ def is_remote_url(text: str) -> bool:
 def open_url(
     url: str, timeout_s: float, retries: int, options: Mapping[str, Any], prefixes: AllowedPrefixes | None = None
 ) -> Store:
-    """The store of a URL.
-
-    Raises:
-        ImportError: no package for it is installed; it names the extra.
-    """
+    """The store of a URL."""
     scheme = urlsplit(url).scheme.lower()
     is_web = scheme in ("http", "https")
     if is_web and prefixes is not None:

@@ -11,16 +11,7 @@ from typing import Any
 
 
 def needed(module: str, package: str, purpose: str) -> Any:
-    """A module that only what is shown needs.
-
-    Args:
-        module: its dotted name.
-        package: what pip calls it.
-        purpose: what needs it, at the start of the error.
-
-    Raises:
-        ImportError: it is not installed; the text says how to install it.
-    """
+    """A module that only what is shown needs, or an ImportError, which begins with the purpose and has the remedy."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -9,15 +9,7 @@ from collections.abc import Sequence
 def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str = "") -> str:
     """Columns as wide as their widest cell; columns of numbers, with their headings, are aligned to the right.
 
-    No line breaks, so that other programs can read the table.
-
-    Args:
-        header: one heading for each column.
-        rows: cells of any type, shown by str().
-        indent: text before each line.
-
-    Returns:
-        The lines, without a newline at the end.
+    Cells are shown by str(), and have no line breaks, so that other programs can read the table.
     """
     columns = []
     for number, heading in enumerate(header):

@@ -157,14 +157,6 @@ def read_video(
     *,
     pinned: bool = False,
 ) -> DecodedVideo[Any]:
-    """What `decode_video` does with an open reader.
-
-    Args:
-        reader: of the video.
-        transform: what is done to the frames.
-        selection: the options of `decode_video` that select frames; None is an option left out.
-        out: as in `decode_video`.
-        pinned: as in `decode_video`.
-    """
+    """What `decode_video` does with an open reader."""
     frames, indices, asked = reader._read(transform, out=out, pinned=pinned, **selection)
     return DecodedVideo(frames, reader.pts_seconds[indices], reader.num_damaged_packets, indices, asked)

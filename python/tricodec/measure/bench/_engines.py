@@ -21,14 +21,8 @@ PIPELINES = ("python", "dali")
 class VideoEngine:
     """What the engines of a video file share.
 
-    Args:
-        path: the video.
-        device: as in `tricodec.FrameReader`.
-        options: of what is done with the frames: those of `tricodec.Transform`, or of the encoder by FFmpeg's names.
-        transfers: whether results on a GPU are copied to the host; the copies are part of the time.
-
-    Raises:
-        Error: the errors of `tricodec.FrameReader`.
+    `options` are those of `tricodec.Transform`, or of the encoder by FFmpeg's names. With `transfers` results on a GPU
+    are copied to the host; the copies are part of the time.
     """
 
     name = ""
@@ -60,11 +54,7 @@ class VideoEngine:
             self.settings["transfers"] = f"results are {copied}"
 
     def count(self, batch: int) -> int:
-        """The frames of a query.
-
-        Raises:
-            ValueError: the video has fewer.
-        """
+        """The frames of a query."""
         if batch > self.num_frames:
             raise ValueError(
                 f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {self.num_frames}"

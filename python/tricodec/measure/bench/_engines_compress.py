@@ -20,19 +20,9 @@ DIRECTIONS = ("compress", "decompress")
 
 
 class CompressEngine:
-    """Compresses or decompresses arrays by `tricodec.Codec`.
+    """Compresses or decompresses arrays of a file, or of the test pictures, by `tricodec.Codec` with its keywords.
 
-    Args:
-        path: a file with the data; None is the pixels of the test pictures.
-        device: as in `tricodec.Codec`.
-        direction: one of `DIRECTIONS`.
-        array_bytes: bytes of an array; a smaller file is one array.
-        transfers: whether arrays start and end in host memory if a GPU works; the copies are part of the time.
-        **options: further keywords of `tricodec.Codec`.
-
-    Raises:
-        ValueError: the file is empty, or an option is not accepted.
-        UnsupportedError: this machine cannot use the algorithm.
+    With `transfers` arrays start and end in host memory if a GPU works; the copies are part of the time.
     """
 
     name = "compress"

@@ -15,9 +15,6 @@ def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
     """The values of "4", "1,2,8", "1:8" (each), "1:8:2" (steps) or "1:64:x2" (doubled each time).
 
     The last value of a range is included if a step reaches it. Values are positive and ascending, of the type `kind`.
-
-    Raises:
-        ValueError: another form, or too many values.
     """
     try:
         values = _values(text, kind)

@@ -144,9 +144,6 @@ class Session:
         """Find the highest load of a sweep with a percentile of the latency within a bound, by bisection.
 
         Each measurement has enough queries for the percentile.
-
-        Raises:
-            ValueError: there are several numbers of threads or batch sizes, or the bound is not more than 0.
         """
         cases = sweep.cases()
         if len(sweep.threads) > 1 or len(sweep.batch) > 1:

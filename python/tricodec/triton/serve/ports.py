@@ -12,11 +12,7 @@ INTERFACES = ("http", "grpc", "metrics")
 
 
 def choose_ports(host: str, fixed: Sequence[int]) -> tuple[int, ...]:
-    """The ports of the interfaces, `fixed` with a different free port instead of each 0.
-
-    Raises:
-        RuntimeError: a port is in use or not allowed, or two interfaces have the same one.
-    """
+    """The ports of the interfaces, `fixed` with a different free port instead of each 0."""
     with contextlib.ExitStack() as stack:
         # All ports stay open until the last one is chosen, so that they differ.
         return tuple(_open(stack, interface, host, port) for interface, port in zip(INTERFACES, fixed, strict=True))
