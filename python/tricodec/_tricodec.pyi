@@ -621,16 +621,7 @@ class FrameReader(Closes, Generic[ArrayT]):
     ) -> Any: ...  # a picture of Pillow
     def _repr_html_(self) -> str: ...
     def _read(
-        self,
-        transform: Transform,
-        *,
-        out: Any = None,
-        fewer: bool = False,
-        pinned: bool = False,
-        first_place: int = 0,
-        num_places: int = -1,
-        indices: IndexList | None = None,
-        **options: Unpack[SelectionOptions],
+        self, transform: Transform, *, out: Any = None, fewer: bool = False, pinned: bool = False, **options: Any
     ) -> tuple[Any, npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
     def _read_parts(
         self, selections: list[dict[str, Any]], transform: Transform, outs: list[Any]

@@ -40,6 +40,11 @@ def include_dir() -> Path:
     return _existing(_PACKAGE / "include", "the folder of C++ headers")
 
 
+def cache_dir() -> Path:
+    """What is kept for later processes: $XDG_CACHE_HOME/tricodec, by default ~/.cache/tricodec."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tricodec"
+
+
 def cmake_dir() -> Path:
     """Folder for ``-Dtricodec_DIR=``, which contains ``tricodec-config.cmake``.
 

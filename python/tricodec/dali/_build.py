@@ -44,11 +44,8 @@ class PluginError(ImportError):
 
 def cache_dir() -> Path:
     """The directory that holds compiled plugins: ``$XDG_CACHE_HOME/tricodec/dali``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    if base:
-        return Path(base) / "tricodec" / "dali"
     try:
-        return Path.home() / ".cache" / "tricodec" / "dali"
+        return installation.cache_dir() / "dali"
     except RuntimeError as error:
         message = "no home directory to keep the compiled DALI plugin in; set XDG_CACHE_HOME to a writable directory"
         raise PluginError(message) from error

@@ -21,6 +21,7 @@ from tricodec.data._locate import absolute, common_root, is_tar, is_video, locat
 from tricodec.data._table import READABLE, NotAnIndexError, open_index, write_index
 from tricodec.data._tar import TarPart
 from tricodec.errors import CorruptDataError, SourceChangedError
+from tricodec.installation import cache_dir
 from tricodec.remote import is_remote_url
 
 _KEPT_GROUPS = 8
@@ -246,7 +247,7 @@ def _cached(sources: list[str]) -> DatasetIndex:
     """The index in the folder for caches, which is XDG_CACHE_HOME, or .cache in the home folder."""
     names = [each if is_remote_url(each) else absolute(each) for each in sources]
     key = hashlib.sha256("\n".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tricodec" / "indexes"
+    folder = cache_dir() / "indexes"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{key}.parquet"
     with (folder / f"{key}.lock").open("w") as lock:

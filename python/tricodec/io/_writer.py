@@ -79,8 +79,6 @@ class StreamWriter:
         if format is None and not isinstance(target, (str, bytes)):
             message = '`format` must be provided when the input is file-like object: format="mp4", for instance'
             raise StreamArgumentError(message)
-        self._num_streams = 0
-        self._devices: dict[int, str] = {}
         with argument_errors():
             self._native = NativeStreamWriter(target, format or "")
 
@@ -126,7 +124,6 @@ class StreamWriter:
                 encoder_num_channels or 0, encoder_format or "", (codec_config or CodecConfig())._native(),
                 filter_desc or "",
             )  # fmt: skip
-        self._num_streams += 1
 
     def add_video_stream(
         self,
@@ -171,9 +168,6 @@ class StreamWriter:
                 encoder_frame_rate or 0.0, encoder_width or 0, encoder_height or 0, encoder_format or "",
                 (codec_config or CodecConfig())._native(), filter_desc or "", hw_accel or "",
             )  # fmt: skip
-        if hw_accel:
-            self._devices[self._num_streams] = hw_accel
-        self._num_streams += 1
 
     def set_metadata(self, metadata: Mapping[str, str]) -> None:
         """Set the tags of the file, which replace earlier ones. Call it before `open`.

@@ -12,22 +12,20 @@ from typing import Any
 
 import tricodec
 from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._session import Engine
 from tricodec.measure.bench._windows import Done
 from tricodec.measure.bench.front_ends import open_dali
 
 PIPELINES = ("python", "dali")
 
 
-class VideoEngine:
+class VideoEngine(Engine):
     """What the engines of a video file share.
 
     `options` are those of `tricodec.Transform`, or of the encoder by FFmpeg's names. With `transfers` results on a GPU
     are copied to the host; the copies are part of the time.
     """
 
-    name = ""
-    scope = ""
-    profiled = True
     default_batch = 0
     """Frames of a query; 0 is all of the file."""
 
@@ -60,9 +58,6 @@ class VideoEngine:
                 f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {self.num_frames}"
             )
         return batch or min(self.default_batch or self.num_frames, self.num_frames)
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
     def _done(self, frames: int, compressed_bytes: int = 0, parts: Mapping[str, float] | None = None) -> Done:
         return Done(frames, frames * self.frame_bytes, compressed_bytes, parts or {})

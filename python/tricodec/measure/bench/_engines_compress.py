@@ -14,19 +14,19 @@ import numpy as np
 import tricodec
 from tricodec.measure.bench._clip import TEST_PICTURES, make_pictures
 from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._session import Engine
 from tricodec.measure.bench._windows import Done
 
 DIRECTIONS = ("compress", "decompress")
 
 
-class CompressEngine:
+class CompressEngine(Engine):
     """Compresses or decompresses arrays of a file, or of the test pictures, by `tricodec.Codec` with its keywords.
 
     With `transfers` arrays start and end in host memory if a GPU works; the copies are part of the time.
     """
 
     name = "compress"
-    profiled = True
 
     def __init__(
         self,
@@ -85,9 +85,6 @@ class CompressEngine:
             return Done(0, size, compressed, parts)
 
         yield work
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
     def _run(self, call: Any, arrays: list[Any]) -> tuple[list[Any], dict[str, float]]:
         if not self.on_gpu:

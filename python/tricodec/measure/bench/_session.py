@@ -29,7 +29,7 @@ class Engine(Protocol):
     """Where a query starts and where it ends."""
     settings: dict[str, str]
     """What the queries ask for."""
-    profiled: bool
+    profiled: bool = True
     """Whether the stages of the work run in this process."""
 
     def open(self, batch: int, threads: int) -> AbstractContextManager[Work]:
@@ -38,7 +38,7 @@ class Engine(Protocol):
 
     def facts(self) -> dict[str, Any]:
         """Further facts of the latest case, such as the times of a server; empty if there are none."""
-        ...
+        return {}
 
 
 @dataclass(frozen=True)
