@@ -66,14 +66,10 @@ def only(function: str, **given: Any) -> Any:
 
 @overload
 def as_arrays(sources: Sequence[Any], cuda_stream: int = 0) -> BatchArray: ...
-
-
 @overload
 def as_arrays(
     buffer: Any, offsets: Sequence[SupportsIndex], sizes: Sequence[SupportsIndex], cuda_stream: int = 0
 ) -> BatchArray: ...
-
-
 def as_arrays(*arguments: Any, **keywords: Any) -> BatchArray:
     """Wrap the memory of several objects, or several parts of one object's memory. Nothing is copied. See `as_array`.
 

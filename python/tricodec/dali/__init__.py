@@ -16,10 +16,9 @@ imported (some seconds, kept in ``$XDG_CACHE_HOME/tricodec/dali``).
 
 from __future__ import annotations
 
+from tricodec.dali._arguments import index_arguments, plan_arguments
 from tricodec.dali._build import PluginError
-from tricodec.dali._index import index_arguments
 from tricodec.dali._load import build, plugin_path, register
-from tricodec.dali._plan import plan_arguments
 
 __all__ = ["PluginError", "build", "index_arguments", "plan_arguments", "plugin_path"]
 

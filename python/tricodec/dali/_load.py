@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import logging
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tricodec._tricodec import __version__
 from tricodec.compress import use_installed_library
 from tricodec.dali import _build
+from tricodec.dali._arguments import accept_arguments, refuse_fractions
 from tricodec.dali._build import PluginError
 from tricodec.dali._dali_install import DaliInstall, describe
-from tricodec.dali._index import INDEX_HELP, with_index
-from tricodec.dali._plan import OPERATORS, PLAN_HELP, with_plan
-from tricodec.dali._whole_numbers import refuse_fractions
 
 #: Where the build of the package puts a plugin for the DALI that it found.
 PREBUILT_DIR = Path(__file__).parent / "lib"
@@ -46,9 +42,7 @@ def register() -> None:
     if not hasattr(fn, "tricodec"):
         ops.Reload()
     refuse_fractions(backend, ops.tricodec, _SCHEMAS)
-    for operator in OPERATORS:
-        _accept(fn.tricodec, operator, "plan", functools.partial(with_plan, operator), PLAN_HELP)
-    _accept(fn.tricodec, "read_video", "index", with_index, INDEX_HELP)
+    accept_arguments(fn.tricodec)
     _announce_to_dynamic_mode(backend)
 
 
@@ -144,27 +138,6 @@ def _prebuilt_facts() -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return facts if library.is_file() and isinstance(facts, dict) else {}
-
-
-def _accept(
-    operators: Any, operator: str, name: str, replace: Callable[[Any, dict[str, Any]], dict[str, Any]], text: str
-) -> None:
-    """Give a function of ``fn.tricodec`` an argument that `replace` turns into others. A second call does nothing."""
-    from nvidia.dali.pipeline import do_not_convert
-
-    function = getattr(operators, operator)
-    if hasattr(function, f"takes_{name}"):
-        return
-
-    @functools.wraps(function)
-    def call(*inputs: Any, **arguments: Any) -> Any:
-        value = arguments.pop(name, None)
-        return function(*inputs, **(arguments if value is None else replace(value, arguments)))
-
-    converted: Any = do_not_convert(call)  # DALI converts functions of other packages, not its own
-    setattr(converted, f"takes_{name}", True)
-    converted.__doc__ = f"{function.__doc__ or ''}{text}"
-    setattr(operators, operator, converted)
 
 
 def _announce_to_dynamic_mode(backend: Any) -> None:

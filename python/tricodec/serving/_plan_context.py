@@ -67,9 +67,7 @@ class PlanContext:
         """The frames of the request in batches of the plan's size, decoded ahead.
 
         Args:
-            source: as in `probe`.
-            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
-                request.
+            source, **options: as in `read`.
             drop_last: leave out a last batch of fewer frames.
 
         Returns:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tricodec
-from tricodec.measure.bench._clip import TEST_PICTURES, make_pictures
+from tricodec.measure.bench._engines import TEST_PICTURES, make_pictures
 from tricodec.measure.bench._load import Work
 from tricodec.measure.bench._session import Engine
 from tricodec.measure.bench._windows import Done

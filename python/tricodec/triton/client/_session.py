@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from tricodec._tricodec import Packet
 from tricodec.options import checked_selection
-from tricodec.triton.client._connection import Connection, input_tensor
-from tricodec.triton.client._errors import BusyError
+from tricodec.triton.client._connection import BusyError, Connection, input_tensor
 from tricodec.triton.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
 from tricodec.video import DecodedVideo
 
