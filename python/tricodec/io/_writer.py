@@ -6,13 +6,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tricodec._tricodec import NativeCodecConfig, NativeStreamWriter
 from tricodec.io._streams import StreamArgumentError, argument_errors, expect_integers
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass
@@ -178,7 +175,7 @@ class StreamWriter:
         with argument_errors():
             self._native.set_metadata(dict(metadata))
 
-    def open(self, option: Mapping[str, str] | None = None) -> Self:
+    def open(self, option: Mapping[str, str] | None = None) -> StreamWriter:
         """Open the destination and write the header. A second call does nothing.
 
         Args:
@@ -241,7 +238,7 @@ class StreamWriter:
         """Drop the output without finishing it: an old file stays."""
         self._native.discard()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> StreamWriter:
         """Return the open writer."""
         return self
 

@@ -13,8 +13,6 @@ from tricodec.serving._plan_request import PlanData, PlanRequest
 from tricodec.video import DecodedVideo, read_video
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from tricodec._tricodec import Source, Stream
 
 
@@ -93,7 +91,7 @@ class PlanContext:
             with self._in_use():
                 self._is_closed = True
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> PlanContext:
         return self
 
     def __exit__(self, *_: object) -> None:

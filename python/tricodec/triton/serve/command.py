@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from tricodec.triton.serve.ports import INTERFACES
+from tricodec.triton.serve.host import INTERFACES
 from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, lay_out_models
 from tricodec.triton.serve.server import Server
 
