@@ -716,17 +716,8 @@ class NativeStreamReader:
     def metadata(self) -> dict[str, str]: ...
     def source_stream(self, index: int) -> dict[str, Any]: ...
     def output_stream(self, index: int) -> dict[str, Any]: ...
-    def add_audio_stream(
-        self,
-        frames_per_chunk: int,
-        buffer_chunk_size: int,
-        stream_index: int,
-        decoder: str,
-        decoder_option: object,
-        filter_description: str,
-        hw_accel: str,
-    ) -> None: ...
-    add_video_stream = add_audio_stream
+    def add_audio_stream(self, *arguments: Any) -> None: ...
+    def add_video_stream(self, *arguments: Any) -> None: ...
     def remove_stream(self, index: int) -> None: ...
     def seek(self, seconds: float, mode: str) -> None: ...
     def process(self, all: bool, until_ready: bool) -> int: ...
@@ -804,35 +795,8 @@ class NativeCodecConfig:
 
 class NativeStreamWriter:
     def __init__(self, target: Any, format: str) -> None: ...
-    def add_audio_stream(
-        self,
-        sample_rate: int,
-        num_channels: int,
-        format: str,
-        encoder: str,
-        encoder_option: object,
-        encoder_sample_rate: int,
-        encoder_num_channels: int,
-        encoder_format: str,
-        codec_config: NativeCodecConfig,
-        filter_description: str,
-    ) -> None: ...
-    def add_video_stream(
-        self,
-        frame_rate: float,
-        width: int,
-        height: int,
-        format: str,
-        encoder: str,
-        encoder_option: object,
-        encoder_frame_rate: float,
-        encoder_width: int,
-        encoder_height: int,
-        encoder_format: str,
-        codec_config: NativeCodecConfig,
-        filter_description: str,
-        hw_accel: str,
-    ) -> None: ...
+    def add_audio_stream(self, *arguments: Any) -> None: ...
+    def add_video_stream(self, *arguments: Any) -> None: ...
     def set_metadata(self, metadata: object) -> None: ...
     def open(self, option: object) -> None: ...
     def write_audio_chunk(self, stream: int, chunk: Any, pts: float | None) -> None: ...

@@ -121,18 +121,12 @@ def refuse_no_lock() -> None:
         raise ImportError("tricodec needs the global interpreter lock; start Python without PYTHON_GIL=0 and -X gil=0")
 
 
-_LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-    "off": logging.CRITICAL + 1,
-}
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 def configure_logging() -> None:
     """Apply TRICODEC_LOG. Without this variable the logger stays unchanged."""
-    level = _LEVELS.get(os.environ.get("TRICODEC_LOG", ""))
+    level = {**_LEVELS, "off": logging.CRITICAL + 1}.get(os.environ.get("TRICODEC_LOG", ""))
     if level is None:
         return
     logger = logging.getLogger("tricodec")

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tricodec.remote._pieces import Pieces
-from tricodec.remote._prefixes import AllowedPrefixes
 from tricodec.remote._stores import (
     SCHEMES,
+    AllowedPrefixes,
     FsspecStore,
     ObstoreStore,
     Store,

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from tricodec.triton.serve.host import INTERFACES
 from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, lay_out_models
@@ -82,7 +81,7 @@ def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] 
     options.parameters = _parse_parameters(parser, options.parameter)
     if options.allow_remote:
         options.parameters.setdefault(EVERY_MODEL, {})["allow_remote"] = " ".join(options.allow_remote)
-    previous = signal.signal(signal.SIGTERM, _interrupt)
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _write_models(options) if options.models_only else _serve(options)
     except KeyboardInterrupt:
@@ -154,10 +153,6 @@ def _gpu_numbers(text: str) -> list[int]:
     if not all(part.isdecimal() for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of GPUs; expected numbers, such as 0 or 0,1")
     return sorted({int(part) for part in parts})
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _parse_parameters(parser: argparse.ArgumentParser, entries: Sequence[str]) -> dict[str, dict[str, str]]:
