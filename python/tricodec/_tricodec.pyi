@@ -121,37 +121,8 @@ def unknown_encoder_options(encoder: str, options: Mapping[str, str]) -> dict[st
 def picture_bytes(format: str, width: int, height: int) -> int: ...
 def encoder_for(codec: str, device: Device = "auto") -> str: ...
 def picture_type(packet: Packet) -> str: ...
-def transcode(
-    source: Source,
-    target: Target,
-    encoder: dict[str, Any],
-    muxer: dict[str, Any],
-    crop: Sequence[int] | None,
-    size: Sequence[int] | None,
-    start: float | None,
-    end: float | None,
-    audio: bool,
-    num_workers: int,
-    progress: Callable[[int, float, float], object] | None,
-    audio_encoding: dict[str, Any] | None = None,
-    deinterlace: bool = False,
-    stream_index: int = -1,
-) -> dict[str, Any]: ...
-def encode_video(
-    frames: Any,
-    pts_seconds: Sequence[float] | None,
-    color: str,
-    layout: str,
-    format: str | None,
-    encoder: dict[str, Any],
-    container: str,
-    fast_start: bool,
-    fragmented: bool,
-    audio: Any,
-    audio_rate: int | None,
-    audio_encoding: dict[str, Any] | None,
-    input_consumed: Event | None = None,
-) -> bytes: ...
+def transcode(source: Source, target: Target, *arguments: Any) -> dict[str, Any]: ...
+def encode_video(frames: Any, *arguments: Any) -> bytes: ...
 def bfloat16_to_dlpack(bits: npt.NDArray[np.uint16]) -> CapsuleType: ...
 
 class BufferExporter:
@@ -517,10 +488,6 @@ def select_frames(
     **options: Unpack[SelectionOptions],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
 
-class FrameIterator:
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Frame: ...
-
 class BatchIterator(Generic[ArrayT]):
     def __iter__(self) -> Self: ...
     def __next__(self) -> ArrayT: ...
@@ -659,10 +626,6 @@ class AudioSamples:
     pts_seconds: Final[float]
     duration_seconds: Final[float]
     def __len__(self) -> int: ...
-
-class AudioChunks:
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> AudioSamples: ...
 
 class AudioReader(Closes):
     def __init__(

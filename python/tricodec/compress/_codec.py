@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from tricodec._tricodec import Codec as NativeCodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array, compression_unavailable_reason
-from tricodec.compress._batch import BatchArray, only
+from tricodec.compress._batch import BatchArray, from_npy, only, to_npy
 from tricodec.compress._device import choose_gpu, make_native, on_host, use_installed_library
-from tricodec.compress._npy import from_npy, to_npy
 from tricodec.compress._options import parse
 
 if TYPE_CHECKING:

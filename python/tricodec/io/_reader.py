@@ -12,6 +12,8 @@ from tricodec._tricodec import NativeStreamReader
 from tricodec.errors import MediaIOError
 from tricodec.io._chunk import make_chunk
 from tricodec.io._streams import (
+    OUTPUTS,
+    SOURCES,
     OutputStream,
     SourceStream,
     StreamArgumentError,
@@ -19,8 +21,6 @@ from tricodec.io._streams import (
     basic_audio_filters,
     basic_video_filters,
     expect_integers,
-    output_stream,
-    source_stream,
 )
 
 if TYPE_CHECKING:
@@ -113,13 +113,15 @@ class StreamReader:
         """Describe stream `i` of the source: a SourceStream, SourceAudioStream or SourceVideoStream."""
         expect_integers(optional=False, i=i)
         with argument_errors():
-            return source_stream(self._native.source_stream(i))
+            facts = self._native.source_stream(i)
+        return SOURCES.get(facts["media_type"], SourceStream)(**facts)
 
     def get_out_stream_info(self, i: int) -> OutputStream:
         """Describe output `i`, as its filters deliver it: an OutputAudioStream or OutputVideoStream."""
         expect_integers(optional=False, i=i)
         with argument_errors():
-            return output_stream(self._native.output_stream(i))
+            facts = self._native.output_stream(i)
+        return OUTPUTS[facts["media_type"]](**facts)
 
     def seek(self, timestamp: float, mode: str = "precise") -> None:
         """Go to a time. This flushes the decoders and drops waiting chunks.

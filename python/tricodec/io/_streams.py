@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 
 @dataclass
@@ -82,18 +82,8 @@ class OutputVideoStream(OutputStream):
     """Frames per second; 0 if the filters do not state it."""
 
 
-_SOURCES: dict[str, type[SourceStream]] = {"audio": SourceAudioStream, "video": SourceVideoStream}
-_OUTPUTS: dict[str, type[OutputStream]] = {"audio": OutputAudioStream, "video": OutputVideoStream}
-
-
-def source_stream(facts: dict[str, Any]) -> SourceStream:
-    """The description of a source stream from the core's facts."""
-    return _SOURCES.get(facts["media_type"], SourceStream)(**facts)
-
-
-def output_stream(facts: dict[str, Any]) -> OutputStream:
-    """The description of an output from the core's facts."""
-    return _OUTPUTS[facts["media_type"]](**facts)
+SOURCES: dict[str, type[SourceStream]] = {"audio": SourceAudioStream, "video": SourceVideoStream}
+OUTPUTS: dict[str, type[OutputStream]] = {"audio": OutputAudioStream, "video": OutputVideoStream}
 
 
 def expect_integers(*, optional: bool = True, **named: object) -> None:

@@ -170,9 +170,7 @@ class PlacedFile(io.RawIOBase):
         """Always True."""
         return True
 
-    def seekable(self) -> bool:
-        """Always True."""
-        return True
+    seekable = readable
 
 
 class RemoteFile(PlacedFile):

@@ -41,11 +41,8 @@ class _Place(NamedTuple):
 class AllowedPrefixes:
     """The prefixes below which URLs may be read. Thread safety: safe.
 
-    Args:
-        prefixes: URLs with a host or a bucket, as ``https://host/videos/``. A path counts up to a slash:
-            ``https://host/a`` allows ``https://host/a/x``, and not ``https://host/ab``.
-    Raises:
-        ValueError: for one that is no such URL.
+    Prefixes are URLs with a host or a bucket, as ``https://host/videos/``. A path counts up to a slash:
+    ``https://host/a`` allows ``https://host/a/x``, and not ``https://host/ab``.
     """
 
     def __init__(self, prefixes: Iterable[str]) -> None:
@@ -238,11 +235,7 @@ def open_url(
 def list_objects(
     url: str, *, filesystem: Any = None, timeout_s: float = 30.0, retries: int = 5, **options: Any
 ) -> Iterator[tuple[str, Version]]:
-    """The URLs and versions of the objects below a URL, in the order of the store. The arguments are `open_remote`'s.
-
-    Raises:
-        MediaIOError: the store does not list objects, as web servers do not, or the request failed.
-    """
+    """The URLs and versions of the objects below a URL, in the store's order. The arguments are `open_remote`'s."""
     parts = urlsplit(url)
     if parts.scheme in ("http", "https") and filesystem is None:
         raise MediaIOError(f"web servers do not list what is below '{url}'; give the URL of each file")

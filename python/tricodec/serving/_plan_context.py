@@ -32,11 +32,7 @@ class PlanContext:
         self._is_closed = False
 
     def open(self, source: Source) -> FrameReader:
-        """Open a video with the plan's options. The caller closes the reader.
-
-        Raises:
-            Error: the errors of `FrameReader`.
-        """
+        """Open a video with the plan's options. The caller closes the reader. Raises the errors of `FrameReader`."""
         with self._in_use():
             return open_reader(self._data.request, source, self._data.choices.num_workers, self._stream)
 
