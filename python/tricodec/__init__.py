@@ -72,19 +72,10 @@ if TYPE_CHECKING:
 #: Modules, and names with the module that has them, which programs that only read videos do not need.
 _MODULES = ("audio", "compress", "data", "encode", "io", "measure", "node", "remote", "serving")
 _NAMES = {
-    "Batcher": "serving",
-    "Codec": "compress",
-    "Plan": "serving",
-    "Profiler": "measure",
-    "WorkerPool": "serving",
-    "encode_audio": "encode",
-    "encode_video": "encode",
-    "memory_stats": "measure",
-    "open_remote": "remote",
-    "read_av": "audio",
-    "sample_video": "encode",
-    "transcode": "encode",
-}
+    "Batcher": "serving", "Codec": "compress", "Plan": "serving", "Profiler": "measure", "WorkerPool": "serving",
+    "encode_audio": "encode", "encode_video": "encode", "memory_stats": "measure", "open_remote": "remote",
+    "read_av": "audio", "sample_video": "encode", "transcode": "encode",
+}  # fmt: skip
 
 
 def _hint(name: str) -> str:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from types import TracebackType
 from typing import (
     Any,
     Final,
@@ -39,31 +38,22 @@ from tricodec.compress._enums import ArrayBufferKind
 @type_check_only
 class Closes:
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None, /
-    ) -> None: ...
-
-@type_check_only
-class FileLike(Protocol):
-    def read(self, size: int, /) -> Buffer: ...
-    def seek(self, offset: int, whence: int, /) -> Any: ...
-
-@type_check_only
-class OpensReaders(Protocol):
-    def _open_reader(self) -> FileLike: ...
+    def __exit__(self, *args: object) -> None: ...
 
 @type_check_only
 class ByteStream(Protocol):
-    def read(self, size: int, /) -> Buffer: ...
+    def read(self, size: int, /) -> Buffer: ...  # and seek(offset, whence), if it can
+
+@type_check_only
+class OpensReaders(Protocol):
+    def _open_reader(self) -> ByteStream: ...
 
 @type_check_only
 class ByteSink(Protocol):
     def write(self, data: bytes, /) -> Any: ...
 
 Target: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | ByteSink | None
-Source: TypeAlias = (
-    str | os.PathLike[str] | os.PathLike[bytes] | Buffer | FileLike | ByteStream | SpooledSource | OpensReaders
-)
+Source: TypeAlias = str | os.PathLike[str] | os.PathLike[bytes] | Buffer | ByteStream | SpooledSource | OpensReaders
 Indices: TypeAlias = slice | IndexList
 TimeBase: TypeAlias = Fraction | int | tuple[int, int] | None
 FrameRate: TypeAlias = float | Fraction | tuple[int, int]
@@ -131,37 +121,8 @@ def unknown_encoder_options(encoder: str, options: Mapping[str, str]) -> dict[st
 def picture_bytes(format: str, width: int, height: int) -> int: ...
 def encoder_for(codec: str, device: Device = "auto") -> str: ...
 def picture_type(packet: Packet) -> str: ...
-def transcode(
-    source: Source,
-    target: Target,
-    encoder: dict[str, Any],
-    muxer: dict[str, Any],
-    crop: Sequence[int] | None,
-    size: Sequence[int] | None,
-    start: float | None,
-    end: float | None,
-    audio: bool,
-    num_workers: int,
-    progress: Callable[[int, float, float], object] | None,
-    audio_encoding: dict[str, Any] | None = None,
-    deinterlace: bool = False,
-    stream_index: int = -1,
-) -> dict[str, Any]: ...
-def encode_video(
-    frames: Any,
-    pts_seconds: Sequence[float] | None,
-    color: str,
-    layout: str,
-    format: str | None,
-    encoder: dict[str, Any],
-    container: str,
-    fast_start: bool,
-    fragmented: bool,
-    audio: Any,
-    audio_rate: int | None,
-    audio_encoding: dict[str, Any] | None,
-    input_consumed: Event | None = None,
-) -> bytes: ...
+def transcode(source: Source, target: Target, *arguments: Any) -> dict[str, Any]: ...
+def encode_video(frames: Any, *arguments: Any) -> bytes: ...
 def bfloat16_to_dlpack(bits: npt.NDArray[np.uint16]) -> CapsuleType: ...
 
 class BufferExporter:
@@ -527,10 +488,6 @@ def select_frames(
     **options: Unpack[SelectionOptions],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
 
-class FrameIterator:
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> Frame: ...
-
 class BatchIterator(Generic[ArrayT]):
     def __iter__(self) -> Self: ...
     def __next__(self) -> ArrayT: ...
@@ -562,17 +519,7 @@ class FrameReader(Closes, Generic[ArrayT]):
     ) -> None: ...
     @overload
     def __init__(
-        self: FrameReader[Any],
-        source: Source,
-        *,
-        device: Device = "auto",
-        stream_index: int = -1,
-        num_workers: int = 0,
-        ignore_edit_list: bool = False,
-        index: str | os.PathLike[str] | Buffer | None = None,
-        context: Context | None = None,
-        stream: Stream | None = None,
-        block_statistics: bool = False,
+        self: FrameReader[Any], source: Source, *, device: Device = "auto", **options: Unpack[ReaderOptions]
     ) -> None: ...
     def save_index(self, path: str | os.PathLike[str]) -> None: ...
     def index_bytes(self) -> bytes: ...
@@ -634,26 +581,14 @@ class FrameReader(Closes, Generic[ArrayT]):
         **options: Unpack[RequestOptions],
     ) -> BatchIterator[Any]: ...
     def _memory_required(
-        self,
-        batch_size: int | None,
-        transform: Transform | None = None,
-        **options: Any,
+        self, batch_size: int | None, transform: Transform | None = None, **options: Any
     ) -> tuple[int, int, int, int]: ...
     def show(
-        self, indices: Indices | slice | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
+        self, indices: Indices | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
     ) -> Any: ...  # a picture of Pillow
     def _repr_html_(self) -> str: ...
     def _read(
-        self,
-        transform: Transform,
-        *,
-        out: Any = None,
-        fewer: bool = False,
-        pinned: bool = False,
-        first_place: int = 0,
-        num_places: int = -1,
-        indices: IndexList | None = None,
-        **options: Unpack[SelectionOptions],
+        self, transform: Transform, *, out: Any = None, fewer: bool = False, pinned: bool = False, **options: Any
     ) -> tuple[Any, npt.NDArray[np.int64], npt.NDArray[np.float64]]: ...
     def _read_parts(
         self, selections: list[dict[str, Any]], transform: Transform, outs: list[Any]
@@ -691,10 +626,6 @@ class AudioSamples:
     pts_seconds: Final[float]
     duration_seconds: Final[float]
     def __len__(self) -> int: ...
-
-class AudioChunks:
-    def __iter__(self) -> Self: ...
-    def __next__(self) -> AudioSamples: ...
 
 class AudioReader(Closes):
     def __init__(
@@ -748,26 +679,8 @@ class NativeStreamReader:
     def metadata(self) -> dict[str, str]: ...
     def source_stream(self, index: int) -> dict[str, Any]: ...
     def output_stream(self, index: int) -> dict[str, Any]: ...
-    def add_audio_stream(
-        self,
-        frames_per_chunk: int,
-        buffer_chunk_size: int,
-        stream_index: int,
-        decoder: str,
-        decoder_option: object,
-        filter_description: str,
-        hw_accel: str,
-    ) -> None: ...
-    def add_video_stream(
-        self,
-        frames_per_chunk: int,
-        buffer_chunk_size: int,
-        stream_index: int,
-        decoder: str,
-        decoder_option: object,
-        filter_description: str,
-        hw_accel: str,
-    ) -> None: ...
+    def add_audio_stream(self, *arguments: Any) -> None: ...
+    def add_video_stream(self, *arguments: Any) -> None: ...
     def remove_stream(self, index: int) -> None: ...
     def seek(self, seconds: float, mode: str) -> None: ...
     def process(self, all: bool, until_ready: bool) -> int: ...
@@ -845,35 +758,8 @@ class NativeCodecConfig:
 
 class NativeStreamWriter:
     def __init__(self, target: Any, format: str) -> None: ...
-    def add_audio_stream(
-        self,
-        sample_rate: int,
-        num_channels: int,
-        format: str,
-        encoder: str,
-        encoder_option: object,
-        encoder_sample_rate: int,
-        encoder_num_channels: int,
-        encoder_format: str,
-        codec_config: NativeCodecConfig,
-        filter_description: str,
-    ) -> None: ...
-    def add_video_stream(
-        self,
-        frame_rate: float,
-        width: int,
-        height: int,
-        format: str,
-        encoder: str,
-        encoder_option: object,
-        encoder_frame_rate: float,
-        encoder_width: int,
-        encoder_height: int,
-        encoder_format: str,
-        codec_config: NativeCodecConfig,
-        filter_description: str,
-        hw_accel: str,
-    ) -> None: ...
+    def add_audio_stream(self, *arguments: Any) -> None: ...
+    def add_video_stream(self, *arguments: Any) -> None: ...
     def set_metadata(self, metadata: object) -> None: ...
     def open(self, option: object) -> None: ...
     def write_audio_chunk(self, stream: int, chunk: Any, pts: float | None) -> None: ...

@@ -103,17 +103,13 @@ def pinned_empty(
     axes = itertools.islice(shape, _MOST_AXES + 1) if isinstance(shape, Sequence) else (shape,)
     sizes = tuple(map(operator.index, axes))
     if len(sizes) > _MOST_AXES:
-        msg = f"shape has more than {_MOST_AXES} sizes, the most axes that an array of NumPy has"
-        raise ValueError(msg)
+        raise ValueError(f"shape has more than {_MOST_AXES} sizes, the most axes that an array of NumPy has")
     if any(size < 0 for size in sizes):
-        msg = f"shape is {sizes}; sizes must be 0 or more"
-        raise ValueError(msg)
+        raise ValueError(f"shape is {sizes}; sizes must be 0 or more")
     if device_index < 0:
-        msg = f"device_index is {device_index}; GPUs are numbered from 0"
-        raise ValueError(msg)
+        raise ValueError(f"device_index is {device_index}; GPUs are numbered from 0")
     kind = np.dtype(dtype)
     if kind.hasobject:
-        msg = f"dtype is {kind}; page-locked memory cannot hold Python objects, use a dtype of numbers"
-        raise ValueError(msg)
+        raise ValueError(f"dtype is {kind}; page-locked memory cannot hold Python objects, use a dtype of numbers")
     array: npt.NDArray[Any] = pinned_bytes(prod(sizes) * kind.itemsize, device_index)
     return array.view(kind).reshape(sizes)

@@ -7,17 +7,9 @@ Errors in arguments raise Python's own classes: `ValueError`, `TypeError` and, p
 from __future__ import annotations
 
 __all__ = [
-    "CorruptDataError",
-    "DeviceError",
-    "Error",
-    "InternalError",
-    "MediaIOError",
-    "MediaNotFoundError",
-    "OutOfMemoryError",
-    "RefusedError",
-    "SourceChangedError",
-    "UnsupportedError",
-]
+    "CorruptDataError", "DeviceError", "Error", "InternalError", "MediaIOError", "MediaNotFoundError",
+    "OutOfMemoryError", "RefusedError", "SourceChangedError", "UnsupportedError",
+]  # fmt: skip
 
 
 class Error(RuntimeError):

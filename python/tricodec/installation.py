@@ -40,6 +40,11 @@ def include_dir() -> Path:
     return _existing(_PACKAGE / "include", "the folder of C++ headers")
 
 
+def cache_dir() -> Path:
+    """What is kept for later processes: $XDG_CACHE_HOME/tricodec, by default ~/.cache/tricodec."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tricodec"
+
+
 def cmake_dir() -> Path:
     """Folder for ``-Dtricodec_DIR=``, which contains ``tricodec-config.cmake``.
 
@@ -54,17 +59,12 @@ _MISSING = re.compile(r"(\S+\.so[\w.]*): cannot open shared object file")
 
 
 def explain(error: ImportError) -> str:
-    """The message of the ImportError that `import tricodec` raises.
-
-    Args:
-        error: the error of the import of the native module.
-    """
-    package = Path(__file__).resolve().parent
+    """The message of the ImportError that `import tricodec` raises, from that of the native module."""
     text = str(error)
     if isinstance(error, ModuleNotFoundError) and error.name in {"tricodec._tricodec", "_tricodec"}:
-        return _no_module(package, text)
-    if isinstance(error, ImportError) and "cannot import name '_tricodec'" in text:
-        return _no_module(package, text)
+        return _no_module(text)
+    if "cannot import name '_tricodec'" in text:
+        return _no_module(text)
     ffmpeg = _FFMPEG.search(text)
     if ffmpeg:
         return (
@@ -78,11 +78,11 @@ def explain(error: ImportError) -> str:
     return f"tricodec's native module could not be loaded: {text}"
 
 
-def _no_module(package: Path, text: str) -> str:
+def _no_module(text: str) -> str:
     tag = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
-    built = ", ".join(sorted(path.name for path in package.glob("_tricodec*.so"))) or "none"
+    built = ", ".join(sorted(path.name for path in _PACKAGE.glob("_tricodec*.so"))) or "none"
     return (
-        f"there is no native module of tricodec for this interpreter ({tag}; found in {package}: {built}). Install "
+        f"there is no native module of tricodec for this interpreter ({tag}; found in {_PACKAGE}: {built}). Install "
         f"tricodec with this interpreter: {sys.executable} -m pip install tricodec ({text})"
     )
 
@@ -106,43 +106,27 @@ def _is_sub_interpreter() -> bool:
 
 
 def refuse_sub_interpreter() -> None:
-    """Threads of the library take the lock of the main interpreter, for which a sub-interpreter would wait forever.
-
-    Raises:
-        ImportError: in a sub-interpreter.
-    """
+    """Threads of the library take the lock of the main interpreter, for which a sub-interpreter would wait forever."""
     if _is_sub_interpreter():
-        message = (
+        raise ImportError(
             "tricodec cannot be imported in a sub-interpreter; import it in the main interpreter and use threads, or "
             "start processes"
         )
-        raise ImportError(message)
 
 
 def refuse_no_lock() -> None:
-    """A free-threaded Python turns its lock on when it imports the extension module, unless it is told not to.
-
-    Raises:
-        ImportError: if the global interpreter lock is off.
-    """
+    """A free-threaded Python turns its lock on when it imports the extension module, unless it is told not to."""
     is_enabled = getattr(sys, "_is_gil_enabled", None)
     if is_enabled is not None and not is_enabled():
-        message = "tricodec needs the global interpreter lock; start Python without PYTHON_GIL=0 and -X gil=0"
-        raise ImportError(message)
+        raise ImportError("tricodec needs the global interpreter lock; start Python without PYTHON_GIL=0 and -X gil=0")
 
 
-_LEVELS = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-    "off": logging.CRITICAL + 1,
-}
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 def configure_logging() -> None:
     """Apply TRICODEC_LOG. Without this variable the logger stays unchanged."""
-    level = _LEVELS.get(os.environ.get("TRICODEC_LOG", ""))
+    level = {**_LEVELS, "off": logging.CRITICAL + 1}.get(os.environ.get("TRICODEC_LOG", ""))
     if level is None:
         return
     logger = logging.getLogger("tricodec")

@@ -55,11 +55,7 @@ def unexpected_keyword(call: str, name: str, accepted: Iterable[str]) -> TypeErr
 
 
 def transform_of(call: str, options: Mapping[str, Any], others: Iterable[str] = ()) -> _tricodec.Transform:
-    """The Transform of the options that are left of a call, which takes `others` too.
-
-    Raises:
-        TypeError: an option is not one of `Transform`; the nearest one that the call takes is named.
-    """
+    """The Transform of the options that are left of a call, which takes `others` too."""
     for name in options:
         if name not in TRANSFORM_OPTIONS:
             raise unexpected_keyword(call, name, [*others, *TRANSFORM_OPTIONS])
@@ -69,12 +65,7 @@ def transform_of(call: str, options: Mapping[str, Any], others: Iterable[str] = 
 def request_of(
     call: str, options: Mapping[str, Any], others: Iterable[str] = ()
 ) -> tuple[dict[str, Any], _tricodec.Transform]:
-    """The selection and the Transform that the keywords of a call mean; it takes `others` too.
-
-    Raises:
-        TypeError: a keyword is no option; the nearest one that the call takes is named.
-        ValueError: a value is not accepted, or options contradict each other.
-    """
+    """The selection and the Transform that the keywords of a call mean; it takes `others` too."""
     selection = {name: value for name, value in options.items() if name in SELECTION_OPTIONS}
     rest = {name: value for name, value in options.items() if name not in SELECTION_OPTIONS}
     transform = transform_of(call, rest, [*SELECTION_OPTIONS, *others])
@@ -83,12 +74,7 @@ def request_of(
 
 
 def checked_selection(call: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are not None.
-
-    Raises:
-        TypeError: one does not select frames; `call` is the function that got it.
-        ValueError: a value is not accepted, or options contradict each other.
-    """
+    """The options that are not None, if all select frames. `call` is the function that got them."""
     for name in options:
         if name not in SELECTION_OPTIONS:
             raise unexpected_keyword(call, name, SELECTION_OPTIONS)

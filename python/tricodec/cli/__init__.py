@@ -12,14 +12,10 @@ __all__ = ["main"]
 
 @reader_may_end()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the `tricodec` command.
+    """Runs the `tricodec` command with the arguments of sys.argv, or those that are given, and returns the exit status.
 
-    Args:
-        argv: arguments without the program's name; None takes sys.argv's.
-
-    Returns:
-        The exit status: 0, 1 after a failure (one line on standard error), 130 after Ctrl-C, 143 after SIGTERM, 129
-        after SIGHUP; of `bench` 2 for figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
+    It is 0, 1 after a failure (one line on standard error), 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP; of
+    `bench` 2 for figures that are not stable. Wrong usage exits with 2, of `bench` with 3.
     """
     with raised():
         try:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from tricodec.measure import bench
-from tricodec.show.tables import format_table
+from tricodec.show import format_table
 
 _WIDTH = 118
 _FIGURES = (

@@ -11,7 +11,7 @@ from typing import Any
 from tricodec.cli import shared
 from tricodec.data import examine
 from tricodec.data._index import index_of
-from tricodec.show.tables import format_table
+from tricodec.show import format_table
 
 _MOST_VALUES = 8
 _NUM_EXAMPLES = 3

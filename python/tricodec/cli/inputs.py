@@ -48,9 +48,6 @@ def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None
     """The files that paths, URLs and "-" mean: a folder means its files and those below it, without hidden ones.
 
     `accepts` says which files of a folder count, by their names; None is those of videos.
-
-    Raises:
-        ValueError: a folder has no such file, or standard input is named with others.
     """
     found: list[Input] = []
     for name in names:
@@ -87,13 +84,8 @@ def run_each(
 ) -> int:
     """Works on each of `options.files`, and returns the exit status: 1 if a file failed.
 
-    With several, a failure costs its file only, and a line on standard error counts all.
-
-    Args:
-        options: with --json the results of `work` become one array of JSON, or one object of a single file.
-        work: prints what is for people unless `options.json`, and returns facts.
-        unit: a fact that the last line adds up, such as "num_frames".
-        accepts: as in `inputs_of`.
+    With several, a failure costs its file only, and a line on standard error counts all. `work` prints what is for
+    people, and returns facts; the last line adds up the fact `unit`.
     """
     inputs = inputs_of(options.files, accepts)
     results: list[dict[str, Any]] = []
@@ -138,13 +130,7 @@ def run_each(
 
 
 def target_of(each: Input, options: argparse.Namespace, name: PurePath) -> str:
-    """Where the result of an input goes: `output_of`, or `name` in the working folder.
-
-    Raises:
-        Kept: the result is there, and the command resumes.
-        ValueError: the output is the input.
-        FileExistsError: the output is there.
-    """
+    """Where the result of an input goes: `output_of`, or `name` in the working folder. A result may be there."""
     output = output_of(each, options.output, name) or name.name
     if output != shared.STDIO:
         with contextlib.suppress(OSError):  # in most cases the output does not exist
@@ -162,11 +148,7 @@ def check_target(path: str, options: argparse.Namespace) -> None:
 
 
 def output_of(each: Input, output: str | None, name: PurePath) -> str | None:
-    """Where the result of an input goes: what -o names, or the file `name` in it if it is a folder; None without -o.
-
-    Raises:
-        ValueError: two files would become one.
-    """
+    """Where the result of an input goes: what -o names, or the file `name` in it if it is a folder; None without -o."""
     is_folder = output is not None and (output.endswith(os.sep) or (output != shared.STDIO and Path(output).is_dir()))
     if output is None or not (each.place or is_folder):
         return output

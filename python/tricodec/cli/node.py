@@ -21,23 +21,15 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("action", choices=("start", "status", "stop"), help="what is done")
     parser.add_argument("--socket", default="", metavar="PATH", help="the node's socket (default: the user's own)")
-    of_start = parser.add_argument_group("of start")
-    of_start.add_argument(
-        "--gpus", type=shared.list_of(int), metavar="N,...", help="the GPUs (default: all that can be used)"
-    )
-    of_start.add_argument(
+    add = parser.add_argument_group("of start").add_argument
+    add("--gpus", type=shared.list_of(int), metavar="N,...", help="the GPUs (default: all that can be used)")
+    add(
         "--memory", type=parse_bytes, metavar="SIZE",
         help="memory of the host for results and kept frames, such as 8GiB (default: that, at most half of all)",
     )  # fmt: skip
-    of_start.add_argument(
-        "--gpu-memory", type=parse_bytes, metavar="SIZE", help="what the node takes of each GPU (default: 4GiB)"
-    )
-    of_start.add_argument(
-        "--workers", type=int, metavar="N", help="processes that decode on the CPU (default: one for each core)"
-    )
-    of_start.add_argument(
-        "--timeout-s", type=float, metavar="SECONDS", help="the longest time of one request (default: 120)"
-    )
+    add("--gpu-memory", type=parse_bytes, metavar="SIZE", help="what the node takes of each GPU (default: 4GiB)")
+    add("--workers", type=int, metavar="N", help="processes that decode on the CPU (default: one for each core)")
+    add("--timeout-s", type=float, metavar="SECONDS", help="the longest time of one request (default: 120)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,11 +11,7 @@ from tricodec.cli import shared
 from tricodec.cli.inputs import Input, run_each
 from tricodec.show.media import describe
 
-_EXAMPLES = (
-    "tricodec probe video.mp4",
-    "tricodec probe videos/ --json",
-    "cat video.mp4 | tricodec probe -",
-)
+_EXAMPLES = ("tricodec probe video.mp4", "tricodec probe videos/ --json", "cat video.mp4 | tricodec probe -")
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:

@@ -151,12 +151,7 @@ def add_options(parser: Any, *names: str, table: Mapping[str, Any] = OPTIONS) ->
 
 
 def full_size(size: tuple[int, int] | None, width: int, height: int) -> tuple[int, int] | None:
-    """(height, width) without -1 or -2, which follow from the shape of the picture as ffmpeg's ``scale`` says.
-
-    Args:
-        size: of `parse_size`. -1 is the nearest whole number, -2 the nearest even one.
-        width, height: of the upright picture, or of its crop.
-    """
+    """(height, width) without -1 or -2, which follow from the shape of the picture as ffmpeg's ``scale`` says."""
     if size is None or min(size) > 0:
         return size
     step, side = -min(size), max(size)

@@ -22,7 +22,7 @@ from tricodec._tricodec import (
     set_host_allocator,
     set_pinned_allocator,
 )
-from tricodec.compress._batch import BatchArray, as_arrays, from_dlpack
+from tricodec.compress._batch import BatchArray, as_arrays, from_dlpack, from_npy, to_npy
 from tricodec.compress._codec import Codec, CompressConfig, DecompressConfig, StreamInfo, compression_algorithms
 from tricodec.compress._device import use_installed_library
 from tricodec.compress._enums import (
@@ -35,7 +35,6 @@ from tricodec.compress._enums import (
     ExecutionPolicy,
 )
 from tricodec.compress._files import FILE_SUFFIX, CompressedFile, compress_file, decompress_file
-from tricodec.compress._npy import from_npy, to_npy
 
 __all__ = [
     "FILE_SUFFIX", "Array", "ArrayBufferKind", "BatchArray", "BitcompMode", "BitshuffleMode", "BitstreamKind",

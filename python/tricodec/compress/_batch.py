@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of arrays, and the arrays in memory of others."""
+"""Batches of arrays, arrays in memory of others, and arrays as .npy files, the format of all front ends with header."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from tricodec._tricodec import CompressArray as Array
-from tricodec._tricodec import as_array, dlpack_as_array
+from tricodec._tricodec import DeviceArray, as_array, dlpack_as_array, make_npy_header, read_npy_header
 from tricodec.compress._enums import ArrayBufferKind
+
+if TYPE_CHECKING:  # numpy is imported when it is first needed: `import tricodec` stays quick
+    import numpy as np
+    import numpy.typing as npt
 
 
 class BatchArray(list[Array]):
@@ -57,11 +61,7 @@ def _whole(arrays: Sequence[Array | None]) -> BatchArray | None:
 
 
 def only(function: str, **given: Any) -> Any:
-    """The value of the one keyword that is not None: the documented names of one argument.
-
-    Raises:
-        TypeError: if none or several are given.
-    """
+    """The value of the one keyword that is not None: the documented names of one argument."""
     values = [value for value in given.values() if value is not None]
     if len(values) != 1:
         raise TypeError(f"{function}() takes one of {', '.join(given)}; {len(values)} are given")
@@ -70,14 +70,10 @@ def only(function: str, **given: Any) -> Any:
 
 @overload
 def as_arrays(sources: Sequence[Any], cuda_stream: int = 0) -> BatchArray: ...
-
-
 @overload
 def as_arrays(
     buffer: Any, offsets: Sequence[SupportsIndex], sizes: Sequence[SupportsIndex], cuda_stream: int = 0
 ) -> BatchArray: ...
-
-
 def as_arrays(*arguments: Any, **keywords: Any) -> BatchArray:
     """Wrap the memory of several objects, or several parts of one object's memory. Nothing is copied. See `as_array`.
 
@@ -144,3 +140,47 @@ def from_dlpack(source: Any, cuda_stream: int = 0) -> Array:
         ValueError: if the capsule was used before.
     """
     return dlpack_as_array(source, cuda_stream)
+
+
+def to_npy(array: Any) -> npt.NDArray[np.uint8]:
+    """The bytes that numpy.save writes of an array, in C order and little-endian.
+
+    Args:
+        array: anything that numpy.asarray takes, or an array or tensor with cpu(), also on a GPU.
+
+    Returns:
+        uint8 [N].
+
+    Raises:
+        TypeError: for Python objects.
+        ValueError: for other elements that are not numbers.
+    """
+    import numpy as np
+
+    if isinstance(array, DeviceArray):
+        array = array.numpy()
+    host = np.asarray(array.cpu() if hasattr(array, "cpu") else array, order="C")
+    if host.dtype.hasobject:
+        raise TypeError(f"an array of {host.dtype} holds references to Python objects; convert it to numbers")
+    if host.dtype.kind not in "biufc":
+        raise ValueError(f"an array of {host.dtype} cannot be compressed with a header; its elements must be numbers")
+    host = host.astype(host.dtype.newbyteorder("<"), copy=False)
+    header = make_npy_header(host.dtype.str, host.shape)
+    file = np.empty(len(header) + host.nbytes, np.uint8)
+    file[: len(header)] = np.frombuffer(header, np.uint8)
+    file[len(header) :] = host.reshape(-1).view(np.uint8)
+    return file
+
+
+def from_npy(file: Array | npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    """The array in the bytes of a .npy file; nothing is copied.
+
+    Raises:
+        CorruptDataError, UnsupportedError: as `Codec.decode_npy`.
+    """
+    import numpy as np
+
+    typestr, shape, start = read_npy_header(file)
+    # The elements stay aligned: headers are multiples of 64 bytes.
+    elements: npt.NDArray[Any] = np.asarray(file)[start:].view(typestr)
+    return elements.reshape(shape)

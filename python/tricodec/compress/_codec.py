@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from tricodec._tricodec import Codec as NativeCodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array, compression_unavailable_reason
-from tricodec.compress._batch import BatchArray, only
+from tricodec.compress._batch import BatchArray, from_npy, only, to_npy
 from tricodec.compress._device import choose_gpu, make_native, on_host, use_installed_library
-from tricodec.compress._npy import from_npy, to_npy
 from tricodec.compress._options import parse
 
 if TYPE_CHECKING:
@@ -133,16 +132,12 @@ class Codec:
 
     @overload
     def encode(self, array: list[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None, *, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
-
     @overload
     def encode(self, array: Any, out: Any = None, compression_config: CompressConfig | None = None, *, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
-
     @overload
     def encode(self, *, srcs: Sequence[Any], out: Sequence[Any] | None = None, compression_config: CompressConfig | None = None, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
-
     @overload
     def encode(self, *, array_s: Any, out: Any = None, compression_config: CompressConfig | None = None, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
-
     def encode(
         self,
         array: Any = None,
@@ -185,13 +180,10 @@ class Codec:
 
     @overload
     def decode(self, src: list[Any], data_type: Any = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
-
     @overload
     def decode(self, src: Any, data_type: Any = "", out: Any = None, decompression_config: DecompressConfig | None = None, *, input_consumed: Event | None = None) -> Array: ...  # fmt: skip  # noqa: E501
-
     @overload
     def decode(self, *, srcs: Sequence[Any], data_type: Any = "", out: Sequence[Any] | None = None, decompression_config: DecompressConfig | None = None, input_consumed: Event | None = None) -> BatchArray: ...  # fmt: skip  # noqa: E501
-
     def decode(
         self,
         src: Any = None,
@@ -234,10 +226,8 @@ class Codec:
 
     @overload
     def encode_npy(self, array_s: list[Any]) -> list[Array]: ...
-
     @overload
     def encode_npy(self, array_s: Any) -> Array: ...
-
     def encode_npy(self, array_s: Any) -> Any:
         """Compress an array, or a list of arrays in one batch, with its dtype and shape.
 
@@ -261,10 +251,8 @@ class Codec:
 
     @overload
     def decode_npy(self, src: list[Any]) -> list[npt.NDArray[Any]]: ...
-
     @overload
     def decode_npy(self, src: Any) -> npt.NDArray[Any]: ...
-
     def decode_npy(self, src: Any) -> Any:
         """Decompress an array with the dtype and shape that were compressed with it, or a list in one batch.
 
@@ -312,10 +300,8 @@ class Codec:
 
     @overload
     def compression_config(self, uncompressed_size: SupportsIndex | Sequence[SupportsIndex]) -> CompressConfig: ...
-
     @overload
     def compression_config(self, *, uncompressed_sizes: Sequence[SupportsIndex]) -> CompressConfig: ...
-
     def compression_config(self, uncompressed_size: Any = None, *, uncompressed_sizes: Any = None) -> CompressConfig:
         """Sizes for later arrays.
 
@@ -336,13 +322,10 @@ class Codec:
 
     @overload
     def decompression_config(self, src: Any) -> DecompressConfig: ...
-
     @overload
     def decompression_config(self, *, srcs: Sequence[Any]) -> DecompressConfig: ...
-
     @overload
     def decompression_config(self, *, compression_config: CompressConfig) -> DecompressConfig: ...
-
     def decompression_config(
         self, src: Any = None, *, srcs: Any = None, compression_config: Any = None
     ) -> DecompressConfig:

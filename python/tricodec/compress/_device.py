@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import logging
@@ -61,10 +62,6 @@ def choose_gpu(options: Options) -> int | None:
 
     If the caller does not choose, it is the GPU if there is one that can do what is asked, as in nvCOMP. Checksums,
     levels and data that are not trusted need the CPU. The log says why the CPU works instead of a GPU.
-
-    Raises:
-        ValueError: for a text that is not a device.
-        DeviceError: if a GPU is demanded and cannot do it.
     """
     use_installed_library()
     kind, index, said = _requested(options)
@@ -92,23 +89,14 @@ def choose_gpu(options: Options) -> int | None:
 
 
 def make_native(options: Options, gpu: int | None) -> NativeCodec:
-    values = {
-        "algorithm": options.algorithm,
+    of_core = {
         "chunk_bytes": options.uncomp_chunk_size,
         "bitstream": int(options.bitstream_kind),
         "checksums": int(options.checksum_policy),
-        "data_type": options.data_type,
-        "algorithm_type": options.algorithm_type,
-        "num_rles": options.num_rles,
-        "num_deltas": options.num_deltas,
-        "use_bitpack": options.use_bitpack,
-        "level": options.level,
         "bit_shuffle": int(options.bitshuffle_mode),
-        "trusted": options.trusted,
         "decompress_backend": int(options.decompress_backend),
-        "num_threads": options.num_threads,
     }
-    return NativeCodec(options=values, device_index=gpu, stream=options.cuda_stream)
+    return NativeCodec(options={**dataclasses.asdict(options), **of_core}, device_index=gpu, stream=options.cuda_stream)
 
 
 def on_host(array: Array) -> Array:

@@ -66,13 +66,7 @@ _OF_CASCADED_6 = ("compression_level", "terminal_codecs", "fine_grained_encoding
 
 
 def parse(keywords: Mapping[str, Any]) -> Options:
-    """Checks names and types.
-
-    Raises:
-        ValueError: for an unknown keyword, naming the nearest one; for another TRICODEC_TRUSTED than 0 and 1.
-        TypeError: for a value of another type.
-        UnsupportedError: for the hardware backend, and for options of nvCOMP 6 that change its streams.
-    """
+    """Checks names and types, and refuses options of nvCOMP 6 that change its streams."""
     values: dict[str, Any] = {}
     for name, value in keywords.items():
         if name in _OF_CASCADED_6 or (name == "mode" and str(keywords.get("algorithm")).lower() == "cascaded"):

@@ -6,8 +6,9 @@ zarr.create_array(..., zarr_format=2, compressors=tricodec.compress.numcodecs.Tr
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numcodecs.abc import Codec as _Codec
@@ -39,6 +40,7 @@ def codec_of(store: Any, num_bytes: int, trusted: bool | None) -> Codec:
     )
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
     """Compresses buffers in nvCOMP's container.
 
@@ -55,22 +57,16 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
     Thread safety: safe.
     """
 
-    codec_id = "tricodec"
+    codec_id: ClassVar[str] = "tricodec"
 
-    def __init__(
-        self,
-        algorithm: str = "Zstd",
-        chunk_bytes: int | None = None,
-        data_type: str | None = None,
-        algorithm_type: int | None = None,
-        level: int | None = None,
-        trusted: bool | None = None,
-    ) -> None:
-        self.algorithm = algorithm
-        self.chunk_bytes = chunk_bytes
-        self.data_type = data_type
-        self.algorithm_type = algorithm_type
-        self.level = level
+    algorithm: str = "Zstd"
+    chunk_bytes: int | None = None
+    data_type: str | None = None
+    algorithm_type: int | None = None
+    level: int | None = None
+    trusted: dataclasses.InitVar[bool | None] = None
+
+    def __post_init__(self, trusted: bool | None) -> None:
         self._trusted = trusted
         self._codec = codec_of(self, 0, trusted)  # finds wrong options now, and decodes
 

@@ -16,41 +16,10 @@ imported (some seconds, kept in ``$XDG_CACHE_HOME/tricodec/dali``).
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tricodec.dali import _load
+from tricodec.dali._arguments import index_arguments, plan_arguments
 from tricodec.dali._build import PluginError
-from tricodec.dali._index import index_arguments
-from tricodec.dali._plan import plan_arguments
+from tricodec.dali._load import build, plugin_path, register
 
 __all__ = ["PluginError", "build", "index_arguments", "plan_arguments", "plugin_path"]
 
-
-def plugin_path() -> Path:
-    """The plugin for the installed DALI, compiled first if necessary.
-
-    For programs that load plugins without importing ``tricodec``: ``DALI_PRELOAD_PLUGINS`` and the ``plugin_libs``
-    option of Triton's DALI backend. It loads the library and the operators, which lie beside it, in the order that is
-    safe. In a process that has them, importing ``tricodec.dali`` does not load them again.
-
-    Raises:
-        PluginError: if there is none for this DALI and it cannot be compiled here.
-    """
-    return _load.plugin_path()
-
-
-def build() -> Path:
-    """Compile the plugin for the installed DALI into the cache, even if one exists.
-
-    A process that has the operators loaded keeps them; the new ones are for later processes.
-
-    Returns:
-        The path that plugin_path() returns if the cache is used.
-
-    Raises:
-        PluginError: if there is no compiler, CUDA's headers are missing, or compiling fails.
-    """
-    return _load.build()
-
-
-_load.register()
+register()

@@ -44,26 +44,15 @@ class PluginError(ImportError):
 
 def cache_dir() -> Path:
     """The directory that holds compiled plugins: ``$XDG_CACHE_HOME/tricodec/dali``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    if base:
-        return Path(base) / "tricodec" / "dali"
     try:
-        return Path.home() / ".cache" / "tricodec" / "dali"
+        return installation.cache_dir() / "dali"
     except RuntimeError as error:
         message = "no home directory to keep the compiled DALI plugin in; set XDG_CACHE_HOME to a writable directory"
         raise PluginError(message) from error
 
 
 def cached_or_built(install: DaliInstall, *, force: bool = False) -> Path:
-    """The plugin for `install`, from the cache or freshly compiled.
-
-    Args:
-        install: the DALI to compile for.
-        force: compile even if the cache has it.
-
-    Raises:
-        PluginError: if it has to be compiled and that is not possible here.
-    """
+    """The plugin for `install`, from the cache, or freshly compiled, which `force` demands."""
     compiler = find_compiler()
     folder = cache_dir() / _key(install)
     if compiler is None:
@@ -82,11 +71,10 @@ def cached_or_built(install: DaliInstall, *, force: bool = False) -> Path:
                 return library
             _compile(compiler, install, library)
     except OSError as error:
-        message = (
+        raise PluginError(
             f"the compiled DALI plugin cannot be stored in {library.parent}: {error}; set XDG_CACHE_HOME to a writable "
             "directory"
-        )
-        raise PluginError(message) from error
+        ) from error
     return library
 
 
@@ -145,11 +133,10 @@ def _run_compiler(command: list[str], sources: list[Path], output: Path, install
     run = subprocess.run(command, input=unit, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         said = "\n".join((run.stdout + run.stderr).strip().splitlines()[:30])
-        message = (
+        raise PluginError(
             f"compiling the DALI plugin for DALI {install.version} failed; GCC 11 or Clang 14, or newer, is needed "
             f"(CXX names another compiler). The command was\n  {shlex.join(command)}\nand it said\n{said}"
         )
-        raise PluginError(message)
 
 
 def _no_tools(lacking: str, install: DaliInstall) -> str:

@@ -18,30 +18,17 @@ CUDA_HEADERS = ("cuda_runtime_api.h", "crt/host_defines.h", "nv/target")
 
 @dataclass(frozen=True)
 class DaliInstall:
-    """The installed DALI.
-
-    Attributes:
-        version: as ``nvidia.dali.__version__``.
-        include_dirs: directories of DALI's headers.
-        library_dir: directory of ``libdali.so``.
-        defines: preprocessor options: what its binary interface needs, and its version as our sources ask for it,
-            TRICODEC_DALI_VERSION, 204 for 2.4.
-        cuda_include_dir: directory of CUDA's headers, empty if there are none here.
-    """
+    """The installed DALI."""
 
     version: str
     include_dirs: tuple[str, ...]
-    library_dir: str
-    defines: tuple[str, ...]
-    cuda_include_dir: str
+    library_dir: str  # of libdali.so
+    defines: tuple[str, ...]  # what its binary interface needs, and TRICODEC_DALI_VERSION, 204 for 2.4
+    cuda_include_dir: str  # empty if there are none here
 
 
 def describe() -> DaliInstall:
-    """Look at the installed DALI.
-
-    Raises:
-        ModuleNotFoundError: if DALI is not installed.
-    """
+    """Look at the installed DALI."""
     from nvidia import dali
     from nvidia.dali import sysconfig
 

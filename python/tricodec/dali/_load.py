@@ -13,11 +13,9 @@ from typing import Any
 from tricodec._tricodec import __version__
 from tricodec.compress import use_installed_library
 from tricodec.dali import _build
+from tricodec.dali._arguments import accept_arguments, refuse_fractions
 from tricodec.dali._build import PluginError
 from tricodec.dali._dali_install import DaliInstall, describe
-from tricodec.dali._index import accept_index
-from tricodec.dali._plan import accept_plans
-from tricodec.dali._whole_numbers import refuse_fractions
 
 #: Where the build of the package puts a plugin for the DALI that it found.
 PREBUILT_DIR = Path(__file__).parent / "lib"
@@ -31,12 +29,7 @@ _log = logging.getLogger("tricodec.dali")
 
 
 def register() -> None:
-    """Make ``fn.tricodec`` exist. Does nothing if the operators are registered already.
-
-    Raises:
-        ImportError: if DALI is not installed.
-        PluginError: if there is no plugin for this DALI and it cannot be compiled.
-    """
+    """Make ``fn.tricodec`` exist. Does nothing if the operators are registered already."""
     install = _installed_dali()
     from nvidia.dali import backend, fn, ops
 
@@ -49,19 +42,35 @@ def register() -> None:
     if not hasattr(fn, "tricodec"):
         ops.Reload()
     refuse_fractions(backend, ops.tricodec, _SCHEMAS)
-    accept_plans(fn.tricodec)
-    accept_index(fn.tricodec)
+    accept_arguments(fn.tricodec)
     _announce_to_dynamic_mode(backend)
 
 
 def plugin_path() -> Path:
-    """The library that other programs load: the prebuilt one if it is for this DALI, else the compiled one."""
+    """The plugin for the installed DALI, compiled first if necessary.
+
+    For programs that load plugins without importing ``tricodec``: ``DALI_PRELOAD_PLUGINS`` and the ``plugin_libs``
+    option of Triton's DALI backend. It loads the library and the operators, which lie beside it, in the order that is
+    safe. In a process that has them, importing ``tricodec.dali`` does not load them again.
+
+    Raises:
+        PluginError: if there is none for this DALI and it cannot be compiled here.
+    """
     install = _installed_dali()
     return (_prebuilt(install) or _compiled(install)).with_name(_build.PRELOAD_NAME)
 
 
 def build() -> Path:
-    """Compile into the cache, always."""
+    """Compile the plugin for the installed DALI into the cache, even if one exists.
+
+    A process that has the operators loaded keeps them; the new ones are for later processes.
+
+    Returns:
+        The path that plugin_path() returns if the cache is used.
+
+    Raises:
+        PluginError: if there is no compiler, CUDA's headers are missing, or compiling fails.
+    """
     return _build.cached_or_built(_installed_dali(), force=True).with_name(_build.PRELOAD_NAME)
 
 
@@ -95,11 +104,10 @@ def _load_library(install: DaliInstall) -> None:
     try:
         plugin_manager.load_library(str(library))
     except RuntimeError as error:
-        message = (
+        raise PluginError(
             f"the DALI plugin {library} does not load with DALI {install.version}: {error}. Remove that file to have "
             "it compiled again"
-        )
-        raise PluginError(message) from error
+        ) from error
 
 
 def _compiled(install: DaliInstall) -> Path:
@@ -109,11 +117,10 @@ def _compiled(install: DaliInstall) -> Path:
         facts = _prebuilt_facts()
         if not facts or facts.get("dali_version") == install.version:
             raise
-        message = (
+        raise PluginError(
             f"{error}. The plugin that came with this tricodec is for DALI {facts.get('dali_version')}: with that DALI "
             "nothing needs to be compiled"
-        )
-        raise PluginError(message) from error
+        ) from error
 
 
 def _prebuilt(install: DaliInstall) -> Path | None:

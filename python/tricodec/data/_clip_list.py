@@ -121,11 +121,7 @@ def list_clips(
 
 
 def checked_step(clip_length: int, stride: int, step: int | None) -> int:
-    """The distance of clips: `step`, or the length of a clip.
-
-    Raises:
-        ValueError: a number is below 1.
-    """
+    """The distance of clips: `step`, or the length of a clip."""
     step = clip_length * stride if step is None else step
     for name, value in (("clip_length", clip_length), ("stride", stride), ("step", step)):
         if value < 1:
@@ -134,11 +130,7 @@ def checked_step(clip_length: int, stride: int, step: int | None) -> int:
 
 
 def check_clips(index: DatasetIndex, clips: ClipList, what: str) -> None:
-    """Warns of parts without a clip, with their numbers and the first of each kind. `what` is how a part is called.
-
-    Raises:
-        ValueError: no clip is left.
-    """
+    """Warns of parts without a clip, and refuses if no clip is left. `what` is how a part is called."""
     if len(clips.rows) == 0:
         raise ValueError(f"there is no clip: '{index.path}' has no {what}; name other sources")
     paths, errors = index.table["path"], index.table["error"]

@@ -109,20 +109,9 @@ class ClipReader:
         self._warned: set[int] = set()
 
     def read(self, row: int, clips: Sequence[int], outs: Sequence[Any]) -> list[dict[str, Any] | DamagedClip]:
-        """Reads clips of one video, decoded together.
+        """Clips of the video of a row, decoded together, as `Dataset` gives them; "skip" gives a DamagedClip.
 
-        Args:
-            row: the row of the video in the index.
-            clips: their numbers.
-            outs: memory for the frames of each clip, or None. It is used if the frames fit.
-
-        Returns:
-            For each clip a dict with ``frames``, ``pts_seconds``, ``video``, ``start`` and ``clip``; with "skip" a
-            DamagedClip for one that is left out.
-
-        Raises:
-            CorruptDataError: a clip has damaged frames, and ``on_damage`` is "raise".
-            Error: the video cannot be read, and ``on_damage`` is "raise".
+        `outs` has memory for the frames of each clip, or None. It is used if the frames fit.
         """
         try:
             if (node := active()) is not None:

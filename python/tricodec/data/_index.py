@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -21,6 +20,7 @@ from tricodec.data._locate import absolute, common_root, is_tar, is_video, locat
 from tricodec.data._table import READABLE, NotAnIndexError, open_index, write_index
 from tricodec.data._tar import TarPart
 from tricodec.errors import CorruptDataError, SourceChangedError
+from tricodec.installation import cache_dir
 from tricodec.remote import is_remote_url
 
 _KEPT_GROUPS = 8
@@ -75,7 +75,7 @@ class DatasetIndex:
         self._group_starts = [0]
         for group in range(facts.num_row_groups):
             self._group_starts.append(self._group_starts[-1] + facts.row_group(group).num_rows)
-        self._groups: OrderedDict[int, Any] = OrderedDict()
+        self._group = _index_columns(self._file)
 
     @staticmethod
     def build(
@@ -153,14 +153,7 @@ class DatasetIndex:
         row = self._checked(i)
         with self._lock_here():
             group = bisect.bisect_right(self._group_starts, row) - 1
-            column = self._groups.get(group)
-            if column is None:
-                column = self._file.read_row_group(group, ["index"], use_threads=False)["index"]
-                self._groups[group] = column
-                if len(self._groups) > _KEPT_GROUPS:
-                    self._groups.popitem(last=False)
-            self._groups.move_to_end(group)
-            data: bytes | None = column[row - self._group_starts[group]].as_py()
+            data: bytes | None = self._group(group)[row - self._group_starts[group]].as_py()
             return data
 
     def reader(self, i: SupportsIndex, **options: Any) -> FrameReader:
@@ -220,7 +213,15 @@ class DatasetIndex:
             self._process = os.getpid()
             self._lock = threading.Lock()
             self._file, _ = open_index(Path(self.path))
+            self._group = _index_columns(self._file)
         return self._lock
+
+
+def _index_columns(file: Any) -> Callable[[int], Any]:
+    """Reads the column ``index`` of a group of rows, and keeps those of the groups used last."""
+    return functools.lru_cache(_KEPT_GROUPS)(
+        lambda group: file.read_row_group(group, ["index"], use_threads=False)["index"]
+    )
 
 
 def _changed(path: str, how: str) -> SourceChangedError:
@@ -246,7 +247,7 @@ def _cached(sources: list[str]) -> DatasetIndex:
     """The index in the folder for caches, which is XDG_CACHE_HOME, or .cache in the home folder."""
     names = [each if is_remote_url(each) else absolute(each) for each in sources]
     key = hashlib.sha256("\n".join(names).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tricodec" / "indexes"
+    folder = cache_dir() / "indexes"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{key}.parquet"
     with (folder / f"{key}.lock").open("w") as lock:

@@ -89,9 +89,6 @@ def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any])
     """The videos that the sources of `DatasetIndex.build` mean, also those in tar archives.
 
     An archive that cannot be read has an error. Relative paths of the index start in the folder `root`.
-
-    Raises:
-        MediaNotFoundError: there is no such file or folder.
     """
     for source in sources:
         for found in _files_of(source, root, remote_options):

@@ -67,23 +67,9 @@ class ReadAhead:
     """
 
     def __init__(
-        self,
-        dataset: Dataset,
-        memory: HostMemory,
-        batches: Iterator[list[int]],
-        *,
-        num_threads: int,
-        max_bytes: int,
+        self, dataset: Dataset, memory: HostMemory, batches: Iterator[list[int]], *, num_threads: int, max_bytes: int
     ) -> None:
-        """Starts to read.
-
-        Args:
-            dataset: what has the clips.
-            memory: what makes the memory of a batch.
-            batches: clip numbers; the thread that iterates takes them.
-            num_threads: videos read at once.
-            max_bytes: memory of the batches ahead. The next batch is read whatever it takes.
-        """
+        """Starts to read batches of clip numbers, which the thread that iterates takes."""
         self._dataset = dataset
         self._memory = memory
         self._batches = batches

@@ -7,6 +7,7 @@ import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from tricodec._tricodec import OutputFile
@@ -71,7 +72,7 @@ def write_index(path: Path, table: Any, root: str) -> None:
 
     table = table.replace_schema_metadata({_METADATA_KEY: json.dumps({"format": _FORMAT, "root": root})})
     with OutputFile(path) as file:
-        sink = pa.PythonFile(_Sink(file), mode="w")
+        sink = pa.PythonFile(SimpleNamespace(write=file.write, closed=False), mode="w")  # the file stays open
         with pq.ParquetWriter(sink, table.schema, compression="zstd", use_dictionary=True) as writer:
             for start, end in _groups(table):
                 writer.write_table(table.slice(start, end - start), row_group_size=_MOST_ROWS)
@@ -80,12 +81,7 @@ def write_index(path: Path, table: Any, root: str) -> None:
 
 
 def open_index(path: Path) -> tuple[Any, str]:
-    """Returns the pyarrow.parquet.ParquetFile of an index, and its root.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        NotAnIndexError: it is another file, or an index of another version.
-    """
+    """Returns the pyarrow.parquet.ParquetFile of an index, and its root."""
     pa = arrow()
     import pyarrow.parquet as pq
 
@@ -118,12 +114,3 @@ def _groups(table: Any) -> Iterator[tuple[int, int]]:
         held += size
     if start < len(sizes):
         yield start, len(sizes)
-
-
-class _Sink:
-    """An OutputFile as pyarrow writes to it. It stays open."""
-
-    closed = False
-
-    def __init__(self, file: OutputFile) -> None:
-        self.write = file.write

@@ -103,11 +103,7 @@ class _RemotePart(_Part):
 
 
 def list_tar(place: str, is_video: Callable[[str], bool], remote_options: Mapping[str, Any]) -> Iterator[Member]:
-    """The videos in an archive, each with the other files of its sample: those of the same name up to the first dot.
-
-    Raises:
-        CorruptDataError: the file is not a tar archive, is compressed, or ends early.
-    """
+    """The videos in an archive, each with the other files of its sample: those of the same name up to the first dot."""
     with open_remote(place, **remote_options).open() if is_remote_url(place) else Path(place).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)

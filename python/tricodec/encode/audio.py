@@ -97,8 +97,7 @@ def write_audio(
             for packet in encoder.encode(chunk):
                 muxer.write(packet, stream)
         if encoder is None:
-            message = "there is no sound to write; pass at least one array"
-            raise ValueError(message)
+            raise ValueError("there is no sound to write; pass at least one array")
         for packet in encoder.flush():
             muxer.write(packet, stream)
         muxer.finish()

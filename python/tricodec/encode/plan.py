@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from tricodec.encode.settings import Settings
-from tricodec.encode.table import TABLE, Refused
+from tricodec.encode.table import TABLE, Refused, Row
 
 _PARAMS = {"libx264": "x264-params", "libx265": "x265-params", "libsvtav1": "svtav1-params"}
 
@@ -71,16 +71,14 @@ def _flat(plan: Plan) -> dict[str, Any]:
 
 def explain(settings: Settings, encoder: str) -> list[tuple[str, str]]:
     """The rows of the table for these settings: (parameters, the options that they set, or the reason why none)."""
-    lines = []
-    for row in TABLE:
-        try:
-            effect = row.effect(encoder, settings)
-        except Refused as error:
-            effect = f"refused: {error}"
-        else:
-            if isinstance(effect, str):
-                effect = f"no effect: {effect}"
-            else:
-                effect = ", ".join(f"{key.removeprefix('params:')}={value}" for key, value in effect.items()) or "-"
-        lines.append((", ".join(row.names), effect))
-    return lines
+    return [(", ".join(row.names), _explained(row, settings, encoder)) for row in TABLE]
+
+
+def _explained(row: Row, settings: Settings, encoder: str) -> str:
+    try:
+        effect = row.effect(encoder, settings)
+    except Refused as error:
+        return f"refused: {error}"
+    if isinstance(effect, str):
+        return f"no effect: {effect}"
+    return ", ".join(f"{key.removeprefix('params:')}={value}" for key, value in effect.items()) or "-"

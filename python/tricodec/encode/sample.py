@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tricodec._tricodec import OutputFile, encoder_names
 from tricodec.encode.video import encode_video
+from tricodec.installation import cache_dir
 
 _FRAMES, _RATE, _WIDTH, _HEIGHT, _AUDIO_RATE = 132, 25, 1280, 720, 48_000
 # RGB of the zenith, the horizon and the nearest hill at midnight, sunrise, noon, sunset and midnight.
@@ -36,8 +37,7 @@ def sample_video(path: str | os.PathLike[str] | None = None) -> str:
     Returns:
         The path of the file.
     """
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tricodec"
-    file = Path(path) if path is not None else cache / "sample_1.mp4"
+    file = Path(path) if path is not None else cache_dir() / "sample_1.mp4"
     if not file.is_file():
         file.parent.mkdir(parents=True, exist_ok=True)
         seconds = np.arange(_FRAMES * _AUDIO_RATE // _RATE) / _AUDIO_RATE

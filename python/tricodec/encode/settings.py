@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -27,8 +28,8 @@ def integer(name: str, value: object, low: int, high: int) -> int:
     try:
         number = float(str(value).strip())
     except ValueError:
-        raise _refuse_value(name, value, f"an integer from {low} to {high}") from None
-    if number != int(number) or not low <= number <= high:
+        number = math.nan
+    if not low <= number <= high or number != int(number):
         raise _refuse_value(name, value, f"an integer from {low} to {high}")
     return int(number)
 
@@ -59,7 +60,7 @@ def frame_rate(name: str, value: object) -> Fraction:
     try:
         rate = value if isinstance(value, Fraction) else Fraction(str(value).strip())
     except (ValueError, ZeroDivisionError):
-        raise _refuse_value(name, value, "a positive number") from None
+        rate = Fraction(0)
     if rate <= 0:
         raise _refuse_value(name, value, "a positive number")
     ntsc = Fraction(round(rate * 1001 / 1000) * 1000, 1001)
@@ -189,10 +190,6 @@ def _flag(name: str, value: object, _most: int) -> int:
     return integer(name, value, 0, 1)
 
 
-def _rc(name: str, value: object, _most: int) -> str:
-    return _choice(name, value, ("cbr", "vbr", "constqp"))
-
-
 def _resolution(name: str, value: object, _most: int) -> tuple[int, int]:
     numbers = re.findall(r"\d+", str(value))
     if len(numbers) != 2 or "0" in numbers:
@@ -208,10 +205,17 @@ def _gop(name: str, value: object, _most: int) -> int | None:
     return periods.pop() or None
 
 
+def _slice_mode(name: str, value: object, _most: int) -> int:
+    mode = integer(name, value, 0, 3)
+    if mode == 1:
+        raise _refuse_value(name, value, "0 (macroblocks), 2 (rows of macroblocks) or 3 (number of slices)")
+    return mode
+
+
 _READERS: dict[str, Callable[[str, object, int], Any]] = {
     "preset": lambda name, value, _: _choice(name, value, PRESETS, upper=True),
     "tuning_info": lambda name, value, _: _choice(name, value, TUNINGS),
-    "rc": _rc,
+    "rc": lambda name, value, _: _choice(name, value, ("cbr", "vbr", "constqp")),
     "bitrate": _rate,
     "maxbitrate": _rate,
     "vbvbufsize": _rate,
@@ -234,7 +238,7 @@ _READERS: dict[str, Callable[[str, object, int], Any]] = {
     "colorspace": lambda name, value, _: _choice(name, value, ("bt601", "bt709")),
     "num_unit_in_ticks": _positive,
     "timescale": _positive,
-    "slice_mode": lambda name, value, _: _slice_mode(name, value),
+    "slice_mode": _slice_mode,
     "slice_data": lambda name, value, _: integer(name, value, 0, 2**20),
     "repeatspspps": _flag,
     "max_res": _resolution,
@@ -245,10 +249,3 @@ _READERS: dict[str, Callable[[str, object, int], Any]] = {
 }
 PARAMETERS = ("codec", *_READERS)
 """The names of parameters."""
-
-
-def _slice_mode(name: str, value: object) -> int:
-    mode = integer(name, value, 0, 3)
-    if mode == 1:
-        raise _refuse_value(name, value, "0 (macroblocks), 2 (rows of macroblocks) or 3 (number of slices)")
-    return mode

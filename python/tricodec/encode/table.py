@@ -60,8 +60,7 @@ class Row:
 
 def _refusal(parameter: str, encoder: str, reason: str) -> Column:
     def column(settings: Settings) -> Effect:
-        message = f"{parameter} is not possible with {encoder}: {reason}"
-        raise Refused(message)
+        raise Refused(f"{parameter} is not possible with {encoder}: {reason}")
 
     return column
 
@@ -125,8 +124,7 @@ def _svt_low_delay(settings: Settings) -> bool:
 
 def _svt_rate(settings: Settings) -> Effect:
     if settings.lossless:
-        message = "tuning_info='lossless' is not possible with libsvtav1: this version has no lossless mode"
-        raise Refused(message)
+        raise Refused("tuning_info='lossless' is not possible with libsvtav1: this version has no lossless mode")
     if settings.rc == "constqp":
         # The document's range is that of the bitstream, 0..255; SVT-AV1 has steps of four.
         p, _, _ = settings.constqp or (112, 124, 100)
@@ -151,14 +149,12 @@ def _nvenc_rate(settings: Settings) -> Effect:
     }  # fmt: skip
 
 
-def _x264_tuning(settings: Settings) -> Effect:
-    if settings.tuning_info == "low_latency":
-        return {"params:sync-lookahead": 0}
-    return {"tune": "zerolatency"} if settings.tuning_info == "ultra_low_latency" else {}
-
-
 def _x265_tuning(settings: Settings) -> Effect:
     return {"tune": "zerolatency"} if settings.tuning_info == "ultra_low_latency" else {}
+
+
+def _x264_tuning(settings: Settings) -> Effect:
+    return {"params:sync-lookahead": 0} if settings.tuning_info == "low_latency" else _x265_tuning(settings)
 
 
 def _svt_tuning(settings: Settings) -> Effect:
@@ -170,11 +166,10 @@ def _limits(settings: Settings) -> Effect:
     least = None if settings.qmin is None else max(settings.qmin)
     most = None if settings.qmax is None else min(settings.qmax)
     if least is not None and most is not None and least > most:
-        message = (
+        raise Refused(
             f"qmin={settings.qmin} with qmax={settings.qmax} (P, B, I) is not possible: these encoders have one "
             f"limit for all pictures, and no quantizer is {least} or more and {most} or less; give one number each"
         )
-        raise Refused(message)
     return {name: limit for name, limit in (("qmin", least), ("qmax", most)) if limit is not None}
 
 
@@ -182,15 +177,12 @@ def _svt_limits(settings: Settings) -> Effect:
     return {key: max(1, value // 4) for key, value in dict(_limits(settings)).items()}  # type: ignore[arg-type]
 
 
-def _rows_of(settings: Settings, block: int) -> int:
-    return -(-settings.height // block)
-
-
 def _slice_count(settings: Settings, block: int) -> int:
     """The number of slices of modes 2 and 3."""
     if settings.slice_mode == 3:
         return max(1, settings.slice_data)
-    return -(-_rows_of(settings, block) // max(1, settings.slice_data))
+    rows = -(-settings.height // block)
+    return -(-rows // max(1, settings.slice_data))
 
 
 def _x264_slices(settings: Settings) -> Effect:
@@ -202,15 +194,13 @@ def _x264_slices(settings: Settings) -> Effect:
 
 def _x265_slices(settings: Settings) -> Effect:
     if settings.slice_mode == 0:
-        message = "slice mode 0 is not possible with libx265: its slices end at rows; use mode 2 or 3"
-        raise Refused(message)
+        raise Refused("slice mode 0 is not possible with libx265: its slices end at rows; use mode 2 or 3")
     return {"params:slices": _slice_count(settings, 64)}
 
 
 def _nvenc_slices(settings: Settings) -> Effect:
     if settings.slice_mode == 0:
-        message = "slice mode 0 is not possible: libavcodec sets a number of slices for NVENC; use mode 2 or 3"
-        raise Refused(message)
+        raise Refused("slice mode 0 is not possible: libavcodec sets a number of slices for NVENC; use mode 2 or 3")
     return {"slices": _slice_count(settings, 16 if settings.codec == "h264" else 32)}
 
 
@@ -320,7 +310,7 @@ TABLE: tuple[Row, ...] = (
         lambda s: {"ldkfs": s.ldkfs},
         none=lambda s: s.ldkfs == 0 or s.rc == "constqp" or s.lossless,
     ),
-    Row(("colorspace",), _color, _color, _color, _color, none=lambda s: s.colorspace is None),
+    Row.everywhere(("colorspace",), _color, none=lambda s: s.colorspace is None),
     Row(
         ("num_unit_in_ticks", "timescale"),
         _timing("h264"),

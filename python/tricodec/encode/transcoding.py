@@ -139,41 +139,19 @@ def transcode(
         num_threads=num_threads, pixel_format=pixel_format, frame_rate=frame_rate, crf=crf, preset=preset,
         options=options,
     )  # fmt: skip
-    muxer = {
-        "format": format,
-        "fast_start": fast_start,
-        "fragmented": fragmented,
-        "metadata": dict(metadata or {}),
-    }
+    muxer = {"format": format, "fast_start": fast_start, "fragmented": fragmented, "metadata": dict(metadata or {})}
     encoding = None
     if audio_codec is not None:
-        encoding = {
-            "codec": audio_codec,
-            "rate": audio_rate or 0,
-            "channels": audio_channels or 0,
-            "bit_rate": audio_bit_rate,
-        }
+        rate, channels = audio_rate or 0, audio_channels or 0
+        encoding = {"codec": audio_codec, "rate": rate, "channels": channels, "bit_rate": audio_bit_rate}
     elif audio_rate is not None or audio_channels is not None or audio_bit_rate:
         message = "audio_rate, audio_channels and audio_bit_rate need audio_codec: without it the sound is copied"
         raise ValueError(message)
-    return TranscodeResult(
-        **transcode_file(
-            source,
-            target,
-            encoder,
-            muxer,
-            crop,
-            size,
-            start,
-            end,
-            audio,
-            num_workers,
-            progress,
-            encoding,
-            deinterlace,
-            stream_index,
-        )
-    )
+    facts = transcode_file(
+        source, target, encoder, muxer, crop, size, start, end, audio, num_workers, progress, encoding, deinterlace,
+        stream_index,
+    )  # fmt: skip
+    return TranscodeResult(**facts)
 
 
 def _refuse_open_source(source: Any, target: Any) -> None:

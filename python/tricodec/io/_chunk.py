@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,24 +51,10 @@ class DeviceChunk:
         self.data = data
         self.pts = pts
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape [frames, channels, height, width]."""
-        return tuple(self.data.shape)
-
-    @property
-    def dtype(self) -> Any:
-        """The numpy dtype of the elements."""
-        return self.data.dtype
-
-    @property
-    def device(self) -> str:
-        """The GPU, "cuda:N"."""
-        return self.data.device
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        return self.data.__cuda_array_interface__
+    shape = property(attrgetter("data.shape"), doc="Shape (frames, channels, height, width).")
+    dtype = property(attrgetter("data.dtype"), doc="The numpy dtype of the elements.")
+    device = property(attrgetter("data.device"), doc='The GPU, "cuda:N".')
+    __cuda_array_interface__ = property(attrgetter("data.__cuda_array_interface__"))
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.data.__dlpack__(**options)
@@ -104,13 +91,7 @@ def _tensor_class() -> Any:
 
 
 def make_chunk(data: npt.NDArray[Any] | DeviceArray, pts: float, arrays: str) -> Any:
-    """A chunk over the memory of `data`.
-
-    Args:
-        data: an array of the core.
-        pts: time of its first frame in seconds.
-        arrays: "numpy", "torch", or "auto" for torch if the program has imported it.
-    """
+    """A chunk over the memory of an array of the core. `arrays` is as in `StreamReader`."""
     if arrays == "torch":
         import torch  # noqa: F401
     plain = arrays == "numpy" or not hasattr(sys.modules.get("torch"), "from_numpy")

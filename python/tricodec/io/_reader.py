@@ -12,6 +12,8 @@ from tricodec._tricodec import NativeStreamReader
 from tricodec.errors import MediaIOError
 from tricodec.io._chunk import make_chunk
 from tricodec.io._streams import (
+    OUTPUTS,
+    SOURCES,
     OutputStream,
     SourceStream,
     StreamArgumentError,
@@ -19,8 +21,6 @@ from tricodec.io._streams import (
     basic_audio_filters,
     basic_video_filters,
     expect_integers,
-    output_stream,
-    source_stream,
 )
 
 if TYPE_CHECKING:
@@ -77,11 +77,9 @@ class StreamReader:
         expect_integers(optional=False, buffer_size=buffer_size)
         with argument_errors():
             if arrays not in ("auto", "numpy", "torch"):
-                message = f"arrays must be auto, numpy or torch, not {arrays!r}"
-                raise StreamArgumentError(message)
+                raise StreamArgumentError(f"arrays must be auto, numpy or torch, not {arrays!r}")
             if buffer_size < 1:
-                message = f"buffer_size must be positive, not {buffer_size}"
-                raise StreamArgumentError(message)
+                raise StreamArgumentError(f"buffer_size must be positive, not {buffer_size}")
             source = os.fspath(src) if isinstance(src, os.PathLike) else src
             self._native = NativeStreamReader(source, format or "", options, buffer_size, names)
 
@@ -115,13 +113,15 @@ class StreamReader:
         """Describe stream `i` of the source: a SourceStream, SourceAudioStream or SourceVideoStream."""
         expect_integers(optional=False, i=i)
         with argument_errors():
-            return source_stream(self._native.source_stream(i))
+            facts = self._native.source_stream(i)
+        return SOURCES.get(facts["media_type"], SourceStream)(**facts)
 
     def get_out_stream_info(self, i: int) -> OutputStream:
         """Describe output `i`, as its filters deliver it: an OutputAudioStream or OutputVideoStream."""
         expect_integers(optional=False, i=i)
         with argument_errors():
-            return output_stream(self._native.output_stream(i))
+            facts = self._native.output_stream(i)
+        return OUTPUTS[facts["media_type"]](**facts)
 
     def seek(self, timestamp: float, mode: str = "precise") -> None:
         """Go to a time. This flushes the decoders and drops waiting chunks.
@@ -268,8 +268,7 @@ class StreamReader:
         expect_integers(optional=False, frames_per_chunk=frames_per_chunk, buffer_chunk_size=buffer_chunk_size)
         expect_integers(stream_index=stream_index)
         if stream_index is not None and stream_index < 0:
-            message = f"stream_index must be at least 0 or None, not {stream_index}"
-            raise StreamArgumentError(message)
+            raise StreamArgumentError(f"stream_index must be at least 0 or None, not {stream_index}")
         options = dict(decoder_option) if decoder_option is not None else None
         with argument_errors():
             add(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 
 @dataclass
@@ -82,18 +82,8 @@ class OutputVideoStream(OutputStream):
     """Frames per second; 0 if the filters do not state it."""
 
 
-_SOURCES: dict[str, type[SourceStream]] = {"audio": SourceAudioStream, "video": SourceVideoStream}
-_OUTPUTS: dict[str, type[OutputStream]] = {"audio": OutputAudioStream, "video": OutputVideoStream}
-
-
-def source_stream(facts: dict[str, Any]) -> SourceStream:
-    """The description of a source stream from the core's facts."""
-    return _SOURCES.get(facts["media_type"], SourceStream)(**facts)
-
-
-def output_stream(facts: dict[str, Any]) -> OutputStream:
-    """The description of an output from the core's facts."""
-    return _OUTPUTS[facts["media_type"]](**facts)
+SOURCES: dict[str, type[SourceStream]] = {"audio": SourceAudioStream, "video": SourceVideoStream}
+OUTPUTS: dict[str, type[OutputStream]] = {"audio": OutputAudioStream, "video": OutputVideoStream}
 
 
 def expect_integers(*, optional: bool = True, **named: object) -> None:
@@ -106,17 +96,9 @@ def expect_integers(*, optional: bool = True, **named: object) -> None:
 def basic_audio_filters(sample_format: str | None, sample_rate: int | None, num_channels: int | None) -> str:
     """``aresample=SR,aformat=sample_fmts=F:channel_layouts=Nc``, without values that are None."""
     expect_integers(sample_rate=sample_rate, num_channels=num_channels)
-    filters = []
-    if sample_rate is not None:
-        filters.append(f"aresample={sample_rate}")
-    wanted = []
-    if sample_format is not None:
-        wanted.append(f"sample_fmts={sample_format}")
-    if num_channels is not None:
-        wanted.append(f"channel_layouts={num_channels}c")
-    if wanted:
-        filters.append("aformat=" + ":".join(wanted))
-    return ",".join(filters) or "anull"
+    rate = "" if sample_rate is None else f"aresample={sample_rate}"
+    layout = None if num_channels is None else f"{num_channels}c"
+    return _chain(rate, _filter("aformat", sample_fmts=sample_format, channel_layouts=layout)) or "anull"
 
 
 def basic_video_filters(
@@ -124,19 +106,18 @@ def basic_video_filters(
 ) -> str:
     """``fps=R,scale=width=W:height=H,format=pix_fmts=F``, without values that are None."""
     expect_integers(width=width, height=height)
-    filters = []
-    if frame_rate is not None:
-        filters.append(f"fps={frame_rate}")
-    size = []
-    if width is not None:
-        size.append(f"width={width}")
-    if height is not None:
-        size.append(f"height={height}")
-    if size:
-        filters.append("scale=" + ":".join(size))
-    if pixel_format is not None:
-        filters.append(f"format=pix_fmts={pixel_format}")
-    return ",".join(filters) or "null"
+    rate = "" if frame_rate is None else f"fps={frame_rate}"
+    scale, layout = _filter("scale", width=width, height=height), _filter("format", pix_fmts=pixel_format)
+    return _chain(rate, scale, layout) or "null"
+
+
+def _filter(name: str, **values: object) -> str:
+    stated = [f"{key}={value}" for key, value in values.items() if value is not None]
+    return f"{name}={':'.join(stated)}" if stated else ""
+
+
+def _chain(*filters: str) -> str:
+    return ",".join(filter(None, filters))
 
 
 class StreamArgumentError(ValueError, RuntimeError):

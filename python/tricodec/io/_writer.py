@@ -6,13 +6,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tricodec._tricodec import NativeCodecConfig, NativeStreamWriter
 from tricodec.io._streams import StreamArgumentError, argument_errors, expect_integers
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 @dataclass
@@ -74,14 +71,11 @@ class StreamWriter:
             RefusedError: the destination is a URL, or the container opens files by itself.
         """
         if buffer_size < 1:
-            message = f"buffer_size must be positive, not {buffer_size}"
-            raise StreamArgumentError(message)
+            raise StreamArgumentError(f"buffer_size must be positive, not {buffer_size}")
         target: Any = os.fspath(dst) if isinstance(dst, os.PathLike) else dst
         if format is None and not isinstance(target, (str, bytes)):
             message = '`format` must be provided when the input is file-like object: format="mp4", for instance'
             raise StreamArgumentError(message)
-        self._num_streams = 0
-        self._devices: dict[int, str] = {}
         with argument_errors():
             self._native = NativeStreamWriter(target, format or "")
 
@@ -127,7 +121,6 @@ class StreamWriter:
                 encoder_num_channels or 0, encoder_format or "", (codec_config or CodecConfig())._native(),
                 filter_desc or "",
             )  # fmt: skip
-        self._num_streams += 1
 
     def add_video_stream(
         self,
@@ -172,9 +165,6 @@ class StreamWriter:
                 encoder_frame_rate or 0.0, encoder_width or 0, encoder_height or 0, encoder_format or "",
                 (codec_config or CodecConfig())._native(), filter_desc or "", hw_accel or "",
             )  # fmt: skip
-        if hw_accel:
-            self._devices[self._num_streams] = hw_accel
-        self._num_streams += 1
 
     def set_metadata(self, metadata: Mapping[str, str]) -> None:
         """Set the tags of the file, which replace earlier ones. Call it before `open`.
@@ -185,7 +175,7 @@ class StreamWriter:
         with argument_errors():
             self._native.set_metadata(dict(metadata))
 
-    def open(self, option: Mapping[str, str] | None = None) -> Self:
+    def open(self, option: Mapping[str, str] | None = None) -> StreamWriter:
         """Open the destination and write the header. A second call does nothing.
 
         Args:
@@ -248,7 +238,7 @@ class StreamWriter:
         """Drop the output without finishing it: an old file stays."""
         self._native.discard()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> StreamWriter:
         """Return the open writer."""
         return self
 

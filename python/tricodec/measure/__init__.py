@@ -12,8 +12,7 @@ from tricodec.measure._memory import (
     memory_required,
     memory_stats,
 )
-from tricodec.measure._profiler import Profiler, StageTime
-from tricodec.measure._trace import StageEvent
+from tricodec.measure._profiler import Profiler, StageEvent, StageTime
 
 __all__ = [
     "AllocatorUse", "MemoryEvent", "MemoryRequired", "MemoryTracker", "Profiler", "StageEvent", "StageTime",

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tricodec.remote._pieces import Pieces
-from tricodec.remote._prefixes import AllowedPrefixes
 from tricodec.remote._stores import (
     SCHEMES,
+    AllowedPrefixes,
     FsspecStore,
     ObstoreStore,
     Store,
@@ -166,17 +166,11 @@ class PlacedFile(io.RawIOBase):
         self._position = base + offset
         return self._position
 
-    def tell(self) -> int:
-        """The place of the next read."""
-        return self._position
-
     def readable(self) -> bool:
         """Always True."""
         return True
 
-    def seekable(self) -> bool:
-        """Always True."""
-        return True
+    seekable = readable
 
 
 class RemoteFile(PlacedFile):

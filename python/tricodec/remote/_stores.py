@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bytes of an object come from: obstore, or a file system of fsspec."""
+"""Where the bytes of an object come from: obstore, or a file system of fsspec; and which URLs may be read."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ import dataclasses
 import functools
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from importlib.util import find_spec
-from typing import Any, Protocol
-from urllib.parse import urljoin, urlsplit
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from tricodec.errors import MediaIOError, MediaNotFoundError, RefusedError, SourceChangedError, UnsupportedError
-from tricodec.remote._prefixes import AllowedPrefixes
 
 #: Schemes that obstore reads. The other ones go to fsspec.
 OBSTORE_SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https")
 #: Schemes that open_remote() takes. fsspec has more of them, some of which run programs or open local files.
 SCHEMES = (*OBSTORE_SCHEMES, "gcs", "hf")
+#: Of schemes with prefixes. hf:// leads to addresses that the hub chooses.
+CHECKED_SCHEMES = ("http", "https", "s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss")
+_PORTS = {"http": 80, "https": 443}
 EXTRA = "pip install 'tricodec[remote]'"
 NO_RANGES = "does not give ranges of bytes; fetch the file, and pass its path"
 
@@ -27,6 +29,43 @@ NO_RANGES = "does not give ranges of bytes; fetch the file, and pass its path"
 #: a read would wait forever.
 _OBSTORE_PROCESS: list[int] = []
 _NOT_FOUND, _PRECONDITION_FAILED = (404, 410), 412
+
+
+class _Place(NamedTuple):
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+
+
+class AllowedPrefixes:
+    """The prefixes below which URLs may be read. Thread safety: safe.
+
+    Prefixes are URLs with a host or a bucket, as ``https://host/videos/``. A path counts up to a slash:
+    ``https://host/a`` allows ``https://host/a/x``, and not ``https://host/ab``.
+    """
+
+    def __init__(self, prefixes: Iterable[str]) -> None:
+        self._texts = tuple([prefixes] if isinstance(prefixes, str) else prefixes)
+        self._places = []
+        for text in self._texts:
+            try:
+                place = _place_of(text)
+            except ValueError as error:
+                raise ValueError(f"the prefix '{text}' of URLs is not accepted: {error}") from error
+            if "?" in text:
+                raise ValueError(f"the prefix '{text}' of URLs is not accepted: it has a query")
+            self._places.append(place)
+
+    def expect(self, url: str, what: str = "") -> None:
+        """Raises RefusedError for a URL that is below none of the prefixes. `what` begins the message."""
+        try:
+            place = _place_of(url)
+        except ValueError as error:
+            raise RefusedError(f"{what}'{url}' is not read: {error}") from error
+        if not any(_is_below(place, prefix) for prefix in self._places):
+            allowed = ", ".join(self._texts) or "none"
+            raise RefusedError(f"{what}'{url}' is not read, because it is below no allowed prefix; allowed: {allowed}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,12 +89,7 @@ class Store(Protocol):
     """Reads ranges of one object. Thread safety: safe."""
 
     def fetch(self, start: int, end: int, known: Version | None) -> tuple[Any, Version]:
-        """The bytes [start, end), fewer at the end of the object, and their version.
-
-        Raises:
-            SourceChangedError: if the object is not `known`.
-            MediaNotFoundError, MediaIOError: if it cannot be read.
-        """
+        """The bytes [start, end), fewer at the end of the object, and their version, which must be `known`."""
         ...
 
 
@@ -178,11 +212,7 @@ def is_remote_url(text: str) -> bool:
 def open_url(
     url: str, timeout_s: float, retries: int, options: Mapping[str, Any], prefixes: AllowedPrefixes | None = None
 ) -> Store:
-    """The store of a URL.
-
-    Raises:
-        ImportError: no package for it is installed; it names the extra.
-    """
+    """The store of a URL."""
     scheme = urlsplit(url).scheme.lower()
     is_web = scheme in ("http", "https")
     if is_web and prefixes is not None:
@@ -205,11 +235,7 @@ def open_url(
 def list_objects(
     url: str, *, filesystem: Any = None, timeout_s: float = 30.0, retries: int = 5, **options: Any
 ) -> Iterator[tuple[str, Version]]:
-    """The URLs and versions of the objects below a URL, in the order of the store. The arguments are `open_remote`'s.
-
-    Raises:
-        MediaIOError: the store does not list objects, as web servers do not, or the request failed.
-    """
+    """The URLs and versions of the objects below a URL, in the store's order. The arguments are `open_remote`'s."""
     parts = urlsplit(url)
     if parts.scheme in ("http", "https") and filesystem is None:
         raise MediaIOError(f"web servers do not list what is below '{url}'; give the URL of each file")
@@ -302,3 +328,31 @@ def _expect_same(name: str, known: Version | None, found: Version) -> None:
             f"'{name}' changed while it was read: it was {known.describe()}, and is {found.describe()}; "
             "open it again for its new version"
         )
+
+
+def _is_below(place: _Place, prefix: _Place) -> bool:
+    if place[:3] != prefix[:3]:
+        return False
+    folder = prefix.path if prefix.path.endswith("/") else prefix.path + "/"
+    return place.path == prefix.path or place.path.startswith(folder)
+
+
+def _place_of(url: str) -> _Place:
+    """The parts that are compared. Raises ValueError for what servers may understand in different ways."""
+    if any(char <= " " or char in "\\\x7f" for char in url):
+        raise ValueError("it has blanks, control characters or backslashes")
+    parts: SplitResult = urlsplit(url)
+    scheme = parts.scheme.lower()
+    if scheme not in CHECKED_SCHEMES:
+        raise ValueError(f"its scheme is none of {', '.join(CHECKED_SCHEMES)}")
+    if "@" in parts.netloc and not scheme.startswith("abfs"):
+        raise ValueError("it has a user name or a password; credentials come from the environment")
+    if not parts.hostname or parts.fragment:
+        raise ValueError("it has a fragment (#)" if parts.fragment else "it names no host")
+    path = unquote(parts.path)
+    if path.count("/") != parts.path.count("/") or "\\" in path or "\x00" in path:
+        raise ValueError("its path has an encoded slash")
+    if any(segment in (".", "..") for segment in path.split("/")):
+        raise ValueError("its path has . or ..")
+    host = parts.netloc if scheme.startswith("abfs") else parts.hostname.lower()
+    return _Place(scheme, host, parts.port or _PORTS.get(scheme), path or "/")

@@ -13,8 +13,6 @@ from tricodec.serving._plan_request import PlanData, PlanRequest
 from tricodec.video import DecodedVideo, read_video
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from tricodec._tricodec import Source, Stream
 
 
@@ -34,11 +32,7 @@ class PlanContext:
         self._is_closed = False
 
     def open(self, source: Source) -> FrameReader:
-        """Open a video with the plan's options. The caller closes the reader.
-
-        Raises:
-            Error: the errors of `FrameReader`.
-        """
+        """Open a video with the plan's options. The caller closes the reader. Raises the errors of `FrameReader`."""
         with self._in_use():
             return open_reader(self._data.request, source, self._data.choices.num_workers, self._stream)
 
@@ -67,9 +61,7 @@ class PlanContext:
         """The frames of the request in batches of the plan's size, decoded ahead.
 
         Args:
-            source: as in `probe`.
-            **options: options of `decode_video` that select frames (start, count, fps, ...); they replace those of the
-                request.
+            source, **options: as in `read`.
             drop_last: leave out a last batch of fewer frames.
 
         Returns:
@@ -95,7 +87,7 @@ class PlanContext:
             with self._in_use():
                 self._is_closed = True
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> PlanContext:
         return self
 
     def __exit__(self, *_: object) -> None:

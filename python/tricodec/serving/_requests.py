@@ -48,6 +48,10 @@ class Request:
     arrived: float
 
 
+Server = Callable[[list[Request] | None], None]
+"""Serves batches."""
+
+
 class RequestQueue:
     """Gives requests out in batches, in the order of their arrival. Thread safety: safe.
 
@@ -65,18 +69,9 @@ class RequestQueue:
         queue_timeout_ms: float | None,
         clock: Clock | None,
     ) -> None:
-        """Make an empty queue.
+        """Make an empty queue of `owner`, as messages call it. The other arguments are those of `Batcher`.
 
-        Args:
-            owner: name of the object for messages.
-            max_batch: requests of a batch, at most.
-            max_wait_ms: a batch that is not full leaves this long after its first request arrived.
-            max_queue: requests that are queued, at most.
-            queue_timeout_ms: how long a request may wait outside; None is without bound.
-            clock: for all times but those of coroutines, which use their loop's. None is the machine's.
-
-        Raises:
-            ValueError: a number is not accepted.
+        `clock` is for all times but those of coroutines, which use their loop's.
         """
         check_whole(owner, "max_queue", max_queue, least=max_batch)
         for name, value in (("max_wait_ms", max_wait_ms), ("queue_timeout_ms", queue_timeout_ms or 0)):
@@ -99,13 +94,7 @@ class RequestQueue:
         return os.getpid() == self._process
 
     def put(self, item: Any) -> Future[Any]:
-        """Queue an item, and wait while the queue is full.
-
-        Raises:
-            queue.Full: there was no room in time.
-            RuntimeError: the queue is closed.
-            UnsupportedError: the process is a forked child.
-        """
+        """Queue an item, and wait while the queue is full. Raises what `Batcher.submit` does."""
         request = self._enter(item)
         with self._changed:
             try:
@@ -236,12 +225,7 @@ class QueueClosedError(RuntimeError):
 class RequestWorkers:
     """Threads that serve a RequestQueue: what `Batcher` and `WorkerPool` are made of."""
 
-    def __init__(
-        self,
-        requests: RequestQueue,
-        num_threads: int,
-        make_server: Callable[[], Callable[[list[Request] | None], None]],
-    ) -> None:
+    def __init__(self, requests: RequestQueue, num_threads: int, make_server: Callable[[], Server]) -> None:
         """Start the threads.
 
         `make_server` makes what serves batches, for each thread one. It must not refer to this object, and must settle
@@ -289,7 +273,7 @@ def check_whole(owner: str, name: str, value: int, least: int) -> None:
         raise ValueError(f"{name} of {owner} is {value!r}; expected a whole number of at least {least}")
 
 
-def _serve(requests: RequestQueue, make_server: Callable[[], Callable[[list[Request] | None], None]]) -> None:
+def _serve(requests: RequestQueue, make_server: Callable[[], Server]) -> None:
     server = make_server()
     while True:
         batch = requests.take()

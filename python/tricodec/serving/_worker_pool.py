@@ -33,9 +33,7 @@ class WorkerPool(RequestWorkers):
 
     An error of one request is raised by its future, with its type and traceback, and concerns no other request.
 
-    A context manager. After an error or Ctrl-C in the block it cancels what is queued. Ctrl-C interrupts a thread that
-    waits for room or for a result, never a worker. In a forked child all calls but close() raise `UnsupportedError`,
-    and futures of the parent are never settled.
+    A context manager, which ends as that of `Batcher`, also in a forked child.
 
     Thread safety: safe.
     """
@@ -87,23 +85,12 @@ class WorkerPool(RequestWorkers):
         """Queue a request: arguments of the function, or of `PlanContext.read`. Waits while the queue is full.
 
         Returns:
-            A future of the result. Its ``cancel()`` withdraws the request while it is queued.
-
-        Raises:
-            queue.Full: there was no room within `queue_timeout_ms`.
-            RuntimeError: the pool is closed.
-            UnsupportedError: the process is a forked child.
+            A future of the result, as that of `Batcher.submit`, with its errors.
         """
         return self._requests.put((args, kwargs))
 
     async def run(self, *args: Any, **kwargs: Any) -> Any:
-        """The result of a request, for coroutines of any event loop. The loop runs on while the request waits.
-
-        If the task is cancelled, the request is withdrawn while it is queued.
-
-        Raises:
-            Exception: what submit() and the work raise.
-        """
+        """The result of a request, for coroutines, as `Batcher.run`. Raises what submit() and the work raise."""
         return await self._requests.put_async((args, kwargs))
 
     def map(self, items: Iterable[Any]) -> Iterator[Any]:

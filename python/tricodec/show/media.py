@@ -7,7 +7,7 @@ import html
 from fractions import Fraction
 
 from tricodec._tricodec import FrameReader, MediaInfo, StreamInfo
-from tricodec.show.tables import format_table
+from tricodec.show import format_table
 
 _HEADER = ["#", "kind", "codec", "profile", "picture or sound", "rate", "frames", "duration", "more"]
 

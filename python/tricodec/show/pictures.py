@@ -23,15 +23,7 @@ _LARGEST_SHEET = 1600
 
 
 def to_image(picture: Any) -> Any:
-    """A picture as one of Pillow.
-
-    Args:
-        picture: an array of NumPy or a DeviceArray: uint8, [H, W], [H, W, 1] (gray) or [H, W, 3] (RGB).
-
-    Raises:
-        ValueError: the picture has another shape or dtype.
-        ImportError: Pillow is not installed.
-    """
+    """An array of NumPy or DeviceArray, uint8, [H, W], [H, W, 1] (gray) or [H, W, 3] (RGB), as a picture of Pillow."""
     pixels = _in_host_memory(picture)
     if pixels.ndim == 3 and pixels.shape[2] == 1:
         pixels = pixels[:, :, 0]
@@ -71,14 +63,9 @@ def evenly_spaced(num_frames: int, count: int) -> list[int]:
 
 
 def compose(pictures: Any, columns: int | None = None) -> npt.NDArray[Any]:
-    """Puts pictures of one size into rows, left to right, with gaps.
+    """Puts pictures, uint8 [F, H, W, 3], into rows, left to right, with gaps: uint8 [H', W', 3].
 
-    Args:
-        pictures: an array of NumPy or a DeviceArray: uint8 [F, H, W, 3] with at least one picture.
-        columns: pictures a row; None makes about as many rows as columns.
-
-    Returns:
-        uint8 [H', W', 3].
+    Without a number of columns there are about as many rows as columns.
     """
     pictures = _in_host_memory(pictures)
     columns = columns or math.ceil(math.sqrt(len(pictures)))

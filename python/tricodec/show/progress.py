@@ -18,12 +18,7 @@ class Progress:
     """
 
     def __init__(self, label: str, total: int | None = None) -> None:
-        """Make a bar, which the ``with`` block shows.
-
-        Args:
-            label: what is counted.
-            total: the length of the work; None is unknown, which shows no remaining time.
-        """
+        """Make a bar, which the ``with`` block shows. Without the total it shows no remaining time."""
         self._label = label
         self._total = total
         self._bar: Any = None

@@ -138,8 +138,7 @@ def decode_video(
     selection, transform = request_of("decode_video", options, _OF_READER)
     if isinstance(source, FrameReader):
         if (device, stream_index, num_workers, ignore_edit_list, context, stream) != ("auto", -1, 0, False, None, None):
-            msg = "an open FrameReader is given with options of a reader; leave them out"
-            raise TypeError(msg)
+            raise TypeError("an open FrameReader is given with options of a reader; leave them out")
         return read_video(source, transform, selection, out, pinned=pinned)
     if elsewhere is not None and out is None and context is None and stream is None and not pinned:
         return elsewhere(source, device=device, stream_index=stream_index, ignore_edit_list=ignore_edit_list, **options)
@@ -158,14 +157,6 @@ def read_video(
     *,
     pinned: bool = False,
 ) -> DecodedVideo[Any]:
-    """What `decode_video` does with an open reader.
-
-    Args:
-        reader: of the video.
-        transform: what is done to the frames.
-        selection: the options of `decode_video` that select frames; None is an option left out.
-        out: as in `decode_video`.
-        pinned: as in `decode_video`.
-    """
+    """What `decode_video` does with an open reader."""
     frames, indices, asked = reader._read(transform, out=out, pinned=pinned, **selection)
     return DecodedVideo(frames, reader.pts_seconds[indices], reader.num_damaged_packets, indices, asked)

@@ -80,7 +80,8 @@ def scene_cuts(
 
     Thread safety: safe. An open FrameReader takes one call at a time.
     """
-    check_threshold(threshold)
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"the threshold is {threshold}; accepted are 0 to 1, the part of the pixels that must change")
     if not isinstance(source, FrameReader):
         with FrameReader(source, device=device, num_workers=num_workers) as reader:
             return scene_cuts(reader, threshold=threshold, size=size, on_progress=on_progress)
@@ -103,12 +104,6 @@ def scene_cuts(
     return SceneCuts(
         numbers, source.pts_seconds[numbers], np.array(scores, np.float32), done, source.num_damaged_packets
     )
-
-
-def check_threshold(threshold: float) -> None:
-    """Raises ValueError for a threshold that no frame or every frame would reach."""
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"the threshold is {threshold}; accepted are 0 to 1, the part of the pixels that must change")
 
 
 def histograms(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:

@@ -19,7 +19,7 @@ import pytest
 import tricodec
 from media import generated
 from patience import least
-from tricodec.measure._trace import StageEvent, trace_events
+from tricodec.measure._profiler import StageEvent, trace_events
 
 CLIP = "h264_bframes.mp4"
 

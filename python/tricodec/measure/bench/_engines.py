@@ -5,35 +5,58 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import tricodec
+from tricodec.io import StreamReader
 from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._session import Engine
 from tricodec.measure.bench._windows import Done
 from tricodec.measure.bench.front_ends import open_dali
 
 PIPELINES = ("python", "dali")
+FRAME_RATE = 30000 / 1001
+TEST_PICTURES = "1280x720, 2 s of FFmpeg's testsrc2"
+"""What describes the test pictures."""
 
 
-class VideoEngine:
+def make_pictures() -> Any:
+    """The test pictures, uint8 RGB [frames, 3, height, width]."""
+    source = f"testsrc2=rate={FRAME_RATE}:size=1280x720:duration=2"
+    reader = StreamReader(src=source, format="lavfi", arrays="numpy")
+    reader.add_basic_video_stream(-1, format="rgb24")
+    reader.process_all_packets()
+    (pictures,) = reader.pop_chunks()
+    return pictures
+
+
+@contextlib.contextmanager
+def clip_or(file: str | Path | None) -> Iterator[Path]:
+    """The path of a video, for a ``with`` block.
+
+    None is a video of the test pictures, H.264 with a key frame every 30 frames. The end of the block deletes it.
+    """
+    if file is not None:
+        yield Path(file)
+        return
+    with tempfile.TemporaryDirectory(prefix="tricodec-bench-") as folder:
+        path = Path(folder) / "test_pictures.mp4"
+        data = tricodec.encode_video(make_pictures(), layout="CHW", frame_rate=FRAME_RATE, gop_size=30)
+        path.write_bytes(data)
+        yield path
+
+
+class VideoEngine(Engine):
     """What the engines of a video file share.
 
-    Args:
-        path: the video.
-        device: as in `tricodec.FrameReader`.
-        options: of what is done with the frames: those of `tricodec.Transform`, or of the encoder by FFmpeg's names.
-        transfers: whether results on a GPU are copied to the host; the copies are part of the time.
-
-    Raises:
-        Error: the errors of `tricodec.FrameReader`.
+    `options` are those of `tricodec.Transform`, or of the encoder by FFmpeg's names. With `transfers` results on a GPU
+    are copied to the host; the copies are part of the time.
     """
 
-    name = ""
-    scope = ""
-    profiled = True
     default_batch = 0
     """Frames of a query; 0 is all of the file."""
 
@@ -60,19 +83,12 @@ class VideoEngine:
             self.settings["transfers"] = f"results are {copied}"
 
     def count(self, batch: int) -> int:
-        """The frames of a query.
-
-        Raises:
-            ValueError: the video has fewer.
-        """
+        """The frames of a query."""
         if batch > self.num_frames:
             raise ValueError(
                 f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {self.num_frames}"
             )
         return batch or min(self.default_batch or self.num_frames, self.num_frames)
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
     def _done(self, frames: int, compressed_bytes: int = 0, parts: Mapping[str, float] | None = None) -> Done:
         return Done(frames, frames * self.frame_bytes, compressed_bytes, parts or {})

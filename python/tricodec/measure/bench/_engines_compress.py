@@ -12,31 +12,21 @@ from typing import Any
 import numpy as np
 
 import tricodec
-from tricodec.measure.bench._clip import TEST_PICTURES, make_pictures
+from tricodec.measure.bench._engines import TEST_PICTURES, make_pictures
 from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._session import Engine
 from tricodec.measure.bench._windows import Done
 
 DIRECTIONS = ("compress", "decompress")
 
 
-class CompressEngine:
-    """Compresses or decompresses arrays by `tricodec.Codec`.
+class CompressEngine(Engine):
+    """Compresses or decompresses arrays of a file, or of the test pictures, by `tricodec.Codec` with its keywords.
 
-    Args:
-        path: a file with the data; None is the pixels of the test pictures.
-        device: as in `tricodec.Codec`.
-        direction: one of `DIRECTIONS`.
-        array_bytes: bytes of an array; a smaller file is one array.
-        transfers: whether arrays start and end in host memory if a GPU works; the copies are part of the time.
-        **options: further keywords of `tricodec.Codec`.
-
-    Raises:
-        ValueError: the file is empty, or an option is not accepted.
-        UnsupportedError: this machine cannot use the algorithm.
+    With `transfers` arrays start and end in host memory if a GPU works; the copies are part of the time.
     """
 
     name = "compress"
-    profiled = True
 
     def __init__(
         self,
@@ -95,9 +85,6 @@ class CompressEngine:
             return Done(0, size, compressed, parts)
 
         yield work
-
-    def facts(self) -> dict[str, Any]:
-        return {}
 
     def _run(self, call: Any, arrays: list[Any]) -> tuple[list[Any], dict[str, float]]:
         if not self.on_gpu:

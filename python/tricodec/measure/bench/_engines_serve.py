@@ -17,19 +17,7 @@ _TIMES = ("queue", "compute_input", "compute_infer", "compute_output")
 
 
 class ServeEngine:
-    """Sends requests to a model of a running server, as `tricodec.triton.client.Client` does.
-
-    Args:
-        path: a video, which every request contains.
-        url: the address of the server's gRPC port, "HOST:PORT".
-        model: one of `MODELS`.
-        options: options of the request, as the method of the client takes them.
-
-    Raises:
-        ConnectionError: no server answers.
-        ImportError: tritonclient is not installed.
-        Error: the errors of `tricodec.FrameReader`, which counts the frames.
-    """
+    """Sends requests with a video to a model of a running server, as `tricodec.triton.client.Client` does."""
 
     name = "serve"
     scope = "from the bytes of the file in the client to its result, through gRPC"
@@ -55,11 +43,7 @@ class ServeEngine:
 
     @contextlib.contextmanager
     def open(self, batch: int, threads: int) -> Iterator[Work]:
-        """A query is a request for the first `batch` frames, 0 for all; `threads` is not used.
-
-        Raises:
-            ValueError: the video has fewer frames.
-        """
+        """A query is a request for the first `batch` frames, 0 for all; `threads` is not used."""
         from tricodec.triton.client import Client
 
         if batch > self._num_frames:

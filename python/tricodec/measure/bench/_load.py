@@ -110,8 +110,7 @@ def run(
 ) -> Windows:
     """Run queries until three windows agree, or until there are as many windows as the rules allow.
 
-    `open_work` makes the context of one stream, in the thread of the stream. The first error of a query ends the run,
-    and is raised. `clock` is for tests.
+    `open_work` makes the context of one stream, in its thread. The first error of a query ends the run, and is raised.
     """
     state = _Run(load, rules, clock or Clock())
     if load.concurrency == 1:  # in this thread, so that Ctrl-C interrupts the query

@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a session as JSON and CSV."""
+"""The results of a session as JSON and CSV, and the machine and the software that they are of."""
 
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import math
+import os
+import platform
+import re
+import shutil
+import subprocess
 from collections.abc import Mapping
 from typing import Any
 
+import tricodec
 from tricodec.measure.bench._session import Case, Engine, Measured, Session
 from tricodec.measure.bench._statistics import Distribution
+from tricodec.video.cores import num_cores, processor
 
 SCHEMA = 1
 """The version of the JSON: a change of the meaning of a field raises it."""
+_PACKAGES = re.compile(r"nvidia-(lib)?nvcomp-cu\d+|nvidia-dali-cuda\d+|tritonclient")
+_GPU_FACTS = ("name", "driver_version", "clocks.sm", "clocks.mem")
 
 
 def case_values(case: Case) -> dict[str, float | None]:
@@ -93,3 +103,49 @@ def _milliseconds(values: Distribution) -> dict[str, float | None]:
         "deviation": values.deviation, **{f"p{each:g}": value for each, value in values.percentiles.items()},
     }  # fmt: skip
     return {name: None if value is None else value * 1000 for name, value in named.items()}
+
+
+def libraries() -> dict[str, str]:
+    """Versions by name: Python, numpy, tricodec and its libraries, and installed packages that it uses."""
+    from importlib import metadata
+
+    import numpy as np
+
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "tricodec": tricodec.__version__}
+    for line in tricodec.build_info().splitlines():
+        name, _, value = line.partition(":")
+        if value.strip():
+            versions[name.strip()] = value.strip()
+    for package in metadata.distributions():
+        name = package.metadata["Name"] or ""
+        if _PACKAGES.fullmatch(name):
+            versions[name] = package.version
+    return versions
+
+
+def environment() -> dict[str, str]:
+    """Facts of this machine and its software, by name; a machine without a GPU has no facts of one."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    facts = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "cpu": processor(),
+        "cores": str(num_cores()),
+        "load average": f"{os.getloadavg()[0]:.2f}",
+        "memory": f"{memory / 1e9:.1f} GB",
+        "kernel": platform.release(),
+    }
+    gpu = gpu_facts()
+    if gpu:
+        facts |= {"gpu": gpu["name"], "driver": gpu["driver_version"]}
+        facts["gpu clocks"] = f"SM {gpu['clocks.sm']}, memory {gpu['clocks.mem']}"
+    return facts | {"libraries": ", ".join(f"{name} {version}" for name, version in libraries().items())}
+
+
+def gpu_facts() -> dict[str, str]:
+    """Name, driver version and clocks of the first GPU, as nvidia-smi reports them; empty without one."""
+    if shutil.which("nvidia-smi") is None:
+        return {}
+    command = ["nvidia-smi", f"--query-gpu={','.join(_GPU_FACTS)}", "--format=csv,noheader"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = result.stdout.strip().splitlines() if result.returncode == 0 else []
+    return dict(zip(_GPU_FACTS, lines[0].split(", "), strict=False)) if lines else {}

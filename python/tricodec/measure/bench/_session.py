@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import tricodec
 from tricodec.measure.bench._figures import Figures
@@ -18,6 +18,9 @@ from tricodec.measure.bench._statistics import knee, needed_values, percentile_o
 from tricodec.measure.bench._windows import Rules
 
 _PROFILE_SECONDS = 0.1
+_MOST_VALUES = 1000
+
+Number = TypeVar("Number", int, float)
 
 
 class Engine(Protocol):
@@ -29,7 +32,7 @@ class Engine(Protocol):
     """Where a query starts and where it ends."""
     settings: dict[str, str]
     """What the queries ask for."""
-    profiled: bool
+    profiled: bool = True
     """Whether the stages of the work run in this process."""
 
     def open(self, batch: int, threads: int) -> AbstractContextManager[Work]:
@@ -38,7 +41,7 @@ class Engine(Protocol):
 
     def facts(self) -> dict[str, Any]:
         """Further facts of the latest case, such as the times of a server; empty if there are none."""
-        ...
+        return {}
 
 
 @dataclass(frozen=True)
@@ -144,9 +147,6 @@ class Session:
         """Find the highest load of a sweep with a percentile of the latency within a bound, by bisection.
 
         Each measurement has enough queries for the percentile.
-
-        Raises:
-            ValueError: there are several numbers of threads or batch sizes, or the bound is not more than 0.
         """
         cases = sweep.cases()
         if len(sweep.threads) > 1 or len(sweep.batch) > 1:
@@ -209,3 +209,39 @@ class Session:
         names = ("calls", "seconds", "gpu_seconds")
         stages = profiler.stages.items()
         return {stage: {name: getattr(time, name) / queries for name in names} for stage, time in stages}
+
+
+def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
+    """The values of "4", "1,2,8", "1:8" (each), "1:8:2" (steps) or "1:64:x2" (doubled each time).
+
+    The last value of a range is included if a step reaches it. Values are positive and ascending, of the type `kind`.
+    """
+    try:
+        values = _values(text, kind)
+    except ValueError:
+        values = []
+    if not values or min(values) <= 0 or values != sorted(set(values)) or len(values) > _MOST_VALUES:
+        raise ValueError(
+            f"{text!r} is not accepted; write a positive number, an ascending list such as 1,2,8, or a range: 1:8, "
+            f"1:8:2 (FIRST:LAST:STEP) or 1:64:x2 (doubled each time), of at most {_MOST_VALUES} values"
+        )
+    return values
+
+
+def _values(text: str, kind: Callable[[str], Number]) -> list[Number]:
+    if ":" not in text:
+        return [kind(each) for each in text.split(",")]
+    first, last, *rest = text.split(":")
+    step = rest[0] if rest else "1"
+    if len(rest) > 1:
+        return []
+    value, end = kind(first), kind(last)
+    factor = kind(step[1:]) if step.startswith("x") else kind("1")
+    increment = kind("0") if step.startswith("x") else kind(step)
+    if value <= 0 or (factor <= 1 and increment <= 0):
+        return []
+    values: list[Number] = []
+    while value <= end and len(values) <= _MOST_VALUES:
+        values.append(value)
+        value = value * factor + increment
+    return values

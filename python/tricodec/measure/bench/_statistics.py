@@ -15,11 +15,7 @@ KNEE_SHARE = 0.9
 
 
 def needed_values(percentile: float) -> int:
-    """The number of values from which a percentile is known: at least one of them lies above it.
-
-    Raises:
-        ValueError: `percentile` is not above 0 and below 100.
-    """
+    """The number of values from which a percentile is known: at least one of them lies above it."""
     if not 0 < percentile < 100:
         raise ValueError(f"percentile {percentile:g} is not accepted; name one above 0 and below 100, such as 99")
     # The difference of two floats is not exact: 100 - 99.9 is slightly more than 0.1.

@@ -41,11 +41,7 @@ class Query(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """How long a measurement takes.
-
-    Raises:
-        ValueError: a value is out of its range.
-    """
+    """How long a measurement takes."""
 
     warm_up: float = 0.2
     """Seconds of queries that do not count; 0 leaves them out."""

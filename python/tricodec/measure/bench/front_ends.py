@@ -32,13 +32,9 @@ def open_python(path: Path, request: Request) -> Iterator[Decode]:
 
 @contextlib.contextmanager
 def open_dali(path: Path, request: Request, *, device: str = "cpu", num_threads: int = 0) -> Iterator[Decode]:
-    """Yields a function that runs a DALI pipeline with `fn.tricodec.decode_video`.
+    """Yields a function that runs a DALI pipeline with `fn.tricodec.decode_video`, which reads the file each time.
 
-    Args:
-        path: the video, which each run reads.
-        request: keywords of the operator; the dtype is a name.
-        device: "cpu", or "cuda:N" for the operator's device "mixed"; the result is then copied to the host.
-        num_threads: threads of the pipeline; 0 is one for each core.
+    The result of a GPU is copied to the host. 0 threads are one for each core.
     """
     if not _installed("nvidia.dali"):
         raise FrontEndMissingError("DALI is not installed; pip install nvidia-dali-cuda130")

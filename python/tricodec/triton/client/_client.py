@@ -7,8 +7,7 @@ import contextlib
 import functools
 import json
 from collections.abc import Generator, Iterator, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,12 +35,16 @@ from tricodec.triton.client._requests import (
 from tricodec.triton.client._session import Opening, VideoSession
 from tricodec.video import DecodedVideo
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 class Client:
     """A connection to a Triton server with tricodec's models; a context manager.
+
+    `model` of each method is the name of its model on the server. The methods raise the errors of tricodec's functions
+    of the same names, RefusedError also for the limits of the model, and all of them
+
+    - TimeoutError: the time limit of the model or of this client has passed.
+    - ConnectionError: no server answers, its queue is full, or the process of the model died; see `retries`.
+    - tritonclient.utils.InferenceServerException: Triton itself refuses, for instance an unknown model.
 
     Thread safety: safe; the server works on requests of several threads at the same time.
     """
@@ -83,13 +86,11 @@ class Client:
         """Close the connection."""
         self._connection.close()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Client:
         """Returns the client itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connection."""
         self.close()
 
@@ -99,16 +100,11 @@ class Client:
         Args:
             source: as in `decode_video`.
             stream_index: the video stream that "video" describes; -1 is the best one.
-            model: name of the model on the server.
 
         Returns:
             What `tricodec.probe(source).to_dict()` has, and "video": the stream_index, num_frames (counted in the
             packets), width and height in pixels of the upright picture, frame_rate, seconds and codec of a stream, or
             None for a file without video.
-
-        Raises:
-            ValueError, tricodec.Error: as `tricodec.probe`; RefusedError also for the limits of the model.
-            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
         inputs = option_tensors({"stream_index": stream_index}, PROBE_OPTIONS, "probe")
         inputs.append(video_tensor(source))
@@ -117,12 +113,7 @@ class Client:
         return facts
 
     def decode_video(
-        self,
-        source: Any,
-        *,
-        stream_index: int = -1,
-        dtype: Any = "uint8",
-        **options: Any,
+        self, source: Any, *, stream_index: int = -1, dtype: Any = "uint8", **options: Any
     ) -> DecodedVideo:
         """Decode frames of a video on the server. The bytes are those of `tricodec.decode_video`.
 
@@ -139,13 +130,7 @@ class Client:
             packets.
 
         Raises:
-            ValueError, IndexError, tricodec.Error: as `tricodec.decode_video`; RefusedError also for the limits of
-                the model.
             ImportError: bfloat16 needs the package ml_dtypes, which is not installed.
-            TimeoutError: the time limit of the model or of this client has passed.
-            ConnectionError: no server answers, its queue is full, or the process of the model died; see the client's
-                `retries`.
-            tritonclient.utils.InferenceServerException: Triton itself refuses, for instance an unknown model.
         """
         output = frames_output(dtype)
         asked = {"stream_index": stream_index, **options}
@@ -171,7 +156,6 @@ class Client:
             source: as in `decode_video`.
             chunk: number of frames of an answer, at least 1; the last answer may have fewer.
             dtype: as in `decode_video`.
-            model: name of the model on the server.
             window: the most chunks that wait on the server, the network and this client for a caller that is slow; at
                 least 1. The server decodes two chunks beyond them. A long stream is several requests, one after the
                 other: tritonserver keeps the chunks of a request until it ends. None sends one request without a
@@ -181,11 +165,8 @@ class Client:
         Returns:
             An iterator of DecodedVideo: the frames of a chunk (numpy arrays), their times, and the number of packets
             found damaged so far. A request for no frames gives one empty chunk. The iterator has a separate
-            connection. Closing or dropping it before its end cancels the request.
-
-        Raises:
-            ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as `decode_video`. Errors that the
-                server finds later are raised while iterating, after the chunks before them.
+            connection. Closing or dropping it before its end cancels the request. Errors that the server finds later
+            are raised while iterating, after the chunks before them.
         """
         if window is not None and window < 1:
             raise ValueError(f"window is {window}; expected at least 1 chunk, or None for no bound")
@@ -233,7 +214,6 @@ class Client:
             chunk: number of frames of a chunk, at least 1, when the session is read or iterated.
             codec: codec of a live stream: "h264", "hevc", "av1", "vp8", "vp9", ...
             dtype: as in `decode_video`.
-            model: name of the model on the server.
             **options: as in `decode_video`: options that select the first frames (`VideoSession.seek` chooses
                 others), stream_index, and options of `tricodec.Transform`.
 
@@ -242,8 +222,7 @@ class Client:
 
         Raises:
             ValueError: both of source and codec are given, or neither; chunk is below 1.
-            ValueError, IndexError, tricodec.Error, TimeoutError, ConnectionError: as `decode_video`; ConnectionError
-                also if too many sessions are open.
+            ConnectionError: also if too many sessions are open.
         """
         if (source is None) == (codec is None):
             raise ValueError("give source, a video, or codec, for a live stream of packets, and not both")
@@ -268,7 +247,6 @@ class Client:
         Args:
             frames: an array in host memory, uint8 or uint16, as in `tricodec.encode_video`.
             pts_seconds: as in `tricodec.encode_video`.
-            model: name of the model on the server.
             **options: options of `tricodec.encode_video`: codec, container, color, layout, format, pixel_format,
                 matrix, range, frame_rate, bit_rate, crf, gop_size, num_b_frames, preset, num_threads, rotation,
                 options, fast_start, fragmented.
@@ -277,9 +255,7 @@ class Client:
             The file.
 
         Raises:
-            ValueError, TypeError, tricodec.Error: as `tricodec.encode_video`; ValueError and RefusedError also for
-                options that the server does not let clients set, and for the limits of the model.
-            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+            ValueError, RefusedError: also for options that the server does not let clients set.
         """
         inputs = option_tensors(encoder_values(options), ENCODE_OPTIONS, "encode_video")
         if pts_seconds is not None:
@@ -292,7 +268,6 @@ class Client:
 
         Args:
             source: as in `decode_video`.
-            model: name of the model on the server.
             **options: options of `tricodec.transcode`: codec, crop, size, start, end, audio, pixel_format, frame_rate,
                 bit_rate, crf, gop_size, num_b_frames, preset, num_threads (1 by default), options, fast_start,
                 fragmented; and container (its format).
@@ -301,28 +276,18 @@ class Client:
             The result of `tricodec.transcode` with a target of None: the file is in ``data``.
 
         Raises:
-            ValueError, TypeError, tricodec.Error: as `tricodec.transcode`; ValueError and RefusedError also for
-                options that the server does not let clients set, and for the limits of the model.
-            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+            ValueError, RefusedError: also for options that the server does not let clients set.
         """
         inputs = option_tensors(encoder_values(options), TRANSCODE_OPTIONS, "transcode")
         inputs.append(video_tensor(source))
         names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
                  "ENCODER", "LEFT_OUT"]  # fmt: skip
         result = self._ask(model, inputs, names)
-        facts = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
-        return TranscodeResult(
-            num_frames=int(facts["num_frames"]),
-            num_audio_packets=int(facts["num_audio_packets"]),
-            num_damaged_packets=int(facts["num_damaged_packets"]),
-            size_bytes=int(facts["size_bytes"]),
-            seconds=float(facts["seconds"]),
-            decoder=facts["decoder"].decode(),
-            encoder=facts["encoder"].decode(),
-            cancelled=False,
-            left_out=facts["left_out"].decode(),
-            data=_file(result),
-        )
+        values = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
+        facts: dict[str, Any] = {
+            name: each.decode() if isinstance(each, bytes) else each.item() for name, each in values.items()
+        }
+        return TranscodeResult(**facts, cancelled=False, data=_file(result))
 
     def compress(self, array: Any, *, header: bool = False, model: str = "compress", **options: Any) -> Any:
         """Compress an array on the server. The bytes are those of `tricodec.Codec` with the same options.
@@ -330,7 +295,6 @@ class Client:
         Args:
             array: an array in host memory, or bytes-like.
             header: store dtype and shape with the data, as `tricodec.Codec.encode_npy` does.
-            model: name of the model on the server.
             **options: options of `tricodec.Codec`: algorithm (required), bitstream_kind, checksum_policy, data_type,
                 bitshuffle_mode, uncomp_chunk_size, algorithm_type, level, num_rles, num_deltas, use_bitpack.
 
@@ -338,9 +302,7 @@ class Client:
             The compressed bytes, a numpy array uint8 [N].
 
         Raises:
-            ValueError, TypeError, tricodec.Error: as `tricodec.Codec.encode`; ValueError also for the limits of the
-                model.
-            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
+            ValueError: as `tricodec.Codec.encode`, and for the limits of the model.
         """
         # numpy would convert bytes to text.
         host = np.asarray(memoryview(array) if isinstance(array, (bytes, bytearray)) else array)
@@ -368,17 +330,11 @@ class Client:
             dtype: type of the elements; uint8 by default.
             shape: shape of the array; one extent may be -1. By default one axis.
             header: take dtype and shape from the data, as `tricodec.Codec.encode_npy` writes them.
-            model: name of the model on the server.
             **options: options of `tricodec.Codec`: algorithm and bitstream_kind of raw streams, checksum_policy,
                 data_type, bitshuffle_mode.
 
         Returns:
             The array, a numpy array.
-
-        Raises:
-            ValueError, TypeError, tricodec.Error: as `tricodec.Codec.decode`; RefusedError also for the limits of the
-                model.
-            TimeoutError, ConnectionError, InferenceServerException: as `decode_video`.
         """
         sent = codec_values(options | {"dtype": dtype, "shape": shape, "header": header})
         inputs = option_tensors(sent, CODEC_OPTIONS, "decompress")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection to a Triton server: one request and its answer, or an answer in parts."""
+"""A connection to a Triton server: one request and its answer, or an answer in parts; errors as without a server."""
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import queue
+import re
 import secrets
 import threading
 import time
@@ -15,7 +17,7 @@ import numpy as np
 import tritonclient.grpc as triton_grpc
 from tritonclient.utils import InferenceServerException
 
-from tricodec.triton.client._errors import translate
+from tricodec import errors
 
 T = TypeVar("T")
 
@@ -26,6 +28,15 @@ _ANSWER_SECONDS = 5.0
 """A server that hangs, or loads a model, does not answer the question whether a model is ready."""
 _MOST_WAITING = 4
 _CHECK_SECONDS = 0.1
+#: Texts of Triton itself, where it has one code for several causes.
+_LOST_PROCESS = ("is not healthy", "has no available versions")
+_FULL_POOL = "Failed to increase the shared memory pool"
+_NO_ANSWER = "expected a single response, got 0"
+_BUILTIN_ERRORS = ("ValueError", "TypeError", "IndexError", "TimeoutError")
+
+
+class BusyError(ConnectionError):
+    """The server answers, and has no room for this request now."""
 
 
 class Connection:
@@ -70,18 +81,7 @@ class Connection:
         timeout_seconds: float | None = None,
         **sequence: Any,
     ) -> Any:
-        """The answer to one request.
-
-        Args:
-            model: its name.
-            inputs: tensors.
-            outputs: names of the outputs that the answer has.
-            timeout_seconds: in place of the client's.
-            **sequence: tritonclient's keywords of a sequence.
-
-        Raises:
-            Exception: the errors of `translate`.
-        """
+        """The answer to one request, or an error of `translate`. `sequence` are tritonclient's keywords of one."""
         try:
             return self._client.infer(
                 model, inputs, outputs=_requested(outputs), client_timeout=timeout_seconds or self._timeout_seconds,
@@ -94,13 +94,10 @@ class Connection:
     def stream(
         self, model: str, inputs: list[Any], outputs: Iterable[str], window: int | None
     ) -> Generator[Any, None, None]:
-        """Sends a request over a separate connection and yields its answers as they arrive.
+        """Sends a request over a separate connection and yields its answers as they arrive, or an error of `translate`.
 
         With a `window` at most that many answers are on their way: the model waits until the caller takes one. Closing
         or dropping the iterator before its end cancels the request.
-
-        Raises:
-            Exception: the errors of `translate`.
         """
         waiting = _Answers()
         with contextlib.ExitStack() as ended:
@@ -175,3 +172,48 @@ def _end_stream(client: Any) -> None:
     client.stop_stream(cancel_requests=True)
     if requests is not None:
         requests.put(None)  # else tritonclient leaves a thread behind that waits for further requests
+
+
+def translate(error: InferenceServerException, url: str, *, in_session: bool = False) -> Exception:
+    """The exception that the same call raises without a server: models write its name before its text.
+
+    A request `in_session` continues a session, which Triton refuses if the session is gone.
+    """
+    message = error.message() or str(error)
+    named = re.match(r"([A-Za-z]+): (.*)", message, re.DOTALL)
+    if named:
+        name, text = named.groups()
+        if name == BusyError.__name__:
+            return BusyError(f"{url} cannot answer: {message}")
+        if name == "UnavailableError":
+            return ConnectionError(f"{url} has lost the process of the model: {text}")
+        kind = getattr(builtins, name) if name in _BUILTIN_ERRORS else getattr(errors, name, None)
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            return kind(text)
+    if any(text in message for text in _LOST_PROCESS):
+        return ConnectionError(f"{url} has lost the process of the model: {message}")
+    if _NO_ANSWER in message or _FULL_POOL in message:  # the model could neither send its answer nor the reason
+        return errors.OutOfMemoryError(
+            f"{url} has no shared memory left for this request or its answer; request less, or give the server more "
+            "(--shm-size)"
+        )
+    return _of_status(error, message, url, in_session=in_session)
+
+
+def _of_status(error: InferenceServerException, message: str, url: str, *, in_session: bool) -> Exception:
+    """The exception for an error of gRPC or of Triton's own checks."""
+    status = str(error.status() or "").rpartition(".")[2]
+    if status == "INVALID_ARGUMENT":  # for instance of a request without VIDEO
+        if in_session:
+            return ConnectionError(f"{url} does not have this session any more; open it again")
+        return ValueError(message)
+    if status == "DEADLINE_EXCEEDED":
+        return TimeoutError(f"{url} did not answer in time: {message}")
+    if status == "UNAVAILABLE":
+        remedy = "leave out http:// from the URL" if "://" in url else "start a server, or check host and gRPC port"
+        return ConnectionError(f"{url} cannot answer: {message}; {remedy}")
+    found: Exception = error
+    if status == "NOT_FOUND":
+        text = f"{url} does not serve this model: {message}; start the server with it (tricodec serve --model NAME)"
+        found = InferenceServerException(text, status=error.status())
+    return found

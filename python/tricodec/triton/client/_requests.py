@@ -109,12 +109,7 @@ def _expect_64_bits(option: str, value: Any) -> None:
 
 
 def frames_output(dtype: Any) -> str:
-    """The name of the output with frames of a dtype.
-
-    Raises:
-        ValueError: the models have no frames of this dtype.
-        ImportError: numpy needs the package ml_dtypes for this dtype, and it is not installed.
-    """
+    """The name of the output with frames of a dtype."""
     try:
         name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     except TypeError:
@@ -130,11 +125,10 @@ def _bfloat16() -> npt.DTypeLike:
     try:
         import ml_dtypes
     except ImportError as error:
-        message = (
+        raise ImportError(
             "numpy has no bfloat16, and the package ml_dtypes, which adds it, is not installed; pip install ml_dtypes, "
             "or request float16 or float32"
-        )
-        raise ImportError(message) from error
+        ) from error
     dtype: npt.DTypeLike = ml_dtypes.bfloat16
     return dtype
 
@@ -186,12 +180,7 @@ def encoder_values(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frames_tensor(frames: Any, format: str | None) -> Any:
-    """The model's input for an array of frames.
-
-    Raises:
-        TypeError: the elements are neither uint8 nor uint16.
-        ValueError: the model has no input of this shape.
-    """
+    """The model's input for an array of frames."""
     array = np.ascontiguousarray(frames)
     if array.dtype not in (np.uint8, np.uint16):
         raise TypeError(

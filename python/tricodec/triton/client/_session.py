@@ -9,21 +9,16 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tricodec._tricodec import Packet
 from tricodec.options import checked_selection
-from tricodec.triton.client._connection import Connection, input_tensor
-from tricodec.triton.client._errors import BusyError
+from tricodec.triton.client._connection import BusyError, Connection, input_tensor
 from tricodec.triton.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
 from tricodec.video import DecodedVideo
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _OUTPUTS = ("PTS", "NUM_DAMAGED_PACKETS", "FRAME_NUMBERS", "NUM_FRAMES", "LAST")
 _NO_PTS = int(np.iinfo(np.int64).min)
@@ -36,23 +31,14 @@ _END_SECONDS = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class Opening:
-    """What opens a session, once or again.
-
-    Attributes:
-        model: its name.
-        tensors: of the request that opens the session.
-        choice: the options that select frames, where they differ from the defaults.
-        chunk: frames of a chunk.
-        output: name of the output with the frames.
-        is_live: the session takes packets.
-    """
+    """What opens a session, once or again."""
 
     model: str
     tensors: Sequence[Any]
-    choice: Mapping[str, Any]
+    choice: Mapping[str, Any]  # of frames, where it differs from the defaults
     chunk: int
-    output: str
-    is_live: bool
+    output: str  # with the frames
+    is_live: bool  # the session takes packets
 
 
 class VideoSession:
@@ -196,7 +182,7 @@ class VideoSession:
             self._is_closed = True
             self._end_sequence()
 
-    def __iter__(self) -> Self:
+    def __iter__(self) -> VideoSession:
         """Return the session itself."""
         return self
 
@@ -208,13 +194,11 @@ class VideoSession:
             raise StopIteration
         return chunk
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> VideoSession:
         """Return the session itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the session."""
         self.close()
 
@@ -286,11 +270,7 @@ def _choice_tensors(choice: Mapping[str, Any]) -> list[Any]:
 
 
 def _packet_tensors(packets: Sequence[Any], pts: Sequence[int | None] | None, time_base: Any) -> list[Any]:
-    """The tensors of packets.
-
-    Raises:
-        ValueError: they have different time bases, or another number of times.
-    """
+    """The tensors of packets."""
     times = [getattr(packet, "pts", None) for packet in packets] if pts is None else list(pts)
     if len(times) != len(packets):
         raise ValueError(f"pts has {len(times)} times for {len(packets)} packets; give one for each, or None for it")
@@ -305,8 +285,5 @@ def _packet_tensors(packets: Sequence[Any], pts: Sequence[int | None] | None, ti
     data[:] = [bytes(memoryview(packet)) for packet in packets]
     stamps = np.array([_NO_PTS if time is None else time for time in times], np.int64)
     base = np.array([unit.numerator, unit.denominator], np.int64)
-    return [
-        input_tensor("PACKETS", data, "BYTES"),
-        input_tensor("PACKET_PTS", stamps, "INT64"),
-        input_tensor("TIME_BASE", base, "INT64"),
-    ]
+    named = (("PACKETS", data, "BYTES"), ("PACKET_PTS", stamps, "INT64"), ("TIME_BASE", base, "INT64"))
+    return [input_tensor(*each) for each in named]

@@ -11,10 +11,9 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from tricodec.node import Settings, parse_bytes
-from tricodec.triton.serve.ports import INTERFACES
+from tricodec.triton.serve.host import INTERFACES
 from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, lay_out_models
 from tricodec.triton.serve.server import Server
 
@@ -34,81 +33,62 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
         description="Serve tricodec's models with a Triton Inference Server until Ctrl-C.",
         epilog=_EPILOG,
     )
+    add = parser.add_argument
     for interface, port in zip(INTERFACES, (8000, 8001, 8002), strict=True):
-        parser.add_argument(
-            f"--{interface}-port", type=int, default=port, metavar="N",
-            help=f"port of {interface} (default {port}); 0 takes a free one",
-        )  # fmt: skip
-    parser.add_argument(
+        text = f"port of {interface} (default {port}); 0 takes a free one"
+        add(f"--{interface}-port", type=int, default=port, metavar="N", help=text)
+    add(
         "--host", default="127.0.0.1", metavar="ADDRESS",
         help="address to listen on (default 127.0.0.1); 0.0.0.0 lets every machine of the network send requests",
     )  # fmt: skip
-    parser.add_argument("--model-repository", metavar="DIR", help="folder of models to serve (default: tricodec's)")
-    parser.add_argument(
+    add("--model-repository", metavar="DIR", help="folder of models to serve (default: tricodec's)")
+    add(
         "--model", action="append", metavar="NAME",
         help="serve only this model, or this ensemble with its steps; may be repeated (default: all)",
     )  # fmt: skip
-    parser.add_argument(
+    add(
         "--parameter", action="append", default=[], metavar="MODEL.KEY=VALUE",
         help="set a parameter of a model, such as video_decode.timeout_ms=5000; may be repeated",
     )  # fmt: skip
-    parser.add_argument(
+    add(
         "--allow-remote", action="append", default=[], metavar="PREFIX",
         help="let requests name videos by URLs below this one, such as https://host/videos/ or s3://bucket/; may be "
         "repeated (default: none). Credentials come from this server's environment",
     )  # fmt: skip
-    parser.add_argument(
-        "--gpus", type=_gpu_numbers, default=[], metavar="N,N",
-        help="decode and compress on these GPUs, such as 0 or 0,1 (default: on the CPU)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--workers", type=int, default=0, metavar="N",
-        help="processes that do the work of all models on the CPU (default: one for each core)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--memory", type=parse_bytes, default=0, metavar="SIZE",
-        help="memory of the host for results and kept frames, such as 8GiB (default: that, at most half of all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--gpu-memory", type=parse_bytes, default=Settings.gpu_memory, metavar="SIZE",
-        help="what the node of the models takes of each GPU (default: 4GiB)",
-    )  # fmt: skip
-    parser.add_argument("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
-    parser.add_argument("--tritonserver", metavar="PATH", help="the executable (default: searched for)")
-    parser.add_argument(
-        "--ready-timeout", type=float, default=60.0, metavar="SECONDS", help="time for the models to load (default 60)"
-    )
-    parser.add_argument(
+    text = "decode and compress on these GPUs, such as 0 or 0,1 (default: on the CPU)"
+    add("--gpus", type=_gpu_numbers, default=[], metavar="N,N", help=text)
+    text = "processes that do the work of all models on the CPU (default: one for each core)"
+    add("--workers", type=int, default=0, metavar="N", help=text)
+    text = "memory of the host for results and kept frames, such as 8GiB (default: that, at most half of all)"
+    add("--memory", type=parse_bytes, default=0, metavar="SIZE", help=text)
+    text = "what the node of the models takes of each GPU (default: 4GiB)"
+    add("--gpu-memory", type=parse_bytes, default=Settings.gpu_memory, metavar="SIZE", help=text)
+    add("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
+    add("--tritonserver", metavar="PATH", help="the executable (default: searched for)")
+    text = "time for the models to load (default 60)"
+    add("--ready-timeout", type=float, default=60.0, metavar="SECONDS", help=text)
+    add(
         "--stop-timeout", type=float, default=6.0, metavar="SECONDS",
         help="time for requests in flight after Ctrl-C or SIGTERM (default 6); a second Ctrl-C ends at once",
     )  # fmt: skip
-    parser.add_argument(
-        "--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors"
-    )
-    parser.add_argument("--json", action="store_true", help="print what is served as JSON")
-    parser.add_argument(
-        "--models-only", metavar="DIR", help="serve nothing: write a model repository for any tritonserver to DIR"
-    )
-    parser.add_argument("arguments", nargs="*", metavar="-- ARGS", help="more arguments for tritonserver, after --")
+    add("--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors")
+    add("--json", action="store_true", help="print what is served as JSON")
+    add("--models-only", metavar="DIR", help="serve nothing: write a model repository for any tritonserver to DIR")
+    add("arguments", nargs="*", metavar="-- ARGS", help="more arguments for tritonserver, after --")
     return parser
 
 
 def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
-    """Serves in the foreground until SIGINT or SIGTERM.
+    """Serves in the foreground until SIGINT or SIGTERM, with the arguments of sys.argv or those that are given.
 
-    Args:
-        argv: arguments without the program's name; None takes sys.argv's.
-        kind: of the parser.
-
-    Returns:
-        The exit status: 0 after Ctrl-C or SIGTERM, 1 after a failure, which is said on standard error.
+    The exit status is 0 after Ctrl-C or SIGTERM, and 1 after a failure, which is said on standard error.
     """
     parser = build_parser(kind)
     options = parser.parse_args(argv)
     options.parameters = _parse_parameters(parser, options.parameter)
     if options.allow_remote:
         options.parameters.setdefault(EVERY_MODEL, {})["allow_remote"] = " ".join(options.allow_remote)
-    previous = signal.signal(signal.SIGTERM, _interrupt)
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return _write_models(options) if options.models_only else _serve(options)
     except KeyboardInterrupt:
@@ -183,10 +163,6 @@ def _gpu_numbers(text: str) -> list[int]:
     if not all(part.isdecimal() for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is no list of GPUs; expected numbers, such as 0 or 0,1")
     return sorted({int(part) for part in parts})
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _parse_parameters(parser: argparse.ArgumentParser, entries: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -20,24 +20,14 @@ import venv
 from importlib import metadata
 from pathlib import Path
 
+from tricodec.installation import cache_dir
+
 NUMPY_VERSION = "1.26.4"
 """The last release before NumPy 2."""
 
 
-def cache_directory() -> Path:
-    """The folder of downloads: $XDG_CACHE_HOME/tricodec, by default ~/.cache/tricodec."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "tricodec"
-
-
 def create_environment(folder: Path) -> Path:
-    """Create a virtual environment for the stub of the Python backend.
-
-    Args:
-        folder: the folder to create.
-
-    Returns:
-        `folder`, for EXECUTION_ENV_PATH.
+    """Creates a virtual environment for the stub of the Python backend, and returns it, for EXECUTION_ENV_PATH.
 
     Raises:
         RuntimeError: NumPy below 2 is neither installed nor available.
@@ -70,7 +60,7 @@ def _package_directories() -> list[Path]:
 
 def _numpy_directory() -> Path:
     """A folder with NumPy below 2 for this interpreter, downloaded on first use."""
-    folder = cache_directory() / f"numpy-{NUMPY_VERSION}-{sysconfig.get_config_var('SOABI')}"
+    folder = cache_dir() / f"numpy-{NUMPY_VERSION}-{sysconfig.get_config_var('SOABI')}"
     if (folder / "numpy").is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)

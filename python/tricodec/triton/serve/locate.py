@@ -35,11 +35,7 @@ class Installation:
     origin: str
 
     def python_stub(self) -> Path:
-        """The stub for the running interpreter.
-
-        Raises:
-            RuntimeError: this installation has no stub for this version of Python.
-        """
+        """The stub for the running interpreter."""
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         if self.stubs is None:
             stub = self.backends / "python" / "triton_python_backend_stub"

@@ -70,11 +70,7 @@ def _lacking_dali(source: Path) -> dict[str, str]:
 
 
 def lay_out_backends(installation: Installation, folder: Path) -> Path:
-    """The backend directory for the server, with the Python stub of the running interpreter's version.
-
-    Raises:
-        RuntimeError: the installation has no stub for this Python.
-    """
+    """The backend directory for the server, with the Python stub of the running interpreter's version."""
     stub = installation.python_stub()
     if installation.stubs is None:
         return installation.backends
@@ -102,26 +98,17 @@ def lay_out_models(
     link: bool = True,
     gpus: Sequence[int] = (),
 ) -> list[str]:
-    """Copies models into `folder`, with EXECUTION_ENV_PATH and `parameters` added to their configurations.
+    """Copies models into `folder`, with `parameters` added to their configurations, and returns their names.
 
     Args:
         source: a model repository.
-        models: names of its models; None is all. An ensemble includes the models of its steps.
+        models: names of its models; None is all but `left_out`. An ensemble includes the models of its steps.
         folder: the repository to create, which may be an empty folder.
         environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one; None adds none.
         parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
-        left_out: models that are not part of "all".
+        left_out: models that lack packages.
         link: link to files that no server writes beside, such as weights; False copies them.
         gpus: numbers of GPUs: models with a `device` other than "cpu" get an instance on each, not on the CPU.
-
-    Returns:
-        The names of the models.
-
-    Raises:
-        FileExistsError: `folder` has files.
-        FileNotFoundError: the repository or a model does not exist; the text lists the models.
-        ValueError: `parameters` name a model that is not served, or a parameter that one of tricodec's models does not
-            have, or a value that is no number where one is needed.
     """
     chosen = _choose(source, models, parameters, left_out)
     parameters = _of_each(source, chosen, parameters)
@@ -157,11 +144,7 @@ def _choose(
 
 
 def parameter_texts(parameters: Any) -> dict[str, dict[str, str]]:
-    """Parameters by model, with their values as Triton has them.
-
-    Raises:
-        TypeError: naming what is no mapping, or a value that is neither a text nor a number.
-    """
+    """Parameters by model, with their values as Triton has them."""
     texts: dict[str, dict[str, str]] = {}
     for model, values in _items("parameters", parameters):
         texts[model] = {}

@@ -16,14 +16,11 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from tricodec.node import Node, NodeLostError, Settings, connect, start
-from tricodec.triton.serve import log
 from tricodec.triton.serve.environment import create_environment
-from tricodec.triton.serve.folder import PrivateFolder
+from tricodec.triton.serve.host import INTERFACES, PrivateFolder, choose_ports, load_failures, log_tail
 from tricodec.triton.serve.locate import Installation, find_tritonserver
-from tricodec.triton.serve.ports import INTERFACES, choose_ports
 from tricodec.triton.serve.repository import (
     installed_repository,
     lacking_models,
@@ -221,9 +218,7 @@ class Server:
         """Starts the server."""
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stops the server."""
         self.stop()
 
@@ -245,14 +240,14 @@ class Server:
             problem = self._wait_until_ready(process, deadline, folder.path.name)
             if problem is None:
                 return
-            said = log.tail(self.log_path) if self.log_path is not None else ""
+            said = log_tail(self.log_path) if self.log_path is not None else ""
             # Another process may have taken a free port before the server could bind it.
             lost_port = 0 in self._fixed_ports and "already in use" in said
             # Triton 24.10 may crash while several models register their metrics (boost's lock_exception).
             if attempt == _START_ATTEMPTS or not (lost_port or process.poll() in _CRASHES):
                 break
             _end_process(process, self._stop_timeout_seconds)
-        reasons = log.reasons(self.log_path) if self.log_path is not None else []
+        reasons = load_failures(self.log_path) if self.log_path is not None else []
         if reasons:
             raise RuntimeError("; ".join(reasons))
         raise RuntimeError(f"{problem}; " + (f"the end of its log:\n{said}" if said else "see its log"))

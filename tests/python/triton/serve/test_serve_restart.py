@@ -20,7 +20,7 @@ import pytest
 import tricodec
 from media import generated
 from patience import pause
-from tricodec.triton.serve.folder import PrivateFolder
+from tricodec.triton.serve.host import PrivateFolder
 from triton_testing import command, connect, descendants, running, stop_worker, stubs, wait_until
 
 pytestmark = pytest.mark.needs_triton
