@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 from tricodec.compress import (
-    ArrayBufferKind,
     BitshuffleMode,
     BitstreamKind,
     ChecksumPolicy,
@@ -23,7 +22,7 @@ from tricodec.compress import (
     from_npy,
     to_npy,
 )  # fmt: skip
-from tricodec.triton_backend.runtime.block import Block, Outcome, Place
+from tricodec.node.tasks import Block, Place, Tools
 from tricodec.triton_backend.runtime.settings import Settings
 
 _CHOICES: dict[str, type[enum.Enum]] = {
@@ -52,11 +51,6 @@ class CompressJob:
             place[:size] = packed
         self.block = Block([Place("|u1", (size,))])
 
-    def outcome(self) -> Outcome:
-        """Compresses into new memory."""
-        packed = self._codec.encode(self._array)
-        return Outcome([packed if isinstance(packed, np.ndarray) else np.asarray(packed.cpu())])
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CompressTask:
@@ -77,13 +71,13 @@ class CompressTask:
     header: bool = False
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[CompressJob]]:
-        """See task.Task.
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[CompressJob]]:
+        """See `tricodec.node.tasks.Task`.
 
         Raises:
             ValueError, tricodec.Error: as tricodec.Codec.encode.
         """
-        codec = _codec_for(self.codec, settings.device, num_threads, trusted=True)  # nothing is decoded
+        codec = _codec_for(self.codec, tools)
         array = np.frombuffer(data, np.uint8)
         if self.header:
             dtype = np.dtype(self.typestr)
@@ -104,7 +98,7 @@ class DecompressJob:
         if not task.header:
             dtype = np.dtype(task.typestr)
             self._facts = {"typestr": task.typestr, "shape": _resolve_shape(task.shape, dtype, size)}
-        self.block = Block([self._file], self._facts)
+        self.block = Block([self._file], facts=self._facts)
 
     def write(self, memory: mmap.mmap) -> None:
         """Decompresses into a memory file."""
@@ -118,17 +112,7 @@ class DecompressJob:
         if self._header:
             array = from_npy(place)
             elements = Place("|u1", (array.nbytes,), place.size - array.nbytes)
-            self.block = Block([elements], {"typestr": array.dtype.str, "shape": array.shape})
-
-    def outcome(self) -> Outcome:
-        """Decompresses into new memory, of a GPU if one works."""
-        if self._header:
-            array = self._codec.decode_npy(self._data)
-            return Outcome([array.reshape(-1).view(np.uint8)], {"typestr": array.dtype.str, "shape": array.shape})
-        result = self._codec.decode(self._data, decompression_config=self._config)
-        if result.buffer_kind is ArrayBufferKind.STRIDED_DEVICE:
-            return Outcome([tricodec.DeviceArray.copy_of(result)], self._facts)
-        return Outcome([np.asarray(result)], self._facts)
+            self.block = Block([elements], facts={"typestr": array.dtype.str, "shape": array.shape})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,16 +135,13 @@ class DecompressTask:
     header: bool = False
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DecompressJob]]:
-        """See task.Task.
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[DecompressJob]]:
+        """See `tricodec.node.tasks.Task`.
 
         Raises:
             ValueError, tricodec.Error: as tricodec.Codec.decode.
         """
-        trusted = settings.trusted == "true"
-        device = settings.device if trusted else "cpu"
-        # A worker process may end by what it decodes. On the CPU that is all which data that are not trusted can do.
-        codec = _codec_for(self.codec, device, num_threads, trusted=trusted or settings.isolation == "process")
+        codec = _codec_for(self.codec, tools)  # the process may end by what it decodes, which is all that data can do
         packed = np.frombuffer(data, np.uint8)
         size = codec.get_uncomp_buffer_size(packed)
         if size > settings.max_output_bytes:
@@ -171,13 +152,13 @@ class DecompressTask:
         yield [DecompressJob(codec, packed, self, size)]
 
 
-def _codec_for(keywords: Mapping[str, Any], device: str, num_threads: int, *, trusted: bool) -> tricodec.Codec:
+def _codec_for(keywords: Mapping[str, Any], tools: Tools) -> tricodec.Codec:
     """A codec for a request; one that was made before is used again.
 
     Raises:
         ValueError, tricodec.Error: as tricodec.Codec.
     """
-    return _codec(tuple(sorted(keywords.items())), device, num_threads, trusted)
+    return _codec(tuple(sorted(keywords.items())), tools.device, tools.num_threads)
 
 
 def _member(members: type[enum.Enum], name: str, text: str) -> Any:
@@ -188,9 +169,9 @@ def _member(members: type[enum.Enum], name: str, text: str) -> Any:
 
 
 @functools.lru_cache(maxsize=16)
-def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int, trusted: bool) -> tricodec.Codec:
+def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int) -> tricodec.Codec:
     options = {name: _member(_CHOICES[name], name, value) if name in _CHOICES else value for name, value in keywords}
-    return tricodec.Codec(**options, device=device, num_threads=num_threads, trusted=trusted)
+    return tricodec.Codec(**options, device=device, num_threads=num_threads, trusted=True)
 
 
 def _resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes: int) -> tuple[int, ...]:

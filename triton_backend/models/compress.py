@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
+from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models.codec_task import CompressTask
-from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, check_size, number, options, word
 from tricodec.triton_backend.runtime.settings import CODEC_PARAMETERS, Settings

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.node.tasks import Outcome, lay_out
 from tricodec.triton_backend.models.dali_task import DaliTask
-from tricodec.triton_backend.runtime.block import Outcome, lay_out
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import check_size
 from tricodec.triton_backend.runtime.settings import COMMON_PARAMETERS, Settings

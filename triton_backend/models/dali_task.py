@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.triton_backend.runtime.block import Block, Outcome, Place, lay_out
+from tricodec.node.tasks import Block, Place, Tools, lay_out
 from tricodec.triton_backend.runtime.errors import PipelineError
 from tricodec.triton_backend.runtime.settings import Settings
 
@@ -37,10 +37,6 @@ class DaliJob:
         for place, output in zip(self.block.places, self._outputs, strict=True):
             place.array(memory)[...] = output
 
-    def outcome(self) -> Outcome:
-        """The outputs in memory of their own."""
-        return Outcome([output.copy() for output in self._outputs])
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DaliTask:
@@ -58,15 +54,15 @@ class DaliTask:
     inputs: dict[str, dict[str, Any]]
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[DaliJob]]:
-        """See task.Task. The pipeline runs here: how much memory its outputs take is not known before.
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[DaliJob]]:
+        """See `tricodec.node.tasks.Task`. The pipeline runs here: how much memory its outputs take is not known before.
 
         Raises:
             ValueError, IndexError, TypeError: of an operator that refuses an argument.
             PipelineError: for everything else that an operator refuses.
             tricodec.RefusedError: for more output than the model gives.
         """
-        with _pipelines.lent(self.pipeline, max(1, num_threads), settings) as pipeline:
+        with _pipelines.lent(self.pipeline, max(1, tools.num_threads), tools.device) as pipeline:
             for name, described in self.inputs.items():
                 pipeline.feed_input(name, [Place.parse(described).array(data)])
             try:
@@ -94,13 +90,13 @@ class _Pipelines:
         self._idle: list[tuple[tuple[Any, ...], Any]] = []
 
     @contextlib.contextmanager
-    def lent(self, path: str, num_threads: int, settings: Settings) -> Iterator[Any]:
+    def lent(self, path: str, num_threads: int, device: str) -> Iterator[Any]:
         """A pipeline for one run. After a failure it is not used again: DALI calls it invalid then."""
-        key = (path, num_threads, settings.device)
+        key = (path, num_threads, device)
         pipeline = self._take(key)
         if pipeline is None:
             with self._building:  # the file imports DALI, and may load the operators: not in two threads at a time
-                pipeline = build(path, num_threads, settings.device)
+                pipeline = build(path, num_threads, device)
         yield pipeline
         with self._lock:
             self._idle = [*self._idle, (key, pipeline)][-_MOST_IDLE:]

@@ -5,19 +5,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import math
-import mmap
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.options import selection_of
-from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
+from tricodec.node.tasks import Block, ElsewhereError, Job, Place, Tools
 from tricodec.triton_backend.runtime.settings import Settings
-from tricodec.triton_backend.runtime.task import Job
 
 OUTPUT_DTYPES = {
     "FRAMES": "uint8",
@@ -27,7 +23,6 @@ OUTPUT_DTYPES = {
 }
 """The frame outputs: which one a client requests decides the dtype."""
 
-_COPIED_BYTES = 4 << 20  # at once from a GPU: all workers of a process share its page-locked memory
 _MOST_DAMAGED = 1000
 """Numbers of damaged packets that pass between the processes; a suspended stream may count others twice."""
 
@@ -74,59 +69,25 @@ class DecodeJob:
 
     @property
     def block(self) -> Block:
-        """The frames, their times as float64 seconds, the sound if any, and facts."""
-        arrays = [(self.element.str, self.shape), ("<f8", self.shape[:1])]
-        if self.sound is not None:
-            arrays.append(("<f4", self.sound.shape))
-        return Block(lay_out(arrays), self._facts())
+        """The frames; beside them their times as float64 seconds, the sound if any, and facts."""
+        return Block([Place(self.element.str, self.shape)], self._beside(), self._facts(), self.dtype)
 
     def _facts(self) -> dict[str, Any]:
         """How much damage was met so far."""
         return {"num_damaged_packets": self.reader.num_damaged_packets}
 
-    def write(self, memory: mmap.mmap) -> None:
-        """Decodes into a memory file."""
-        self._read(self.block.places[0].array(memory))
-        for place, values in zip(self.block.places[1:], self._beside(), strict=True):  # of the frames that were read
-            place.array(memory)[:] = values
-
-    def outcome(self) -> Outcome:
-        """Decodes into new memory. tricodec keeps its pages for the next time if it can.
-
-        The frames are a tricodec.DeviceArray if a GPU decodes.
-        """
-        frames = self._read(None)
-        return Outcome([frames, *self._beside()], self._facts())
-
     def _beside(self) -> list[npt.NDArray[Any]]:
         """The arrays of an answer after the frames."""
         return [self.reader.pts_seconds[self.indices], *([] if self.sound is None else [self.sound])]
 
-    def _read(self, out: npt.NDArray[Any] | None) -> Any:
-        """Decodes the frames, to the first places of `out` if it is given, and takes over which they are."""
+    def write(self, memory: Any) -> None:
+        """Decodes the frames, and takes over which they are."""
         if not self.indices:  # a GPU has nothing to do for no frames
-            return np.empty(self.shape, self.element) if out is None else out
-        on_cpu = self.reader.device == "cpu"
-        is_bfloat16 = self.dtype == "bfloat16"
-        if out is None and is_bfloat16 and on_cpu:  # NumPy has no such dtype
-            out = np.empty(self.shape, self.element)
+            return
+        out = Place(self.element.str, self.shape).writable(memory, self.dtype)
         request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.selection}
-        # The numpy() of an array on a GPU needs ml_dtypes for bfloat16.
-        if out is None or not (on_cpu or is_bfloat16):
-            frames, numbers, _ = self.reader._read(self.transform, **request)
-        else:
-            place = tricodec.arrays.Bfloat16Array(out) if is_bfloat16 else out
-            _, numbers, _ = self.reader._read(self.transform, out=place, fewer=True, **request)
-            frames = out
+        _, numbers, _ = self.reader._read(self.transform, out=out, fewer=True, **request)
         self._take(numbers.tolist())
-        if out is None or frames is out:
-            return frames[: len(self.indices)]
-        # The decoders of the GPU serve the next request while these frames are copied.
-        step = max(1, _COPIED_BYTES * len(out) // max(1, out.nbytes))
-        for first in range(0, len(self.indices), step):
-            last = min(first + step, len(self.indices))
-            out[first:last] = frames[first:last].numpy()
-        return out
 
     def _take(self, indices: list[int]) -> None:
         """Takes over the frames that were read.
@@ -170,18 +131,18 @@ class DecodeTask:
     audio_channels: int = 0
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[Job]]:
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[Job]]:
         """Opens a video for as long as the context lasts.
 
         Args:
             data: the encoded file, bytes-like or a path.
-            settings: max_frames, max_output_bytes and device are read; the other limits are the process's.
-            num_threads: decoders at work.
+            settings: max_width, max_height, max_frames and max_output_bytes are read; other limits are the process's.
+            tools: of the process.
 
         Raises:
             ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
         """
-        with self.reader(data, settings, num_threads) as reader, contextlib.ExitStack() as stack:
+        with self.reader(data, settings, tools) as reader, contextlib.ExitStack() as stack:
             job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
                 sound = stack.enter_context(self.sound_reader(data))
@@ -205,15 +166,32 @@ class DecodeTask:
             ignore_edit_list=self.ignore_edit_list,
         )
 
-    def reader(self, data: Any, settings: Settings, num_threads: int) -> tricodec.FrameReader:
-        """Opens the video."""
-        return tricodec.FrameReader(
+    def reader(self, data: Any, settings: Settings, tools: Tools) -> tricodec.FrameReader:
+        """Opens the video.
+
+        Raises:
+            ElsewhereError: it is for the CPU, and the process is for a GPU.
+            tricodec.RefusedError: it is larger than the model's limits. The process of a GPU works for others too, so
+                that it cannot have these limits itself.
+        """
+        reader = tricodec.FrameReader(
             data,
-            device=settings.device,
+            device=tools.device,
             stream_index=self.stream_index,
-            num_workers=num_threads,
+            num_workers=tools.num_threads,
             ignore_edit_list=self.ignore_edit_list,
+            **tools.on_stream,
         )
+        if tools.stream is not None and reader.device == "cpu":
+            reader.close()
+            raise ElsewhereError
+        if reader.width > settings.max_width or reader.height > settings.max_height:
+            reader.close()
+            raise tricodec.RefusedError(
+                f"the video has {reader.width}x{reader.height} pixels, and this model decodes at most "
+                f"{settings.max_width}x{settings.max_height} (its parameters max_width and max_height)"
+            )
+        return reader
 
     def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:
         """The frames asked for.
@@ -270,12 +248,10 @@ class ChunkJob(DecodeJob):
     """Some frames of an opened video, in its turn.
 
     Attributes:
-        batches: the batches of all jobs of the video, decoded ahead, from which one takes its own.
         damaged_before: numbers of the packets found damaged by the task that this one continues.
         num_given: frames given after this job, if a further request is to give more; else 0.
     """
 
-    batches: Callable[[], Iterator[Any]]
     damaged_before: list[int]
     num_given: int
 
@@ -288,16 +264,6 @@ class ChunkJob(DecodeJob):
             "damaged": sorted(damaged)[:_MOST_DAMAGED],
             "num_given": self.num_given,
         }
-
-    def outcome(self) -> Outcome:
-        """See DecodeJob. On a GPU the next chunks are decoded meanwhile, by all of its engines."""
-        if self.reader.device == "cpu" or not self.indices:
-            return DecodeJob.outcome(self)
-        frames = next(self.batches(), None)
-        if frames is None:
-            return DecodeJob.outcome(self)  # a damaged video ended before
-        self.indices = self.indices[: frames.shape[0]]
-        return Outcome([frames, self.reader.pts_seconds[self.indices]], self._facts())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -322,7 +288,13 @@ class StreamTask(DecodeTask):
     part_bytes: int = 0
 
     def rest(self, facts: dict[str, Any], num_frames: int, given: dict[str, Any]) -> StreamTask:
-        """See TaskInParts: the same frames from the first one that was not given."""
+        """What is left of the task after it was suspended: the same frames from the first one that was not given.
+
+        Args:
+            facts: of the first part that was not given.
+            num_frames: frames that were given.
+            given: the facts of the last part that was given; empty if there was none.
+        """
         damaged = given.get("damaged", self.damaged_before)
         return dataclasses.replace(self, num_given=self.num_given + num_frames, damaged_before=damaged)
 
@@ -332,9 +304,9 @@ class StreamTask(DecodeTask):
         return DecodeTask.indices(self, reader, settings)[self.num_given :]
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[Iterator[DecodeJob]]:
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[Iterator[DecodeJob]]:
         """See DecodeTask.open; max_output_bytes is that of an answer."""
-        with self.reader(data, settings, num_threads) as reader:
+        with self.reader(data, settings, tools) as reader:
             yield self._jobs(reader, self.indices(reader, settings), settings)
 
     def _num_frames(self, reader: tricodec.FrameReader, num_left: int, settings: Settings) -> int:
@@ -361,11 +333,6 @@ class StreamTask(DecodeTask):
         """A job for each chunk. A request for no frames has one empty job: its shape and dtype are an answer too."""
         indices = left[: self._num_frames(reader, len(left), settings)] if left else left
 
-        @functools.cache
-        def batches() -> Iterator[Any]:
-            transform = tricodec.Transform(**self.transform)
-            return reader.batches(self.chunk, transform, **selection_of(indices))
-
         for first in range(0, max(1, len(indices)), self.chunk):
             if first > 0 and first >= len(self.indices(reader, settings)):
                 return  # a damaged video has fewer frames than its packets promise
@@ -375,6 +342,6 @@ class StreamTask(DecodeTask):
             job = self.job(reader, now, settings, "an answer with CHUNK")
             continued = self.num_given + end if end == len(indices) < len(left) else 0
             yield ChunkJob(
-                reader, self.selection, now, job.transform, job.shape, batches, self.damaged_before, continued,
+                reader, self.selection, now, job.transform, job.shape, self.damaged_before, continued,
                 first_place=self.num_given + first, num_places=end - first,
             )  # fmt: skip

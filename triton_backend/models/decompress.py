@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tricodec
 import triton_python_backend_utils as pb_utils
+from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models import compress
 from tricodec.triton_backend.models.codec_task import DecompressTask
-from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import options
 from tricodec.triton_backend.runtime.settings import CODEC_PARAMETERS, Settings
@@ -31,6 +31,11 @@ class TritonPythonModel(Model):
         described = pb_utils.get_output_config_by_name(json.loads(args["model_config"]), "ARRAY")
         self._dtype = np.dtype(pb_utils.triton_string_to_numpy(described["data_type"]))
         super().initialize(args)
+
+    def prepare(self, folder: str, settings: Settings) -> Settings:
+        """See Model. A GPU is for data that are trusted."""
+        del folder
+        return settings if settings.trusted == "true" else dataclasses.replace(settings, device="cpu")
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
@@ -59,11 +64,8 @@ class TritonPythonModel(Model):
         return Answer(tensors, 0, data.nbytes)
 
     def _array_tensor(self, data: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
-        if self._dtype == np.uint8 and isinstance(data, tricodec.DeviceArray):
-            return pb_utils.Tensor.from_dlpack("ARRAY", data.reshape((1, *data.shape)))
-        host = data.numpy() if isinstance(data, tricodec.DeviceArray) else data
         if self._dtype == np.uint8:
-            return pb_utils.Tensor("ARRAY", host[np.newaxis])
+            return pb_utils.Tensor("ARRAY", data[np.newaxis])
         if dtype != self._dtype:
             raise ValueError(f"the array is of {dtype.name}, and this model gives {self._dtype.name}")
-        return pb_utils.Tensor("ARRAY", host.view(self._dtype).reshape((1, *shape)))
+        return pb_utils.Tensor("ARRAY", data.view(self._dtype).reshape((1, *shape)))

@@ -11,29 +11,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 import tricodec
-from tricodec.triton_backend.runtime.block import Block, Outcome, Place
+from tricodec.node.tasks import Block, Place, Tools
 from tricodec.triton_backend.runtime.settings import Settings
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileJob:
-    """A complete file with facts about it, see task.Job: its size was not known before."""
+    """A complete file with facts about it, see `tricodec.node.tasks.Job`: its size was not known before."""
 
     data: bytes
     facts: dict[str, Any]
 
     @property
     def block(self) -> Block:
-        """See task.Job."""
-        return Block([Place("|u1", (len(self.data),))], self.facts)
+        """See Job."""
+        return Block([Place("|u1", (len(self.data),))], facts=self.facts)
 
     def write(self, memory: mmap.mmap) -> None:
-        """See task.Job."""
+        """See Job."""
         memory[: len(self.data)] = self.data
-
-    def outcome(self) -> Outcome:
-        """See task.Job."""
-        return Outcome([np.frombuffer(self.data, np.uint8)], self.facts)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,8 +51,8 @@ class EncodeTask:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
-        """Encodes. `num_threads` is ignored: the bytes depend on the number of threads, so the request states it.
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[FileJob]]:
+        """Encodes with the number of threads that the request states: the bytes depend on it.
 
         Raises:
             ValueError, tricodec.Error: as tricodec.encode_video.
@@ -67,7 +63,7 @@ class EncodeTask:
         buffer = memoryview(data).cast("B")
         frames = np.frombuffer(buffer, dtype, count).reshape(self.shape)
         pts = np.frombuffer(buffer, np.float64, self.shape[0], count * dtype.itemsize) if self.has_pts else None
-        file = tricodec.encode_video(frames, pts, device=settings.device, **self.options)
+        file = tricodec.encode_video(frames, pts, device=tools.device, **self.options)
         _check_file(len(file), settings)
         yield [FileJob(file, {"num_frames": self.shape[0]})]
 
@@ -86,8 +82,8 @@ class TranscodeTask:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
-        """Transcodes. `num_threads` is ignored, as in EncodeTask.
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[FileJob]]:
+        """Transcodes, with the number of threads as in EncodeTask.
 
         Raises:
             ValueError, tricodec.Error: as tricodec.transcode.
@@ -95,7 +91,7 @@ class TranscodeTask:
         result = tricodec.transcode(
             data,
             None,
-            device=settings.device,
+            device=tools.device,
             progress=lambda num_frames, _seconds, _total: _check_frames(num_frames, settings),
             **self.options,
         )

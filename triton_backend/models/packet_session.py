@@ -6,15 +6,14 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-import mmap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
+from tricodec.node.tasks import Block, Place, Tools
 from tricodec.triton_backend.models.decode_task import expect_output_room
-from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
 from tricodec.triton_backend.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,6 +58,8 @@ class PacketJob:
         transform: is done to them.
         shape: of the result, [F, H, W, C] or what the layout says.
         facts: of the outcome.
+        tools: of the process that does it.
+        begin: number of the first frame.
     """
 
     session: PacketSession
@@ -66,49 +67,35 @@ class PacketJob:
     transform: tricodec.Transform
     shape: tuple[int, ...]
     facts: dict[str, Any]
+    tools: Tools
+    begin: int
+
+    @property
+    def dtype(self) -> str:
+        """Of the result, NumPy's name or "bfloat16"."""
+        return str(self.transform.options["dtype"])
 
     @property
     def element(self) -> np.dtype[Any]:
         """What NumPy sees in the result: its dtype, or uint16 for the bits of bfloat16."""
-        dtype = str(self.transform.options["dtype"])
-        return np.dtype("uint16" if dtype == "bfloat16" else dtype)
+        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
 
     @property
     def block(self) -> Block:
-        """Frames, their times as float64 seconds, and their numbers."""
-        num_frames = (len(self.frames),)
-        return Block(lay_out([(self.element.str, self.shape), ("<f8", num_frames), ("<i8", num_frames)]), self.facts)
+        """Frames; beside them their times as float64 seconds, and their numbers."""
+        numbers = self.begin + np.arange(len(self.frames))
+        return Block([Place(self.element.str, self.shape)], [self._times(), numbers], self.facts, self.dtype)
 
-    def write(self, memory: mmap.mmap) -> None:
+    def write(self, memory: Any) -> None:
         """See Job."""
-        frames, pts, numbers = (place.array(memory) for place in self.block.places)
-        self._transform(frames)
-        pts[:], numbers[:] = self._times(), self._numbers()
-        self.session.take(len(self.frames))
-
-    def outcome(self) -> Outcome:
-        """See Job. The frames are a tricodec.DeviceArray if a GPU decodes."""
-        frames: Any
-        if self.frames and self.frames[0].device != "cpu":
-            frames = self.transform(self.frames)
-        else:
-            frames = np.empty(self.shape, self.element)
-            self._transform(frames)
-        outcome = Outcome([frames, self._times(), self._numbers()], self.facts)
-        self.session.take(len(self.frames))
-        return outcome
-
-    def _transform(self, out: npt.NDArray[Any]) -> None:
         if self.frames:
-            is_bfloat16 = str(self.transform.options["dtype"]) == "bfloat16"
-            self.transform(self.frames, out=tricodec.arrays.Bfloat16Array(out) if is_bfloat16 else out)
+            out = Place(self.element.str, self.shape).writable(memory, self.dtype)
+            self.transform(self.frames, out=out, **self.tools.on_stream)
+        self.session.take(len(self.frames))
 
     def _times(self) -> npt.NDArray[np.float64]:
         times = [math.nan if frame.pts_seconds is None else frame.pts_seconds for frame in self.frames]
         return np.array(times, np.float64)
-
-    def _numbers(self) -> npt.NDArray[np.int64]:
-        return self.session.num_given + np.arange(len(self.frames))
 
 
 class PacketSession:
@@ -129,7 +116,7 @@ class PacketSession:
         self._ends = False
         self._flushed = False
 
-    def pull(self, task: PullTask, data: Any, settings: Settings) -> PacketJob:
+    def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> PacketJob:
         """See OpenSession."""
         if task.selection:
             raise ValueError("this session is a live stream, in which no frames can be chosen; open a VIDEO to seek")
@@ -139,7 +126,7 @@ class PacketSession:
         self._decode(max(1, task.chunk))
         transform = tricodec.Transform(**task.transform)
         shapes = [transform.output_shape(frame.width, frame.height, frame.rotation) for frame in self._frames[:1]]
-        empty = PacketJob(self, [], transform, (0, *(shapes[0] if shapes else (0, 0, 0))), {})
+        empty = PacketJob(self, [], transform, (0, *(shapes[0] if shapes else (0, 0, 0))), {}, tools, self.num_given)
         frames = self._alike(task.most_frames(math.prod(empty.shape[1:]) * empty.element.itemsize))
         job = dataclasses.replace(
             empty, frames=frames, shape=(len(frames), *empty.shape[1:]), facts=self._facts(len(frames))

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models.probe_task import ProbeTask
 from tricodec.triton_backend.models.video_encode import fact_tensors, file_tensor
 from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_videos
-from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, number, options
 from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, Settings

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import tricodec
+from tricodec.node.tasks import Tools
 from tricodec.triton_backend.models.encode_task import FileJob
 from tricodec.triton_backend.runtime.settings import Settings
 
@@ -30,14 +31,14 @@ class ProbeTask:
     stream_index: int = -1
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[FileJob]]:
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[FileJob]]:
         """Describes the file.
 
         Raises:
             ValueError, tricodec.Error: as tricodec.probe, and tricodec.FrameReader for a file with video.
         """
         info = tricodec.probe(data)
-        video = self._video(data, info, num_threads) if info.video is not None or self.stream_index >= 0 else None
+        video = self._video(data, info, tools.num_threads) if info.video is not None or self.stream_index >= 0 else None
         facts = info.to_dict() | {"name": "", "video": video}
         yield [FileJob(json.dumps(facts).encode(), video or _NO_VIDEO)]
 

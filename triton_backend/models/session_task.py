@@ -1,30 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker does for a session: it opens a video or a live stream, gives the next frames, and frees it."""
+"""What the node does for a session: it opens a video or a live stream, and gives the next frames."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import math
-import mmap
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
+from tricodec.node.tasks import ElsewhereError, Job, Tools
 from tricodec.triton_backend.models.decode_task import DecodeJob, DecodeTask
 from tricodec.triton_backend.models.packet_session import PacketSession
-from tricodec.triton_backend.runtime.block import Block, Outcome, lay_out
 from tricodec.triton_backend.runtime.errors import UnavailableError
 from tricodec.triton_backend.runtime.settings import Settings
-from tricodec.triton_backend.runtime.task import Job
 
 
 class OpenSession(Protocol):
     """What a worker keeps for a session."""
 
-    def pull(self, task: PullTask, data: Any, settings: Settings) -> Job:
+    def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> Job:
         """The job that gives the next frames; when it is done they are taken."""
 
     def close(self) -> None:
@@ -34,8 +32,8 @@ class OpenSession(Protocol):
 _OTHER_PLACE = {"start", "start_s", "end_s", "count"}
 """The options that leave the stride of a session as it was."""
 
-_OPEN: dict[int, OpenSession] = {}
-"""The sessions of this process by their tokens. Without isolation, threads use different ones."""
+_SESSION = "session"
+"""The name of the session in what a process keeps for a pin."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -50,12 +48,6 @@ class SessionJob(DecodeJob):
     session: VideoSession
     begin: int
 
-    @property
-    def block(self) -> Block:
-        """See DecodeJob; the third array has the numbers of the frames."""
-        places = lay_out([(self.element.str, self.shape), ("<f8", self.shape[:1]), ("<i8", self.shape[:1])])
-        return Block(places, self._facts())
-
     def _facts(self) -> dict[str, Any]:
         return {
             "num_damaged_packets": self.reader.num_damaged_packets,
@@ -63,22 +55,13 @@ class SessionJob(DecodeJob):
             "last": self.begin + len(self.indices) >= len(self.session.select()),
         }
 
-    def write(self, memory: mmap.mmap) -> None:
+    def write(self, memory: Any) -> None:
         """See Job."""
         DecodeJob.write(self, memory)
-        self._go_on()
-
-    def outcome(self) -> Outcome:
-        """See Job."""
-        outcome = DecodeJob.outcome(self)
-        self._go_on()
-        return Outcome(outcome.arrays, self._facts())
+        self.session.position = self.begin + len(self.indices)
 
     def _beside(self) -> list[npt.NDArray[Any]]:
         return [*DecodeJob._beside(self), np.array(self.indices, np.int64)]
-
-    def _go_on(self) -> None:
-        self.session.position = self.begin + len(self.indices)
 
 
 class VideoSession:
@@ -132,9 +115,9 @@ class VideoSession:
             self.position, self._selection, self._selected = before
             raise
 
-    def pull(self, task: PullTask, data: Any, settings: Settings) -> SessionJob:
+    def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> SessionJob:
         """See OpenSession."""
-        del data
+        del data, tools
         if task.num_packets or task.flush:
             raise ValueError("this session has a video, and takes no packets; open one with CODEC for a live stream")
         if task.selection or self._selected is None:
@@ -159,7 +142,8 @@ class PullTask:
     """A request for the next frames of a session.
 
     Attributes:
-        token, opens, ends: see SessionTask.
+        pin: names the session.
+        opens, ends: whether the session begins and ends with this task.
         transform: arguments of tricodec.Transform.
         selection: which frames to continue with, the keywords of VideoSession.choose(); empty continues where it was.
         chunk: the most frames of the answer.
@@ -175,7 +159,7 @@ class PullTask:
     DOING: ClassVar[str] = "decoding a chunk of a session"
     SHORTEN: ClassVar[str] = "ask for fewer frames an answer with CHUNK"
 
-    token: int = 0
+    pin: str = ""
     opens: bool = False
     ends: bool = False
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -195,80 +179,37 @@ class PullTask:
         return self.chunk if self.room < 0 else min(self.chunk, self.room // max(1, frame_bytes))
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[Job]]:
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[Job]]:
         """Finds or opens the session. It is closed with the context if it ends, or does not begin well.
 
         Args:
             data: the media file of a session with a video that begins, packets of one with packets, else nothing.
-            settings: device, max_input_bytes and max_output_bytes are read.
-            num_threads: not used; the thread that a session began with is the one it has.
+            settings: max_input_bytes, max_output_bytes and the limits of videos are read.
+            tools: of the process; the number of threads that a session began with is the one it has.
 
         Raises:
             UnavailableError: the session is not there, because it has ended or its process died.
             ValueError, IndexError, tricodec.Error: as tricodec.FrameReader, tricodec.Decoder and their methods.
         """
-        del num_threads
         done = False
         try:
             if self.opens:
-                _OPEN[self.token] = self._begin(data, settings)
-            if self.token not in _OPEN:
+                tools.kept[_SESSION] = self._begin(data, settings, tools)
+            if _SESSION not in tools.kept:
                 raise UnavailableError("the process that had this session is gone; open the session again")
-            job = _OPEN[self.token].pull(self, data, settings)
-            yield [job]
+            yield [tools.kept[_SESSION].pull(self, data, settings, tools)]
             done = True
-        except GeneratorExit:  # the worker leaves the context so after the last job
-            done = True
-            raise
         finally:
-            if self.ends or (self.opens and not done):
-                close_session(self.token)
+            if (self.ends or (self.opens and not done)) and _SESSION in tools.kept:
+                tools.kept.pop(_SESSION).close()
 
-    def _begin(self, data: Any, settings: Settings) -> OpenSession:
+    def _begin(self, data: Any, settings: Settings, tools: Tools) -> OpenSession:
+        tools = dataclasses.replace(tools, num_threads=self.num_threads)
         if self.codec:
-            return PacketSession(tricodec.Decoder(self.codec, device=settings.device, num_threads=self.num_threads))
+            options = {"device": tools.device, "num_threads": tools.num_threads, **tools.on_stream}
+            decoder = tricodec.Decoder(self.codec, **options)
+            if tools.stream is not None and decoder.device == "cpu":
+                raise ElsewhereError
+            return PacketSession(decoder)
         video = DecodeTask(stream_index=self.stream_index, ignore_edit_list=self.ignore_edit_list)
-        return VideoSession(video.reader(data, settings, self.num_threads))
-
-
-def close_session(token: int) -> None:
-    """Frees a session of this process, if it is there."""
-    session = _OPEN.pop(token, None)
-    if session is not None:
-        session.close()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class CloseTask:
-    """Frees a session that its client did not end.
-
-    Attributes:
-        token, opens, ends: see SessionTask.
-    """
-
-    DOING: ClassVar[str] = "closing a session"
-    SHORTEN: ClassVar[str] = "end sessions sooner"
-
-    token: int
-    opens: bool = False
-    ends: bool = True
-
-    @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, num_threads: int) -> Iterator[list[Job]]:
-        """See Task."""
-        del data, settings, num_threads
-        close_session(self.token)
-        yield [_Nothing()]
-
-
-class _Nothing:
-    """A job without a result."""
-
-    block = Block(lay_out([("|u1", (0,))]))
-
-    def write(self, memory: mmap.mmap) -> None:
-        """See Job."""
-
-    def outcome(self) -> Outcome:
-        """See Job."""
-        return Outcome([])
+        return VideoSession(video.reader(data, settings, tools))

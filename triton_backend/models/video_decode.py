@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -11,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import tricodec
 import triton_python_backend_utils as pb_utils
+from tricodec.node.tasks import Outcome
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option, replaced
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
 from tricodec.triton_backend.models.planned import Defaults, PlannedModel
 from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_videos
-from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Table, any_numbers, number, numbers, options, word
 from tricodec.triton_backend.runtime.settings import Settings
@@ -49,7 +48,6 @@ class TritonPythonModel(PlannedModel):
     """What Triton calls."""
 
     INPUTS = (*INPUTS, *_SOUND)
-    OPEN_WORKERS = sys.maxsize
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models.encode_task import EncodeTask
-from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, check_size, number, options, word
 from tricodec.triton_backend.runtime.settings import Settings, num_cores
@@ -99,7 +99,6 @@ class TritonPythonModel(Model):
 
     INPUTS = (*_FRAMES, "PTS", *_PICTURES, *ENCODER)
     ITEM = "video"
-    THREADS_ARE_SHARED = False
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
@@ -116,7 +115,7 @@ class TritonPythonModel(Model):
             check_size(frames.nbytes, name, settings)
             words = options(_PICTURES, tensors, index) | options(ENCODER, tensors, index)
             check_threads(words, settings)
-            data: Any = frames if frames.size else b"\0"  # a file of no bytes cannot be mapped
+            data: Any = np.ascontiguousarray(frames)
             if "PTS" in tensors:
                 pts = np.asarray(tensors["PTS"][index], np.float64)
                 if len(pts) != len(frames):

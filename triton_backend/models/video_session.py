@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.node.tasks import Outcome
 from tricodec.options import replaced
+from tricodec.remote import RemoteSource
 from tricodec.triton_backend.models.packet_session import NO_PTS, pack
 from tricodec.triton_backend.models.planned import PlannedModel
-from tricodec.triton_backend.models.session_task import CloseTask, PullTask
+from tricodec.triton_backend.models.session_task import PullTask
 from tricodec.triton_backend.models.video_decode import (
     OUTPUT_DTYPES,
     SELECTION,
@@ -24,14 +26,12 @@ from tricodec.triton_backend.models.video_decode import (
     frames_output,
     frames_tensors,
 )
-from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_video
-from tricodec.triton_backend.runtime.block import Outcome
+from tricodec.triton_backend.models.video_input import CACHE_BYTES, VIDEO_INPUTS, read_video
 from tricodec.triton_backend.runtime.model import Answer, Item
 from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
 from tricodec.triton_backend.runtime.settings import Settings
-from tricodec.triton_backend.runtime.sources import CACHE_BYTES, Url
-from tricodec.triton_backend.runtime.task import Work
+from tricodec.triton_backend.runtime.workers import Work
 
 _CODEC: Table = {"CODEC": ("codec", word)}
 _CHOICE: Table = {**SELECTION, "SKIP": ("skip", number)}
@@ -53,7 +53,6 @@ class TritonPythonModel(PlannedModel):
     PARAMETERS = (*PlannedModel.PARAMETERS, "max_sessions", "max_sessions_bytes", "max_idle_ms")
     ITEM = "session"
     COUNTERS = COUNTERS
-    SHARED_QUEUE = False
 
     def initialize(self, args: dict[str, str]) -> None:
         """See Model.
@@ -69,21 +68,16 @@ class TritonPythonModel(PlannedModel):
                 f"parameter max_idle_ms is {self.settings.max_idle_ms}, and Triton forgets a sequence after "
                 f"{triton_ms} ms; raise max_sequence_idle_microseconds of sequence_batching in config.pbtxt"
             )
-        self.sessions = Sessions(self.settings, self.pool, self.metrics, CloseTask)
+        self.sessions = Sessions(self.settings, self.workers, self.metrics)
 
     def finalize(self) -> None:
         """See Model."""
         self.sessions.close()
         super().finalize()
 
-    def restarted(self, slot: int, reason: str) -> None:
-        """See Model."""
-        super().restarted(slot, reason)
-        self.sessions.lost(slot, reason)
-
     def submit(self, work: Work, finish: Callable[[Any], None]) -> None:
         """See Model."""
-        self.sessions.submit(work, finish)
+        self.sessions.submit(dataclasses.replace(work, pin=work.task.pin), finish)
 
     def items(
         self, request: Any, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str]
@@ -100,7 +94,7 @@ class TritonPythonModel(PlannedModel):
                         "the request that opens a session has VIDEO, a media file, or URL, or CODEC, for a live stream "
                         "of packets, and not both"
                     )
-                held = CACHE_BYTES if isinstance(data, Url) else len(data) if has_video else 0
+                held = CACHE_BYTES if isinstance(data, RemoteSource) else len(data) if has_video else 0
                 session = self.sessions.open(key, held, task.transform)
                 task = dataclasses.replace(task, opens=True, num_threads=session.num_threads)
             else:
@@ -114,7 +108,7 @@ class TritonPythonModel(PlannedModel):
             if ends:
                 self.sessions.end(key)
             raise
-        return [(data, dataclasses.replace(task, token=session.token, ends=ends))]
+        return [(data, dataclasses.replace(task, pin=session.pin, ends=ends))]
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models.decode_task import StreamTask
 from tricodec.triton_backend.models.planned import PlannedModel
 from tricodec.triton_backend.models.video_decode import INPUTS, frames_tensors, read_request
-from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import number, options, text_of
 from tricodec.triton_backend.runtime.settings import Settings

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models.encode_task import TranscodeTask
 from tricodec.triton_backend.models.video_encode import ENCODER, check_threads, fact_tensors, file_tensor
 from tricodec.triton_backend.models.video_input import VIDEO_INPUTS, read_videos
-from tricodec.triton_backend.runtime.block import Outcome
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, number, numbers, options
 from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, Settings
@@ -44,7 +44,6 @@ class TritonPythonModel(Model):
 
     INPUTS = (*VIDEO_INPUTS, *_WHAT, *ENCODER)
     PARAMETERS = SOURCE_PARAMETERS
-    THREADS_ARE_SHARED = False
 
     def read(
         self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import traceback
+from typing import Any
 
 _MAX_MESSAGE = 4000
 
@@ -36,11 +37,11 @@ class BusyError(Exception):
     """Too many requests wait already."""
 
 
-class UnavailableError(Exception):
+class UnavailableError(ConnectionError):
     """The process that the request needs is gone."""
 
 
-class PipelineError(Exception):
+class PipelineError(ValueError):
     """An operator of a DALI pipeline refused its input; DALI has no more precise error."""
 
 
@@ -51,10 +52,12 @@ class Failure:
     Attributes:
         kind: the name of an exception, a key of the table above.
         message: for people.
+        lost: why what a process kept for the request is gone; "" if it is not.
     """
 
     kind: str
     message: str
+    lost: str = ""
 
     @property
     def code(self) -> str:
@@ -70,6 +73,14 @@ class Failure:
 def cancelled() -> Failure:
     """The failure of a request with a client that is gone."""
     return Failure("CancelledError", "the client cancelled the request")
+
+
+def failure_of_node(described: dict[str, Any]) -> Failure:
+    """The failure of a request that a process of the node did, as `tricodec.node` describes it."""
+    names = ["OutOfMemoryError" if name == "MemoryError" else str(name) for name in described.get("names", ())]
+    kind = next((name for name in [*names, str(described["kind"])] if name in _CODES), "InternalError")
+    lost = str(described.get("why") or ("crash" if kind == "UnavailableError" else ""))
+    return Failure(kind, str(described["text"])[:_MAX_MESSAGE], lost)
 
 
 def failure_of(error: Exception) -> Failure:

@@ -13,23 +13,21 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
+from tricodec.remote import RemoteSource
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled, failure_of
 from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
 from tricodec.triton_backend.runtime.guard import check_stub
 from tricodec.triton_backend.runtime.metrics import Metrics
-from tricodec.triton_backend.runtime.pool import Pool
 from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room, take_room
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
-from tricodec.triton_backend.runtime.slots import InlineSlot, ProcessSlot, Slot
-from tricodec.triton_backend.runtime.task import Task, TaskInParts, Work
-from tricodec.triton_backend.runtime.trace import trace_id
+from tricodec.triton_backend.runtime.workers import Work, Workers
 
-Item = tuple[Any, Task]
-"""The bytes of a row of the batch, and its task."""
+Item = tuple[Any, Any]
+"""The bytes of a row of the batch or a RemoteSource, and its task."""
 
 _LOOK_SECONDS = 0.015
 """Triton's answer that the client is there is used for so long: to ask again takes ten switches between threads."""
@@ -61,21 +59,15 @@ class Model(abc.ABC):
         INPUTS: names of the inputs; of a class, or of an instance if its configuration decides.
         PARAMETERS: names of the parameters that its configuration may set.
         ITEM: what a row of the batch is, for messages: "video".
-        THREADS_ARE_SHARED: cores are shared out among the tasks; False where results depend on how many threads work.
-        OPEN_WORKERS: how many workers start with the model, at most; the others start when they are first needed.
         COUNTERS: counters that only this model has: descriptions by name.
-        SHARED_QUEUE: any worker may do any task; see Pool.
         IN_PARTS: a request has one item, and an answer for each part of its outcome; the model is decoupled.
     """
 
     INPUTS: Collection[str]
     PARAMETERS: ClassVar[Collection[str]] = VIDEO_PARAMETERS
     ITEM: ClassVar[str] = "video"
-    THREADS_ARE_SHARED: ClassVar[bool] = True
-    OPEN_WORKERS: ClassVar[int] = 1
     IN_PARTS: ClassVar[bool] = False
     COUNTERS: ClassVar[Mapping[str, str]] = {}
-    SHARED_QUEUE: ClassVar[bool] = True
 
     @abc.abstractmethod
     def read(
@@ -115,17 +107,17 @@ class Model(abc.ABC):
         return self.read(tensors, requested, self.settings)
 
     def submit(self, work: Work, finish: Callable[[Any], None]) -> None:
-        """Gives the task of an item to a worker; see Pool.submit()."""
-        self.pool.submit(work, finish)
+        """Gives the task of an item to a worker; see Workers.submit()."""
+        self.workers.submit(work, finish)
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Starts the workers.
+        """Connects to the node.
 
         Args:
             args: Triton's, with the configuration as JSON.
 
         Raises:
-            RuntimeError: if the stub corrupts tensors under this NumPy, or a worker does not start.
+            RuntimeError: if the stub corrupts tensors under this NumPy, or there is no node.
             ValueError: for parameters that are not accepted.
         """
         check_stub(pb_utils)
@@ -139,18 +131,16 @@ class Model(abc.ABC):
         self.flow = Flow()
         self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"], self.COUNTERS)
         try:
-            slots = [self._make_slot(number) for number in range(self.settings.num_workers)]
-            self.pool = Pool(slots, self._threads_per_task(), self.OPEN_WORKERS, shared_queue=self.SHARED_QUEUE)
-        except RuntimeError:
+            self.workers = Workers(self.settings, self.metrics.restarted)
+        except Exception:
             self.metrics.close()
             raise
         pb_utils.Logger.log_info(
-            f"{args['model_name']}: {self.settings.num_workers} workers, isolation {self.settings.isolation}, device "
-            f"{self.settings.device}"
+            f"{args['model_name']}: {self.settings.num_workers} workers, device {self.settings.device}"
         )
 
     def prepare(self, folder: str, settings: Settings) -> Settings:
-        """Reads what lies beside the configuration, before the workers start.
+        """Reads what lies beside the configuration, before the model is ready.
 
         Args:
             folder: of the model.
@@ -172,27 +162,12 @@ class Model(abc.ABC):
         for request in requests:
             _Exchange(request, self).begin()
         if self._waits_for_room and not self.IN_PARTS:
-            self.pool.wait_for_room()
-
-    def restarted(self, slot: int, reason: str) -> None:
-        """Called when a worker process was replaced, by the number of its slot."""
-        del slot
-        self.metrics.restarted(reason)
+            self.workers.wait_for_room()
 
     def finalize(self) -> None:
-        """Ends the workers."""
-        self.pool.close()
+        """Finishes what is queued."""
+        self.workers.close()
         self.metrics.close()
-
-    def _threads_per_task(self) -> int | None:
-        if not self.THREADS_ARE_SHARED or (self.settings.on_gpu and not self.settings.threads):
-            return None
-        return self.settings.threads
-
-    def _make_slot(self, number: int) -> Slot:
-        if self.settings.isolation == "none":
-            return InlineSlot(self.settings)
-        return ProcessSlot(self.settings, functools.partial(self.restarted, number))
 
 
 class _Exchange:
@@ -229,7 +204,9 @@ class _Exchange:
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
-        self._bytes_in = sum(memoryview(data).nbytes for data, _ in items)
+        self._bytes_in = sum(
+            len(data.name) if isinstance(data, RemoteSource) else memoryview(data).nbytes for data, _ in items
+        )
         self._outcomes = [None] * len(items)
         give = self._give if self._model.IN_PARTS else None
         for index, (data, task) in enumerate(items):
@@ -246,7 +223,7 @@ class _Exchange:
 
     def _expect_room(self) -> None:
         limit = self._model.settings.max_queue
-        waiting = self._model.pool.num_waiting + self._model.flow.num_parked
+        waiting = self._model.workers.num_waiting + self._model.flow.num_parked
         if waiting >= limit:
             raise BusyError(
                 f"{waiting} requests wait for a worker of this model, which lets {limit} wait (its parameter max_queue)"
@@ -254,7 +231,7 @@ class _Exchange:
 
     def _give(self, outcome: Any) -> Failure | Suspended | None:
         assert self._stream is not None
-        granted = self._stream.await_credit(self._waiter(), lambda: self._model.pool.num_waiting > 0)
+        granted = self._stream.await_credit(self._waiter(), lambda: self._model.workers.num_waiting > 0)
         if granted is True:
             self._deliver(*self._response([outcome]))
             self._given = outcome.facts
@@ -268,12 +245,12 @@ class _Exchange:
         assert self._stream is not None
         self._model.flow.park(self._stream, self._waiter(), proceed, self._answer_failure)
 
-    def _resume(self, data: Any, task: Task, suspended: Suspended) -> None:
-        rest = cast(TaskInParts, task).rest(suspended.facts, self._num_frames, self._given)
+    def _resume(self, data: Any, task: Any, suspended: Suspended) -> None:
+        rest = task.rest(suspended.facts, self._num_frames, self._given)
         finish = functools.partial(self._finish, 0, data, task)  # what is left is always reckoned from the whole
-        self._model.pool.submit(Work(rest, data, self._is_cancelled, self._give), finish)
+        self._model.workers.submit(Work(rest, data, self._is_cancelled, self._give), finish)
 
-    def _finish(self, index: int, data: Any, task: Task, outcome: Any) -> None:
+    def _finish(self, index: int, data: Any, task: Any, outcome: Any) -> None:
         if isinstance(outcome, Suspended):
             self._park(lambda: self._resume(data, task, outcome))
             return
@@ -327,7 +304,7 @@ class _Exchange:
     def _answer_failure(self, failure: Failure) -> None:
         error = pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
         self._close_stream()
-        if (trace := trace_id(self._request)) is not None:
+        if (trace := _trace_id(self._request)) is not None:
             print(f"{self._model.name}: trace {trace}: {failure.text}", file=sys.stderr, flush=True)
         final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
         try:
@@ -362,3 +339,15 @@ class _Exchange:
     def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began
         self._model.metrics.answered(outcome, seconds, self._num_frames, self._bytes_in, self._bytes_out)
+
+
+def _trace_id(request: Any) -> str | None:
+    """The id of the OpenTelemetry trace of a request, 32 hexadecimal digits; None without one.
+
+    A client chooses it with the header `traceparent` of W3C; else Triton does.
+    """
+    context = request.trace().get_context() if hasattr(request, "trace") else None  # Triton before 24.05 has none
+    if not context:
+        return None
+    parts = str(json.loads(context).get("traceparent", "")).split("-")
+    return parts[1] if len(parts) > 1 else None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The open sessions of a model: which worker has each, what they hold, and when an idle one ends.
+"""The open sessions of a model: what they hold, and when an idle one ends.
 
-A session is what a client keeps open over many requests, all with one correlation id. Its state is in one worker, which
-does the session's tasks in their order. Triton does not report to a model that a sequence was idle for too long or that
-its client is gone, so idle sessions end here.
+A session is what a client keeps open over many requests, all with one correlation id. Its state is in one
+process of the node. Its tasks are done in their order. Triton does not report to a model that a sequence was idle for
+too long or that its client is gone, so idle sessions end here.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-import itertools
+import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, UnavailableError
 from tricodec.triton_backend.runtime.metrics import Metrics
-from tricodec.triton_backend.runtime.pool import Pool
 from tricodec.triton_backend.runtime.settings import Settings, num_cores
-from tricodec.triton_backend.runtime.task import Task, Work
+from tricodec.triton_backend.runtime.workers import Work, Workers
 
 COUNTERS = {
     "sessions_opened_total": "Sessions opened",
@@ -38,66 +37,46 @@ _MOST_ENDED = 1000
 """Ids of sessions that did not end by their clients, of which the reason is kept."""
 
 
-class SessionTask(Task, Protocol):
-    """A task of one session.
-
-    Attributes:
-        token: of the session.
-        opens, ends: whether the session begins and ends with this task.
-    """
-
-    token: int
-    opens: bool
-    ends: bool
-
-
 @dataclasses.dataclass(slots=True)
 class Session:
     """One open session.
 
     Attributes:
         key: its correlation id.
-        token: its name between stub and worker, which no other session has.
-        slot: number of the worker that has it.
+        pin: its name in the node, which no other session has.
         held_bytes: media that it holds in memory.
         num_threads: threads of its decoder; 0 leaves it to the library.
         options: of the request that opened it, which hold for the others too.
-        num_tasks: its tasks that wait or are being done.
+        tasks: those that wait, and first the one that is being done.
         idle_since: the time by the monotonic clock when it had none.
     """
 
     key: Key
-    token: int
-    slot: int
+    pin: str
     held_bytes: int
     num_threads: int
     options: Mapping[str, Any]
-    num_tasks: int = 0
+    tasks: collections.deque[tuple[Work, Callable[[Any], None]]] = dataclasses.field(default_factory=collections.deque)
     idle_since: float = dataclasses.field(default_factory=time.monotonic)
 
 
 class Sessions:
     """The sessions of one model. Thread safety: safe."""
 
-    def __init__(
-        self, settings: Settings, pool: Pool, metrics: Metrics, close_task: Callable[[int], SessionTask]
-    ) -> None:
+    def __init__(self, settings: Settings, workers: Workers, metrics: Metrics) -> None:
         """Has no session.
 
         Args:
             settings: max_sessions, max_sessions_bytes, max_idle_ms, threads and the number of workers are read.
-            pool: without a shared queue.
+            workers: of the model.
             metrics: with COUNTERS.
-            close_task: makes the task that frees a session in its worker, by its token.
         """
         self._settings = settings
-        self._pool = pool
+        self._workers = workers
         self._metrics = metrics
-        self._close_task = close_task
         self._changed = threading.Condition()
         self._open: dict[Key, Session] = {}
         self._ended: collections.OrderedDict[Key, str] = collections.OrderedDict()
-        self._tokens = itertools.count(1)
         self._closed = False
         metrics.count("sessions_opened_total", 0)
         for reason in _REASONS:
@@ -130,11 +109,7 @@ class Sessions:
                     f"the open sessions hold {held} bytes of media, this one adds {num_bytes}, and this model holds at "
                     f"most {most_bytes} (its parameter max_sessions_bytes); end sessions, or send smaller files"
                 )
-            by_slot = [0] * self._settings.num_workers
-            for session in self._open.values():
-                by_slot[session.slot] += 1
-            slot = by_slot.index(min(by_slot))
-            self._open[key] = Session(key, next(self._tokens), slot, num_bytes, self._threads(), options)
+            self._open[key] = Session(key, secrets.token_hex(8), num_bytes, self._threads(), options)
             self._ended.pop(key, None)
             self._changed.notify_all()
             self._metrics.count("sessions_opened_total")
@@ -153,25 +128,28 @@ class Sessions:
             raise UnavailableError(f"no session has the id {key!r}: {reason}; open it again")
 
     def submit(self, work: Work, done: Callable[[Any], None]) -> None:
-        """Gives a task of a session to the session's worker.
+        """Queues a task of a session.
 
         Args:
-            work: with a SessionTask.
-            done: as for Pool.submit().
+            work: its task has `opens` and `ends`, whether the session begins and ends with it.
+            done: as for Workers.submit().
         """
-        task: Any = work.task
         with self._changed:
-            session = next((each for each in self._open.values() if each.token == task.token), None)
+            session = next((each for each in self._open.values() if each.pin == work.pin), None)
             if session is not None:
-                session.num_tasks += 1
-                if task.ends:
+                session.tasks.append((work, done))
+                is_next = len(session.tasks) == 1
+                if work.task.ends:
                     del self._open[session.key]
                     self._metrics.count("sessions_ended_total", reason="closed")
         if session is None:  # another request has ended it meanwhile
             done(Failure("UnavailableError", "this session has ended; open it again"))
-            return
-        work = dataclasses.replace(work, keeps_state=True)
-        self._pool.submit(work, functools.partial(self._finish, session, task, done), session.slot)
+        elif is_next:
+            self._begin(session)
+
+    def _begin(self, session: Session) -> None:
+        work, done = session.tasks[0]
+        self._workers.submit(work, functools.partial(self._finish, session, work.task, done))
 
     def end(self, key: Key, reason: str = "closed", text: str = "") -> None:
         """Ends a session if it is open.
@@ -185,21 +163,8 @@ class Sessions:
             session = self._open.pop(key, None)
             if session is not None:
                 self._note(session, reason, text)
-        if session is not None:
-            self._free(session)
-
-    def lost(self, slot: int, reason: str) -> None:
-        """Forgets the sessions of a worker that is gone.
-
-        Args:
-            slot: number of the worker.
-            reason: "crash", "timeout" or "cancel".
-        """
-        with self._changed:
-            gone = [session for session in self._open.values() if session.slot == slot]
-            for session in gone:
-                del self._open[session.key]
-                self._note(session, "lost", f"the worker process that had it was replaced ({reason})")
+        if session is not None and not session.tasks:
+            self._workers.forget(session.pin)
 
     def close(self) -> None:
         """Ends the watch for idle sessions."""
@@ -221,29 +186,31 @@ class Sessions:
             if len(self._ended) > _MOST_ENDED:
                 self._ended.popitem(last=False)
 
-    def _finish(self, session: Session, task: SessionTask, done: Callable[[Any], None], outcome: Any) -> None:
+    def _finish(self, session: Session, task: Any, done: Callable[[Any], None], outcome: Any) -> None:
         has_failed = isinstance(outcome, Failure)
         with self._changed:
-            session.num_tasks -= 1
+            session.tasks.popleft()
             session.idle_since = time.monotonic()
             if not has_failed:
                 self._note_held(session, outcome.facts.get("held_bytes"))
             is_open = self._open.get(session.key) is session
+            has_more = bool(session.tasks)
             self._changed.notify_all()
-        if has_failed and task.opens and is_open:
+        if has_failed and is_open and outcome.lost:
+            text = f"the worker process that had it was replaced ({outcome.lost})"
+            self.end(session.key, "lost", text)
+        elif has_failed and is_open and task.opens:
             self.end(session.key, "failed", f"it could not be opened ({outcome.text})")
-        elif has_failed and task.ends:
-            self._free(session)
+        if has_more:
+            self._begin(session)
+        elif self._open.get(session.key) is not session:
+            self._workers.forget(session.pin)
         done(outcome)
 
     def _note_held(self, session: Session, held_bytes: Any) -> None:
         """Takes over what a worker reports, which is not trusted."""
         if isinstance(held_bytes, int) and 0 <= held_bytes <= self._settings.max_input_bytes:
             session.held_bytes = held_bytes
-
-    def _free(self, session: Session) -> None:
-        work = Work(self._close_task(session.token), b"", lambda: False, keeps_state=True)
-        self._pool.submit(work, lambda outcome: None, session.slot)
 
     def _attend(self) -> None:
         """Ends sessions that are idle for too long."""
@@ -252,7 +219,7 @@ class Sessions:
             with self._changed:
                 if self._closed:
                     return
-                idle = [session for session in self._open.values() if not session.num_tasks]
+                idle = [session for session in self._open.values() if not session.tasks]
                 wait = min((session.idle_since + most_idle - time.monotonic() for session in idle), default=None)
                 if wait is None or wait > 0:
                     self._changed.wait(wait)
@@ -263,4 +230,4 @@ class Sessions:
                     text = f"it had no request for {self._settings.max_idle_ms} ms (parameter max_idle_ms of the model)"
                     self._note(session, "expired", text)
             for session in expired:
-                self._free(session)
+                self._workers.forget(session.pin)

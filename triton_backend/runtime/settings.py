@@ -15,7 +15,6 @@ import tricodec
 class Settings:
     """The settings of a model. docs/reference/triton.md describes them; the defaults are those of config.pbtxt too."""
 
-    isolation: str = "process"
     workers: int = 0
     threads: int = 0
     device: str = "auto"
@@ -26,7 +25,6 @@ class Settings:
     max_frames: int = 10_000
     max_input_bytes: int = 268_435_456
     max_output_bytes: int = 1_073_741_824
-    max_worker_bytes: int = 0
     trusted: str = "false"
     strict_plan: str = "true"
     allow_remote: str = ""
@@ -48,14 +46,9 @@ class Settings:
         return tuple(self.allow_remote.split())
 
     @property
-    def worker_bytes(self) -> int | None:
-        """`max_worker_bytes`, decided; None is unlimited."""
-        return None if self.on_gpu else self.max_worker_bytes or _CPU_WORKER_BYTES
-
-    @property
     def num_workers(self) -> int:
         """`workers`, decided."""
-        return self.workers or (_GPU_WORKERS if self.on_gpu else num_cores())
+        return self.workers or (_GPU_WORKERS if self.on_gpu else min(num_cores(), _MOST_WORKERS))
 
     def for_instance(self, kind: str, device_id: int) -> Settings:
         """The settings with `device` decided for one instance of the model.
@@ -65,7 +58,7 @@ class Settings:
             device_id: of its GPU.
 
         Raises:
-            ValueError: for a device that the instance does not have, or a limit that a GPU's driver does not support.
+            ValueError: for a device that the instance does not have.
         """
         device = self.device
         if kind == "GPU":
@@ -78,10 +71,6 @@ class Settings:
                 )
         elif device == "auto":
             device = "cpu"
-        if device != "cpu" and self.max_worker_bytes:
-            raise ValueError(
-                "parameter max_worker_bytes must be 0 on a GPU, because its driver takes memory without bound"
-            )
         return dataclasses.replace(self, device=device)
 
     @property
@@ -96,8 +85,7 @@ class Settings:
 
 
 COMMON_PARAMETERS = (
-    "isolation", "workers", "threads", "device", "max_queue", "timeout_ms", "max_input_bytes", "max_output_bytes",
-    "max_worker_bytes",
+    "workers", "threads", "device", "max_queue", "timeout_ms", "max_input_bytes", "max_output_bytes",
 )  # fmt: skip
 """What every model takes."""
 VIDEO_PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height", "max_frames")
@@ -109,12 +97,11 @@ CODEC_PARAMETERS = (*COMMON_PARAMETERS, "trusted")
 NETWORK_PARAMETERS = ("network", "threads", "batch_size", "device")
 """What models that run a network in the stub itself take."""
 
-_CPU_WORKER_BYTES = 8 << 30
-"""Enough for 16 references of 8192x8192 pixels in 10 bits, and as many threads."""
-
-_GPU_WORKERS = 4
-_MAY_BE_ZERO = ("workers", "threads", "max_worker_bytes")
-_CHOICES = {"isolation": ("process", "none"), "trusted": ("true", "false"), "strict_plan": ("true", "false")}
+_GPU_WORKERS = 16
+_MOST_WORKERS = 48
+"""A node takes a few more requests at a time of one model."""
+_MAY_BE_ZERO = ("workers", "threads")
+_CHOICES = {"trusted": ("true", "false"), "strict_plan": ("true", "false")}
 
 
 def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -> Settings:

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import re
 from typing import Any
 
 from tricodec.cli import shared
-from tricodec.node import NodeLostError, Settings, connect, start
-
-_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+from tricodec.node import NodeLostError, Settings, connect, parse_bytes, start
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -33,14 +30,6 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     add("--gpu-memory", type=parse_bytes, metavar="SIZE", help="what the node takes of each GPU (default: 4GiB)")
     add("--workers", type=int, metavar="N", help="processes that decode on the CPU (default: one for each core)")
     add("--timeout-s", type=float, metavar="SECONDS", help="the longest time of one request (default: 120)")
-
-
-def parse_bytes(text: str) -> int:
-    """Bytes of "8GiB", "512M" or "1000". An argparse type."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(?:i?b)?", text.strip().lower())
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size of memory; write one such as 8GiB or 512MiB")
-    return int(float(found[1]) * _UNITS[found[2]])
 
 
 def run(options: argparse.Namespace) -> int:

@@ -97,7 +97,7 @@ class Arena:
         return slab
 
     def give_back(self, slab: Slab) -> None:
-        """Takes a slab that nobody holds any more."""
+        """Takes a slab that has no holder any more."""
         if slab.is_new or slab.generation != self._generation:
             self.forget(slab)
         else:
@@ -123,13 +123,13 @@ class Arena:
 
 @dataclasses.dataclass(eq=False)
 class Lease:
-    """A slab with a result, and who holds it.
+    """A slab with a result, and its holders.
 
     Attributes:
         number: its name between node and client.
         arena, slab: the memory.
         described: the shape, dtype and more that a client needs.
-        owner: the client whose share of the memory it counts to; None once that client is gone.
+        owner: the client to which the memory counts; None once that client is gone.
         holders: clients, once for each array, and tokens on their way to another process; the slab is free when there
             is none.
     """
@@ -164,7 +164,7 @@ class Leases:
         return len(self._leases)
 
     def held(self, client: Any, arena: Arena) -> int:
-        """Bytes of a device that a client holds, or has passed on to nobody yet."""
+        """Bytes of a device that a client holds, or has passed on and no client has claimed."""
         return self._held.get((client, arena.device), 0)
 
     def add(self, client: Any, arena: Arena, slab: Slab, answer: dict[str, Any]) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class Leases:
         return self._description(lease), [lease.slab.file]
 
     def drop(self, client: Any) -> None:
-        """Takes back all leases of a client that is gone. What it passed on stays for those who may still claim it."""
+        """Takes back all leases of a client that is gone. What it passed on can still be claimed."""
         now = time.monotonic()
         for lease in list(self._leases.values()):
             while client in lease.holders:
@@ -224,7 +224,7 @@ class Leases:
             del self._held[key]
 
     def drop_lost_tokens(self) -> bool:
-        """Takes back what nobody can claim any more; returns whether a slab is free now."""
+        """Takes back what no process can claim any more; returns whether a slab is free now."""
         now = time.monotonic()
         lost = [
             name

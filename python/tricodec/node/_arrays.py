@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import threading
 import weakref
@@ -75,13 +76,14 @@ class NodeArray(npt.NDArray[Any] if TYPE_CHECKING else np.ndarray):  # type: ign
     @classmethod
     def of(cls, lease: Lease) -> NodeArray:
         """Maps the memory."""
-        memory = _channel.map_file(lease.file, lease.size)
-        _kept(memory, lease)
         dtype: Any = lease.dtype
         if dtype == "bfloat16":
             import ml_dtypes  # raises the ImportError of `decode_video` without a node
 
             dtype = ml_dtypes.bfloat16
+        size = math.prod(lease.shape) * np.dtype(dtype).itemsize
+        memory = _channel.map_file(lease.file, size)
+        _kept(memory, lease)
         array: NodeArray = np.ndarray.__new__(cls, lease.shape, np.dtype(dtype), memory)
         array._lease = lease
         return array

@@ -15,6 +15,8 @@ import mmap
 import os
 import re
 import socket
+import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,7 +104,8 @@ def memory_file(name: str, data: Any) -> int:
     """A memory file with these bytes (bytes-like, contiguous); the caller closes it."""
     file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        view = memoryview(data).cast("B")
+        view = memoryview(data)
+        view = view.cast("B") if view.nbytes else memoryview(b"")
         while view:
             view = view[os.write(file, view) :]
     except BaseException:
@@ -149,11 +152,14 @@ def failure_of(error: BaseException, name: str = "") -> dict[str, Any]:
         error: of any class; its nearest base that another process knows goes.
         name: of the source, which a worker knows as a descriptor.
     """
+    names = [base.__name__ for base in type(error).__mro__]
     kinds = [base.__name__ for base in type(error).__mro__ if _known(base.__name__) is base]
     text = _DESCRIPTOR.sub(lambda _: name, str(error)) if name else str(error)
     if not kinds or kinds[0] in ("Exception", "RuntimeError"):
-        return {"kind": "InternalError", "text": f"{type(error).__name__}: {text}"[:_MOST_TEXT]}
-    return {"kind": kinds[0], "text": text[:_MOST_TEXT]}
+        traceback.print_exception(error, file=sys.stderr)
+        text = f"{type(error).__name__}: {text}"
+        return {"kind": "InternalError", "text": text[:_MOST_TEXT], "names": names}
+    return {"kind": kinds[0], "text": (text or kinds[0])[:_MOST_TEXT], "names": names}
 
 
 def error_of(failure: dict[str, Any]) -> Exception:

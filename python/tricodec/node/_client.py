@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from typing import Any
 
@@ -44,7 +44,7 @@ class Connection:
         weakref.finalize(self, self._channel.close).atexit = False
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, Future[Answer]] = {}
+        self._waiting: dict[int, Callable[[Answer | NodeLostError], None]] = {}
         self.is_lost = False
         self._receiver = threading.Thread(target=self._receive, name="tricodec-node", daemon=True)
         self._receiver.start()
@@ -56,18 +56,13 @@ class Connection:
             NodeLostError: the node ended meanwhile.
             Exception: the error of the request.
         """
-        if self._process != os.getpid():
-            raise NodeLostError("this connection is of the process that forked this one; call tricodec.node.connect()")
-        number, future = next(self._numbers), Future[Answer]()
-        with self._lock:
-            if self.is_lost:
-                raise self._lost()
-            self._waiting[number] = future
+        future = Future[Answer]()
+
+        def take(answer: Answer | NodeLostError) -> None:
+            future.set_exception(answer) if isinstance(answer, NodeLostError) else future.set_result(answer)
+
+        number = self.send(message, files, take)
         try:
-            try:
-                _channel.send(self._channel, {**message, "number": number}, files)
-            except _channel.ClosedError as error:
-                raise self._lost() from error
             while not wait([future], _LOOK_SECONDS).done:
                 check_interrupt()
         except BaseException:
@@ -82,6 +77,31 @@ class Connection:
             _channel.close(sent)
             raise _channel.error_of(answer["failure"])
         return answer, sent
+
+    def send(
+        self, message: dict[str, Any], files: Sequence[int], take: Callable[[Answer | NodeLostError], None]
+    ) -> int:
+        """Sends a request; `take` gets its answers on another thread. Returns its number.
+
+        Raises:
+            NodeLostError: the node is gone.
+        """
+        if self._process != os.getpid():
+            raise NodeLostError("this connection is of the process that forked this one; call tricodec.node.connect()")
+        number = next(self._numbers)
+        with self._lock:
+            if self.is_lost:
+                raise self._lost()
+            self._waiting[number] = take
+        try:
+            _channel.send(self._channel, {**message, "number": number}, files)
+        except BaseException as error:
+            with self._lock:
+                self._waiting.pop(number, None)
+            if isinstance(error, _channel.ClosedError):
+                raise self._lost() from error
+            raise
+        return number
 
     def tell(self, message: dict[str, Any]) -> None:
         """Sends a message without an answer; to a node that is gone it says nothing."""
@@ -112,24 +132,27 @@ class Connection:
             except (OSError, ValueError):
                 break
             with self._lock:
-                future = self._waiting.pop(answer["number"], None)
-            answered = future or Future[Answer]()
-            answered.set_result((answer, files))
-            if future is None:  # nobody waits any more
-                self._let_go(answered)
+                find = self._waiting.get if answer.get("more") else self._waiting.pop
+                take = find(answer["number"], None)
+            if take is not None:
+                take((answer, files))
+            else:  # its request was taken back
+                self._drop(answer, files)
         self.close()
         with self._lock:
             self.is_lost = True
             waiting, self._waiting = self._waiting, {}
-        for future in waiting.values():
-            future.set_exception(self._lost())
+        for take in waiting.values():
+            take(self._lost())
 
     def _let_go(self, future: Future[Answer]) -> None:
         if future.exception() is None:
-            answer, files = future.result()
-            _channel.close(files)
-            if "lease" in answer:
-                self.tell({"do": "release", "lease": answer["lease"]})
+            self._drop(*future.result())
+
+    def _drop(self, answer: dict[str, Any], files: list[int]) -> None:
+        _channel.close(files)
+        if "lease" in answer:
+            self.tell({"do": "release", "lease": answer["lease"]})
 
 
 _connections: dict[str, Connection] = {}

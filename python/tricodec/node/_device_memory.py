@@ -2,7 +2,7 @@
 """Memory of a GPU that several processes map, and events that order their work, by the driver's own functions.
 
 A block made with cuMemCreate goes to another process as a file descriptor, so it needs no common name spaces of process
-numbers. Its memory is free when no process maps it and no descriptor of it is open, whoever ended first.
+numbers. Its memory is free when no process maps it and no descriptor of it is open.
 """
 
 from __future__ import annotations

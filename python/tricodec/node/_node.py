@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tricodec._tricodec import select_frames
 from tricodec.node._arrays import Lease, array_of
+from tricodec.node._asked import Asked
 from tricodec.node._client import Connection, connection_to
 from tricodec.node._source import SentSource, plain
-from tricodec.node._start import NodeLostError, Settings, checked_path, socket_path, start
+from tricodec.node._start import NodeLostError, checked_path, settings_again, socket_path, start
+from tricodec.node.tasks import described
 from tricodec.options import checked_selection, request_of, selection_of
 from tricodec.video import DecodedVideo, _decode
 
@@ -99,6 +102,45 @@ class Node:
             Exception: the errors of `tricodec.FrameReader`, and those of `decode_video`.
         """
         return NodeReader(self, SentSource(source), device, stream_index, ignore_edit_list)
+
+    def submit(
+        self,
+        task: Any,
+        settings: Any,
+        source: Any,
+        *,
+        device: str = "auto",
+        threads: int = 0,
+        limits: Mapping[str, int] | None = None,
+        pin: str = "",
+        timeout_s: float = 0,
+    ) -> Asked:
+        """Have a process of the node do a task, and wait for nothing.
+
+        Args:
+            task: a `tricodec.node.tasks.Task`.
+            settings: a dataclass that the task is opened with.
+            source: as in `decode_video`.
+            device: where it is done.
+            threads: its share; 0 is the node's choice.
+            limits: of `tricodec.set_limits` while the CPU does it.
+            pin: tasks with the same one are done by the same process, until `forget`.
+            timeout_s: seconds for each part of its outcome; 0 is the node's own limit.
+
+        Raises:
+            NodeLostError: no node answers.
+        """
+        with SentSource(source) as sent:
+            message = {
+                "do": "task", "source": sent.described, "what": described(task), "settings": described(settings),
+                "device": device, "threads": threads, "limits": dict(limits or {}), "pin": pin, "timeout_s": timeout_s,
+            }  # fmt: skip
+            return Asked(self._connection(), message, sent.file)
+
+    def forget(self, pin: str) -> None:
+        """Free what the tasks of a pin have left; if the node is gone, it is free already."""
+        with contextlib.suppress(NodeLostError):
+            connection_to(self.path).tell({"do": "forget", "pin": pin})
 
     def status(self) -> dict[str, Any]:
         """The node's version, process, clients, memory of each device, and counts of requests and shared frames."""
@@ -271,9 +313,9 @@ class NodeReader:
 
 
 def start_once(path: str) -> bool:
-    """Starts a node that ends when nobody uses it; returns False if another one has the socket."""
+    """Starts a node again, or one that ends when it is idle; returns False if another one has the socket."""
     try:
-        start(Settings(socket=path, idle_s=_IDLE_SECONDS))
+        start(settings_again(path, _IDLE_SECONDS))
     except RuntimeError as error:
         if "runs already" not in str(error):
             raise

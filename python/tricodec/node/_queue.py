@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that wait for a worker or for memory: in order of priority, and by turns of the clients."""
+"""Requests that wait for a worker or for memory: in order of priority, and fair to the clients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import time
 from typing import Any
 
-from tricodec.node._arena import Slab
+from tricodec.node._arena import Arena, Slab
 
 
 @dataclasses.dataclass(eq=False)
@@ -15,18 +15,23 @@ class Request:
     """A request of a client, from its arrival to its answer.
 
     Attributes:
-        client: whose it is; None once it is gone.
+        client: that asked; None once it is gone.
         number: of the client's.
         message: what the client asked.
         files: the open files of its source; the node closes them.
         device: where it waits or runs: "cpu", "cuda:0".
         asked: the device that the client named: "auto" may run anywhere.
         need: bytes of the result, once known.
+        arena: of the memory for it, once known.
         slab: memory for it, once it has some.
-        worker: who does it, while somebody does.
+        worker: that does it, while one does.
+        task: the worker's number of it.
+        has_parts: the client has a part of its outcome.
+        num_unread: parts that the client has not read.
+        is_cancelled: the client took it back while a worker did it.
         is_again: it runs again, as another request ended the worker that had both.
         deadline: by time.monotonic(), while a worker does it.
-        arrived: by time.monotonic().
+        arrived: by time.monotonic(), or since when it waits for memory.
     """
 
     client: Any
@@ -36,8 +41,13 @@ class Request:
     device: str
     asked: str
     need: int | None = None
+    arena: Arena | None = None
     slab: Slab | None = None
     worker: Any = None
+    task: int = 0
+    has_parts: bool = False
+    num_unread: int = 0
+    is_cancelled: bool = False
     is_again: bool = False
     deadline: float = 0.0
     arrived: float = dataclasses.field(default_factory=time.monotonic)
@@ -46,6 +56,16 @@ class Request:
     def priority(self) -> int:
         """Smaller numbers come first."""
         return int(self.message.get("priority", 0))
+
+    @property
+    def is_task(self) -> bool:
+        """Whether the client describes the work, which then waits for memory with its worker."""
+        return bool(self.message["do"] == "task")
+
+    @property
+    def pin(self) -> str:
+        """Requests with the same one are done by the same worker; "" is any."""
+        return str(self.message.get("pin") or "")
 
 
 class Queue:

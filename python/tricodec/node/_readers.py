@@ -19,7 +19,6 @@ from tricodec.node._source import ReceivedSource
 
 _MOST_IDLE = 32
 _MOST_DAMAGED = 1024
-_MOST_SEEN = 8192
 
 
 class OpenVideo:
@@ -32,7 +31,7 @@ class OpenVideo:
         self.reader = FrameReader(source.open(), **options)
 
     def reopen(self) -> None:
-        """Opens the source anew: the reader has met no damage then."""
+        """Opens the source again: the reader has met no damage then."""
         self.reader.close()
         self.reader = FrameReader(self.source.open(), **self._options)
 
@@ -121,7 +120,8 @@ class Groups:
         self._lock = threading.Lock()
         self._groups: OrderedDict[Any, _Group] = OrderedDict()
         self._num_bytes = 0
-        self._seen: OrderedDict[Any, None] = OrderedDict()
+        self._seen: OrderedDict[Any, int] = OrderedDict()  # bytes of what was asked for last, kept or not
+        self._seen_bytes = 0
         self._damaged: OrderedDict[Any, None] = OrderedDict()
 
     @property
@@ -130,9 +130,10 @@ class Groups:
         return self._num_bytes
 
     def frames(self, video: OpenVideo, numbers: npt.NDArray[np.int64]) -> tuple[list[Frame], int] | None:
-        """Frames by their numbers, and how many of them were decoded before; None if they are to be read anew.
+        """Frames by their numbers, and how many of them were decoded before; None if the caller must read them.
 
-        A group is kept from the second request on that needs it, if all that the request needs fits.
+        A group is kept from the second request on that needs it, if all that the request needs fits, and if less than
+        fits was asked for since the first one: a program that reads more again and again would find nothing.
         """
         reader = video.reader
         if not len(numbers) or reader.num_damaged_packets or reader.stream.interlaced:
@@ -140,10 +141,9 @@ class Groups:
         firsts = np.unique(reader._gops()[:, 0])
         groups = np.searchsorted(firsts, numbers, "right") - 1
         ends = {int(group): int(numbers[groups == group].max()) + 1 - int(firsts[group]) for group in np.unique(groups)}
-        if min(ends) < 0 or not self._are_wanted([(video.key, group) for group in ends]):
-            return None
-        frame_bytes = reader.width * reader.height * 3  # at most, of 8 bits with color of half the size twice
-        if sum(ends.values()) * frame_bytes > self._most_bytes:
+        frame_bytes = reader.width * reader.height * 2  # about
+        sizes = {(video.key, group): count * frame_bytes for group, count in ends.items()}
+        if min(ends) < 0 or sum(sizes.values()) > self._most_bytes or not self._are_wanted(video.key, sizes):
             return None
         found: dict[int, list[Frame]] = {}
         before = 0
@@ -174,17 +174,17 @@ class Groups:
             if len(self._damaged) > _MOST_DAMAGED:
                 self._damaged.popitem(last=False)
 
-    def _are_wanted(self, keys: list[Any]) -> bool:
-        """Whether another request needed one of the groups before."""
+    def _are_wanted(self, video: Any, sizes: dict[Any, int]) -> bool:
+        """Whether another request needed one of the groups lately, whose bytes are given by their keys."""
         with self._lock:
-            if keys[0][0] in self._damaged:
+            if video in self._damaged:
                 return False
-            seen = any(key in self._seen for key in keys)
-            for key in keys:
-                self._seen[key] = None
-                self._seen.move_to_end(key)
-            while len(self._seen) > _MOST_SEEN:
-                self._seen.popitem(last=False)
+            seen = any(key in self._seen for key in sizes)
+            for key, size in sizes.items():
+                self._seen_bytes += size - self._seen.pop(key, 0)
+                self._seen[key] = size
+            while self._seen_bytes > self._most_bytes:
+                self._seen_bytes -= self._seen.popitem(last=False)[1]
         return seen
 
     def _entry(self, key: Any) -> _Group:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who decodes what when: requests, the processes that decode, and the memory of the results."""
+"""The scheduler: requests, the processes that decode, and the memory of the results."""
 
 from __future__ import annotations
 
 import itertools
-import os
+import math
 import sys
 import threading
 import time
@@ -12,22 +12,22 @@ from typing import Any
 
 from tricodec.errors import DeviceError, InternalError, RefusedError
 from tricodec.node import _channel
-from tricodec.node._arena import Arena, Leases, Slab
+from tricodec.node._arena import Arena, Slab
+from tricodec.node._memory import Memory, described_slab, take_file
 from tricodec.node._queue import Queue, Request
+from tricodec.node._staff import GPU_CAPACITY, Staff, crash_of, pin_name
 from tricodec.node._start import Settings
+from tricodec.node._task_run import MOST_UNREAD
 from tricodec.node._workers import WorkerProcess
 
 _MIB = 1 << 20
-_GPU_CAPACITY = 16
-"""Requests at a time on a GPU. The core shares its engines among them."""
 _GPU_OVERHEAD = 1280 * _MIB
 """Of a GPU's memory: the context, and the surfaces of the decoders at work."""
 _KEPT = 0.5
 """The part of the memory for results and kept frames that the kept frames may have."""
-_MOST_KEYS = 32
 _RECENT_SECONDS = 1.0
 _LOOK_SECONDS = 0.1
-_MOST_STARTS = 5
+_OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError")
 
 
 class Scheduler:
@@ -42,20 +42,22 @@ class Scheduler:
         self._settings = settings
         self.lock = threading.RLock()
         self._numbers = itertools.count(1)
-        self._arenas: dict[str, Arena] = {}
+        self._memory = Memory(settings)
+        self._arenas, self.leases = self._memory.arenas, self._memory.leases
         self._queues: dict[str, Queue] = {}
-        self._workers: dict[str, list[WorkerProcess]] = {}
-        self._starting: set[WorkerProcess] = set()
+        self._staff = Staff(settings, self._on_answer, self._on_start)
         self._last_seen: dict[Any, float] = {}
-        self.leases = Leases()
         self.counts = {"requests": 0, "failures": 0, "frames": 0, "shared_frames": 0, "restarts": 0}
+        self.restarts = dict.fromkeys(("crash", "timeout", "cancel", "memory"), 0)
         host, cores = settings.host_memory, settings.num_workers
         kept = int(host * _KEPT) // cores
-        self._add("cpu", host - kept * cores, [self._worker("cpu", 1, kept) for _ in range(cores)])
-        self._workers["cpu"][0].start()
+        decoders = [self._staff.cpu_worker(kept) for _ in range(cores)]
+        keepers = [self._staff.cpu_worker(0, keeps=True) for _ in range(cores)]
+        self._add("cpu", host - kept * cores, [*decoders, *keepers])
+        decoders[0].start()
         for gpu in gpus:
             memory = settings.gpu_memory - _GPU_OVERHEAD
-            worker = self._worker(f"cuda:{gpu}", _GPU_CAPACITY, int(memory * _KEPT))
+            worker = self._staff.gpu_worker(gpu, int(memory * _KEPT), max(64 * _MIB, _GPU_OVERHEAD // 4))
             try:
                 worker.start()
             except RuntimeError as error:
@@ -64,20 +66,15 @@ class Scheduler:
             self._add(worker.device, memory - int(memory * _KEPT), [worker])
         threading.Thread(target=self._watch, name="tricodec-deadlines", daemon=True).start()
 
-    def _worker(self, device: str, capacity: int, cache_bytes: int) -> WorkerProcess:
-        limit = self._settings.worker_memory + cache_bytes if device == "cpu" else 0
-        limits = {} if device == "cpu" else {"max_device_buffered_bytes": max(64 * _MIB, _GPU_OVERHEAD // 4)}
-        config = {"cache_bytes": cache_bytes, "worker_bytes": limit, "limits": limits}
-        return WorkerProcess(device, capacity, config, self._on_answer)
-
     def _add(self, device: str, memory: int, workers: list[WorkerProcess]) -> None:
         def drop(slab: Slab) -> None:
-            if device != "cpu" and workers[0].is_ready:
-                workers[0].send({"drop": slab.number}, [])
+            for worker in workers:
+                if worker.is_ready:
+                    worker.send({"drop": slab.number}, [])
 
         self._arenas[device] = Arena(device, memory, drop)
         self._queues[device] = Queue()
-        self._workers[device] = workers
+        self._staff.add(device, workers)
 
     @property
     def gpus(self) -> list[str]:
@@ -92,7 +89,9 @@ class Scheduler:
         """
         with self.lock:
             asked = str(message["device"])
-            request = Request(client, number, message, files, self._device_of(asked, files[0]), asked)
+            pinned = self._staff.device_of_pin(client, str(message.get("pin") or ""))
+            device = pinned or self._device_of(asked, files[0])
+            request = Request(client, number, message, files, device, asked)
             self.counts["requests"] += 1
             self._last_seen[client] = time.monotonic()
             self._queues[request.device].add(request)
@@ -107,30 +106,62 @@ class Scheduler:
             raise DeviceError(
                 f"device is '{asked}', and this node decodes on {', '.join(self._arenas)}; name one of these, or 'auto'"
             )
-        key = _key(file)
-        load = {gpu: len(self._workers[gpu][0].running) + len(self._queues[gpu]) for gpu in gpus}
-        return min(gpus, key=lambda gpu: (load[gpu] >= _GPU_CAPACITY, key not in self._workers[gpu][0].keys, load[gpu]))
+        load = {gpu: self._staff.num_running(gpu) + len(self._queues[gpu]) for gpu in gpus}
+        return min(gpus, key=lambda gpu: (load[gpu] >= GPU_CAPACITY, not self._staff.has_open(gpu, file), load[gpu]))
 
     def cancel(self, client: Any, number: int) -> None:
-        """Takes back a request that waits. One at work is done, and its result dropped."""
+        """Takes back a request. A task at work is ended, if need be with its process; a decoding is done in vain."""
         with self.lock:
             for queue in self._queues.values():
                 for request in queue:
                     if request.client is client and request.number == number:
                         queue.remove(request, served=False)
-                        self._end(request, None)
+                        self._fail(request, InternalError("the request was cancelled"))
+                        return
+            found = self._at_work(client, number)
+            if found is not None and found.is_task:
+                self._stop(found)
+
+    def tell(self, client: Any, number: int, *, stop: bool) -> None:
+        """A client has read a part of a task, and wants the next one, or no more."""
+        with self.lock:
+            request = self._at_work(client, number)
+            if request is None:
+                return
+            request.num_unread -= 1
+            if request not in self._memory.waiting:
+                self._set_deadline(request)
+            request.worker.send({"room": request.task, "stop": stop}, [])
+
+    def forget(self, client: Any, pin: str) -> None:
+        """Ends what the tasks of a pin have left."""
+        with self.lock:
+            self._staff.forget_pin(client, pin)
+
+    def _at_work(self, client: Any, number: int) -> Request | None:
+        return next((each for each in self._staff.requests_of(client) if each.number == number), None)
+
+    def _stop(self, request: Request) -> None:
+        """Ends a task at work. One that others share a process with, or that keeps something, ends between parts."""
+        request.is_cancelled = True
+        if request.worker.device == "cpu" and not request.pin:
+            request.worker.kill("cancel")
+        else:
+            request.worker.send({"room": request.task, "stop": True}, [])
 
     def drop(self, client: Any) -> None:
         """Forgets a client that is gone: its requests and its leases."""
         with self.lock:
             self._last_seen.pop(client, None)
-            for device, queue in self._queues.items():
+            for queue in self._queues.values():
                 for request in queue.forget(client):
                     self._end(request, None)
-                for worker in self._workers[device]:
-                    for request in worker.running.values():
-                        if request is not None and request.client is client:
-                            request.client = None
+            for request in self._staff.requests_of(client):
+                request.client = None
+                if request.is_task:
+                    self._stop(request)
+            self._memory.waiting = [each for each in self._memory.waiting if each.client is not None]
+            self._staff.forget_client(client)
             self.leases.drop(client)
             self._dispatch_all()
 
@@ -147,19 +178,20 @@ class Scheduler:
             devices = {
                 device: {
                     "memory_bytes": arena.total, "used_bytes": arena.used, "peak_bytes": arena.peak,
-                    "leased_bytes": arena.leased, "kept_bytes": sum(each.cache_bytes for each in self._workers[device]),
-                    "waiting": len(self._queues[device]),
-                    "running": sum(len(each.running) for each in self._workers[device]),
-                    "processes": [each.process_id for each in self._workers[device] if each.is_ready],
+                    "leased_bytes": arena.leased,
+                    "kept_bytes": sum(each.cache_bytes for each in self._staff.of(device)),
+                    "waiting": len(self._queues[device]), "running": self._staff.num_running(device),
+                    "processes": [each.process_id for each in self._staff.of(device) if each.is_ready],
+                    "keepers": [each.process_id for each in self._staff.of(device) if each.is_ready and each.keeps],
                 }
                 for device, arena in self._arenas.items()
             }  # fmt: skip
-            return {"devices": devices, "leases": len(self.leases), **self.counts}
+            return {"devices": devices, "leases": len(self.leases), **self.counts, "why": dict(self.restarts)}
 
     def close(self) -> None:
         """Ends all processes, and takes the lock for good: a request that they had has no answer any more."""
         self.lock.acquire()
-        for worker in itertools.chain(*self._workers.values()):
+        for worker in self._staff:
             worker.end()
 
     def _dispatch_all(self) -> None:
@@ -169,63 +201,62 @@ class Scheduler:
     def _dispatch(self, device: str) -> None:
         """Gives waiting requests to workers, as long as there are free ones and memory for what is known to need it."""
         queue, arena = self._queues[device], self._arenas[device]
-        if not len(queue):
-            return
-        is_full = False
-        for request in queue.in_order():
-            if request.need is not None and (is_full or not self._fits(request, arena)):
+        is_full, is_busy = self._serve_tasks(arena), False
+        for request in queue.in_order() if len(queue) else ():
+            if request.need is not None and (is_full or not self._memory.fits(request, arena)):
                 # A smaller request does not overtake one that waits for memory of the device; those that only wait
                 # for their own client's share are passed by.
                 is_full = is_full or not arena.fits(request.need)
                 continue
-            worker = self._free_worker(device, request)
+            if is_busy and not request.pin:
+                continue
+            worker = self._staff.worker_for(device, request)
             if worker is None:
-                return
+                is_busy = is_busy or not request.pin
+                continue
             queue.remove(request)
             if request.need is not None:
                 try:
-                    request.slab = arena.take(request.need)
+                    request.arena, request.slab = arena, arena.take(request.need)
                 except MemoryError as error:
                     self._fail(request, error)
                     continue
             self._give(request, worker)
 
-    def _fits(self, request: Request, arena: Arena) -> bool:
-        assert request.need is not None
-        share = self._settings.client_share * arena.total
-        return (
-            arena.fits(request.need) and self.leases.held(request.client, arena) + arena.rounded(request.need) <= share
-        )
-
-    def _free_worker(self, device: str, request: Request) -> WorkerProcess | None:
-        """A worker with room, at best one that has the file open; starts another one if all are busy."""
-        free = [worker for worker in self._workers[device] if worker.has_room]
-        if free:
-            key = _key(request.files[0])
-            return max(free, key=lambda each: (key in each.keys, bool(each.keys)))
-        idle = [worker for worker in self._workers[device] if not worker.is_ready and worker not in self._starting]
-        if idle:
-            self._start(idle[0])
-        return None
+    def _serve_tasks(self, arena: Arena) -> bool:
+        """Gives memory to tasks that wait for it with their workers; returns whether one still needs what is free."""
+        for request in [each for each in self._memory.waiting if each.arena is arena]:
+            if not arena.fits(request.need or 0):
+                return True
+            if self._memory.fits(request, arena):
+                self._memory.waiting.remove(request)
+                self._give_room(request, arena)
+        return False
 
     def _give(self, request: Request, worker: WorkerProcess) -> None:
-        task = next(self._numbers)
-        request.worker, request.deadline = worker, time.monotonic() + self._settings.timeout_s
-        worker.running[task] = request
-        key = _key(request.files[0])
-        worker.keys = [*(each for each in worker.keys[1 - _MOST_KEYS :] if each != key), key]
+        request.task = next(self._numbers)
+        request.worker = worker
+        worker.running[request.task] = request
+        self._set_deadline(request)
+        self._staff.note(request, worker)
         recent = time.monotonic() - _RECENT_SECONDS
         num_clients = sum(seen > recent for seen in self._last_seen.values())
+        num_users = max(1, num_clients, self._staff.num_running("cpu") + len(self._queues["cpu"]))
+        num_threads = max(1, self._settings.num_workers // num_users) if worker.device == "cpu" else 0
         message = {
-            **request.message,
-            "task": task,
-            "threads": max(1, self._settings.num_workers // max(1, num_clients)),
-        }
+            **request.message, "task": request.task, "pin": pin_name(request.client, request.pin),
+            "threads": request.message.get("threads") or num_threads,
+        }  # fmt: skip
         files = list(request.files)
         if request.slab is not None:
-            message["slab"], more = _described(request.slab)
+            message["slab"], more = described_slab(request.slab)
             files += more
         worker.send(message, files)
+
+    def _set_deadline(self, request: Request) -> None:
+        """A worker that waits for its client, or for memory, is not late."""
+        seconds = request.message.get("timeout_s") or self._settings.timeout_s
+        request.deadline = math.inf if request.num_unread >= MOST_UNREAD else time.monotonic() + seconds
 
     def _on_answer(self, worker: WorkerProcess, message: dict[str, Any] | None, files: list[int]) -> None:
         with self.lock:
@@ -234,60 +265,92 @@ class Scheduler:
                 return
             task = message["task"]
             if "need" in message:
-                self._on_need(worker, task, int(message["need"]))
+                device = "cpu" if message.get("on_host") else worker.device
+                self._on_need(worker, worker.running[task], int(message["need"]), self._arenas[device])
+                return
+            if "part" in message:
+                self._on_part(worker, worker.running[task], message["part"], files)
                 return
             request = worker.running.pop(task)
             worker.cache_bytes = message["cache"]
             if request is not None:
                 self._on_result(request, message, files)
+            else:
+                _channel.close(files)
             self._dispatch(worker.device)
 
-    def _on_need(self, worker: WorkerProcess, task: int, need: int) -> None:
-        """Gives a request memory for its result, or lets it wait for that without a worker."""
-        request, arena = worker.running[task], self._arenas[worker.device]
-        request.need = need
-        most = int(self._settings.client_share * arena.total)
-        failure: Exception | None = None
-        if arena.rounded(need) > most:
-            failure = RefusedError(
-                f"the frames take {need} bytes, and this node gives a client at most {most} bytes of {worker.device}; "
-                "ask for fewer frames or a smaller size, or start the node with more memory"
-            )
-        elif request.client is not None and self._fits(request, arena) and not self._is_overtaking(request, arena):
-            try:
-                request.slab = arena.take(need)
-                described, files = _described(request.slab)
-                worker.send({"room": task, "slab": described}, files)
-                return
-            except MemoryError as error:
-                failure = error
-        worker.send({"room": task, "slab": None}, [])
-        worker.running[task] = None
-        if failure is not None or request.client is None:
-            self._fail(request, failure) if failure is not None else self._end(request, None)
+    def _on_need(self, worker: WorkerProcess, request: Request | None, need: int, arena: Arena) -> None:
+        """Gives a request memory for its result, or lets it wait for that: a task with its worker, others without."""
+        if request is None or request.client is None:
+            return  # a message that ends it is on its way
+        request.need, request.arena = need, arena
+        request.arrived = time.monotonic() if request.is_task else request.arrived
+        try:
+            self._memory.expect_ever(request, arena)
+        except RefusedError as error:
+            self._abandon(request, error)
             return
-        request.worker = None
-        if request.asked.startswith("auto") and worker.device != "cpu":  # the CPU has time and memory of its own
-            request.device, request.need = "cpu", None
-        self._queues[request.device].add(request)
-        self._dispatch(request.device)
+        if self._memory.fits(request, arena) and not self._memory.is_overtaking(
+            request, arena, self._queues[arena.device]
+        ):
+            self._give_room(request, arena)
+        elif request.is_task:
+            request.deadline = math.inf
+            self._memory.waiting.append(request)
+        else:
+            worker.running[request.task] = None
+            worker.send({"room": request.task, "slab": None}, [])
+            request.worker = request.arena = None
+            if request.asked.startswith("auto") and worker.device != "cpu":  # the CPU has time and memory of its own
+                request.device, request.need = "cpu", None
+            self._queues[request.device].add(request)
+            self._dispatch(request.device)
 
-    def _is_overtaking(self, request: Request, arena: Arena) -> bool:
-        """Whether another request waits for memory of the device that this one would take first."""
-        waiting = [each for each in self._queues[arena.device] if each.need is not None]
-        return any(not arena.fits(each.need) and each.priority <= request.priority for each in waiting)
+    def _give_room(self, request: Request, arena: Arena) -> None:
+        """Gives memory to a request that a worker does."""
+        assert request.need is not None
+        try:
+            request.slab = arena.take(request.need)
+        except MemoryError as error:
+            self._abandon(request, error)
+            return
+        self._set_deadline(request)
+        described, files = described_slab(request.slab)
+        request.worker.send({"room": request.task, "slab": described}, files)
+
+    def _abandon(self, request: Request, error: Exception) -> None:
+        """Ends a request that a worker does, and that cannot have memory."""
+        request.worker.running[request.task] = None
+        request.worker.send({"room": request.task, "slab": None}, [])
+        self._fail(request, error)
+
+    def _on_part(
+        self, worker: WorkerProcess, request: Request | None, answer: dict[str, Any], files: list[int]
+    ) -> None:
+        """Gives a client a part of the outcome of a task."""
+        if request is None or request.client is None or request.slab is None:
+            _channel.close(files)
+            return
+        sent, file = self._memory.hand_over(request, answer, files)
+        request.has_parts = True
+        request.num_unread += 1
+        self._set_deadline(request)
+        request.client.answer(request.number, {**sent, "more": True}, file)
 
     def _on_result(self, request: Request, message: dict[str, Any], files: list[int]) -> None:
-        arena = self._arenas[request.device]
-        if request.slab is not None and files:
-            request.slab.file, request.slab.is_new = files[0], False
-        if "failure" in message:
-            kind = message["failure"]["kind"]
-            is_for_cpu = request.asked.startswith("auto") and request.device != "cpu"
-            if is_for_cpu and kind in ("UnsupportedError", "DeviceError", "OutOfMemoryError"):
+        take_file(request, files)
+        failure = message.get("failure")
+        is_for_cpu = request.asked.startswith("auto") and request.device != "cpu"
+        is_for_cpu = is_for_cpu and not request.has_parts and not request.pin
+        if failure is not None:
+            if is_for_cpu and failure["kind"] in ("UnsupportedError", "DeviceError", *_OUT_OF_MEMORY):
                 self._move_to_cpu(request)
-            else:
-                self._fail(request, _channel.error_of(message["failure"]))
+                return
+            if failure["kind"] in _OUT_OF_MEMORY and request.is_task and request.device == "cpu" and not request.pin:
+                # What the process keeps for later may leave too little for the next request.
+                request.worker.kill("memory")
+                failure = {**failure, "why": "memory"}
+            self._fail(request, _channel.error_of(failure), failure)
             return
         if message.get("elsewhere"):
             if request.asked.startswith("auto"):
@@ -296,23 +359,18 @@ class Scheduler:
                 self._fail(request, InternalError(f"{request.device} did not decode a request for it"))
             return
         answer: dict[str, Any] = {name: message[name] for name in message if name not in ("task", "cache")}
-        if request.slab is not None:
-            slab, request.slab = request.slab, None
-            if request.client is None:
-                arena.give_back(slab)
-            else:
-                slab.event = message["event"]
-                answer.update(self.leases.add(request.client, arena, slab, answer))
-            self.counts["frames"] += message["num_frames"]
-            self.counts["shared_frames"] += message["hits"]
-            self._end(request, answer, [slab.file])
-        else:
+        if request.slab is None or request.client is None:
             self._end(request, answer)
+            return
+        self.counts["frames"] += message.get("num_frames", 0)
+        self.counts["shared_frames"] += message.get("hits", 0)
+        self._end(request, *self._memory.hand_over(request, answer, files))
 
     def _move_to_cpu(self, request: Request) -> None:
-        if request.slab is not None:
-            self._arenas[request.device].give_back(request.slab)
-        request.slab, request.need, request.worker, request.device = None, None, None, "cpu"
+        self._memory.give_back(request)
+        if request.pin:
+            self._staff.forget_pin(request.client, request.pin)
+        request.need, request.worker, request.device = None, None, "cpu"
         self._queues["cpu"].add(request)
         self._dispatch("cpu")
 
@@ -321,48 +379,42 @@ class Scheduler:
         worker.is_ready = False
         how = worker.how_it_ended()
         running, worker.running, worker.keys = worker.running, {}, []
-        self._arenas[worker.device].restart() if worker.device != "cpu" else None
-        self.counts["restarts"] += 1
-        worker.restarts += 1
+        if worker.device != "cpu":
+            self._arenas[worker.device].restart()
+        self._staff.forget_worker(worker)
         now = time.monotonic()
         is_late = any(each is not None and each.deadline < now for each in running.values())
+        why = worker.why or ("timeout" if is_late else "crash")
+        self.counts["restarts"] += 1
+        self.restarts[why] += 1
+        worker.restarts += 1
         for request in running.values():
-            if request is None or request.client is None:
-                if request is not None:
-                    self._end(request, None)
+            if request is None:
+                continue
+            is_whole = worker.device != "cpu" and not request.has_parts and not request.pin
+            if request.client is None:
+                self._end(request, None)
+            elif request.is_cancelled:
+                self._fail_by(request, InternalError("the request was cancelled"), why)
             elif request.deadline < now:
-                text = (
-                    f"decoding took longer than {self._settings.timeout_s:g} s (timeout_s of the node) and was stopped"
-                )
-                self._fail(request, TimeoutError(f"{text}; ask for fewer frames"))
-            elif worker.device != "cpu" and request.asked.startswith("auto") and not is_late:
+                seconds = request.message.get("timeout_s") or self._settings.timeout_s
+                text = f"the request took longer than {seconds:g} s (timeout_s of the node) and was stopped"
+                self._fail_by(request, TimeoutError(f"{text}; ask for fewer frames"), why)
+            elif is_whole and request.asked.startswith("auto") and not is_late:
                 self._move_to_cpu(request)
-            elif worker.device != "cpu" and not request.is_again:
-                self._arenas[worker.device].give_back(request.slab) if request.slab is not None else None
-                request.slab, request.worker, request.is_again = None, None, True
+            elif is_whole and not request.is_again:
+                self._memory.give_back(request)
+                request.worker, request.is_again = None, True
                 self._queues[request.device].add(request)
             else:
-                text = f"the process that decoded this request {how}; no other request of the node is affected"
-                self._fail(
-                    request, InternalError(f"{text}. The file may be damaged in a way that a codec does not survive")
-                )
-        self._start(worker)
+                self._fail_by(request, crash_of(worker, how, self._settings), why)
+        self._staff.start(worker)
 
-    def _start(self, worker: WorkerProcess) -> None:
-        self._starting.add(worker)
-        threading.Thread(target=self._start_now, args=(worker,), daemon=True).start()
-
-    def _start_now(self, worker: WorkerProcess) -> None:
-        for attempt in range(_MOST_STARTS):
-            try:
-                worker.start()
-                break
-            except (RuntimeError, OSError) as error:
-                print(error, file=sys.stderr, flush=True)
-                time.sleep(2**attempt)
+    def _on_start(self, worker: WorkerProcess) -> None:
         with self.lock:
-            self._starting.discard(worker)
-            if not worker.is_ready and not any(each.is_ready for each in self._workers[worker.device]):
+            if not worker.is_ready:
+                self._staff.forget_worker(worker)
+            if not any(each.is_ready for each in self._staff.of(worker.device)):
                 for request in self._queues[worker.device]:
                     self._queues[worker.device].remove(request)
                     self._fail(request, DeviceError(f"no process that decodes on {worker.device} starts any more"))
@@ -374,48 +426,32 @@ class Scheduler:
             time.sleep(_LOOK_SECONDS)
             now = time.monotonic()
             with self.lock:
-                for worker in itertools.chain(*self._workers.values()):
+                for worker in self._staff:
                     if any(each is not None and each.deadline < now for each in worker.running.values()):
                         worker.kill()
                 for device, queue in self._queues.items():
                     for request in queue:
                         if request.need is not None and request.arrived + self._settings.wait_s < now:
                             queue.remove(request)
-                            self._fail(request, TimeoutError(self._why_it_waits(request, self._arenas[device])))
+                            self._fail(request, TimeoutError(self._memory.why_it_waits(request, self._arenas[device])))
+                for request in list(self._memory.waiting):
+                    if request.arena is not None and request.arrived + self._settings.wait_s < now:
+                        self._abandon(request, TimeoutError(self._memory.why_it_waits(request, request.arena)))
                 if self.leases.drop_lost_tokens():
                     self._dispatch_all()
 
-    def _why_it_waits(self, request: Request, arena: Arena) -> str:
-        held = self.leases.held(request.client, arena)
-        return (
-            f"the frames take {request.need} bytes, and for {self._settings.wait_s:g} s there was no room on "
-            f"{arena.device}: arrays hold {arena.leased} of {arena.total} bytes, those of this client {held} of "
-            f"{int(self._settings.client_share * arena.total)}; drop arrays that are not needed any more, or give the "
-            "node more memory"
-        )
-
-    def _fail(self, request: Request, error: Exception) -> None:
+    def _fail(self, request: Request, error: Exception, failure: dict[str, Any] | None = None) -> None:
+        """Ends a request with an error, which a worker may have described."""
         self.counts["failures"] += 1
-        if request.slab is not None:
-            self._arenas[request.device].give_back(request.slab)
-            request.slab = None
-        self._end(request, {"failure": _channel.failure_of(error)})
+        self._end(request, {"failure": failure or _channel.failure_of(error)})
 
-    @staticmethod
-    def _end(request: Request, answer: dict[str, Any] | None, files: list[int] | None = None) -> None:
+    def _fail_by(self, request: Request, error: Exception, why: str) -> None:
+        """Ends a request with its process."""
+        self._fail(request, error, {**_channel.failure_of(error), "why": why})
+
+    def _end(self, request: Request, answer: dict[str, Any] | None, files: list[int] | None = None) -> None:
+        self._memory.give_back(request)
         _channel.close(request.files)
         request.files = []
         if answer is not None and request.client is not None:
             request.client.answer(request.number, answer, files or [])
-
-
-def _described(slab: Slab) -> tuple[dict[str, Any], list[int]]:
-    """What a worker needs of a slab, and the file that goes with it."""
-    described = {"number": slab.number, "size": slab.size, "new": slab.is_new}
-    return described, [slab.file] if slab.file >= 0 else []
-
-
-def _key(file: int) -> tuple[int, int]:
-    """Names the file of a request, for the choice of a worker that has it open."""
-    about = os.fstat(file)
-    return about.st_dev, about.st_ino

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import os
@@ -20,7 +21,7 @@ from tricodec._tricodec import __version__
 from tricodec.errors import RefusedError
 from tricodec.node import _channel
 from tricodec.node._schedule import Scheduler
-from tricodec.node._start import Settings, checked_path, settings_of, usable_gpus
+from tricodec.node._start import Settings, checked_path, lock_file, settings_of, usable_gpus
 
 _MOST_REQUESTS = 64
 """Of a client at a time: what the node has to say fits into the socket, so a client that does not read is found out."""
@@ -38,7 +39,7 @@ class Client:
     def answer(self, number: int, answer: dict[str, Any], files: list[int]) -> None:
         """Sends what became of a request. A client that does not read is dropped."""
         with self._lock:
-            self._num_requests -= 1
+            self._num_requests -= not answer.get("more", False)
         try:
             _channel.send(self._channel, {"number": number, **answer}, files, wait=False)
         except OSError:
@@ -72,13 +73,19 @@ class Client:
         if what == "cancel":
             scheduler.cancel(self, int(message["request"]))
             return
+        if what in ("next", "enough"):
+            scheduler.tell(self, int(message["request"]), stop=what == "enough")
+            return
+        if what == "forget":
+            scheduler.forget(self, str(message["pin"]))
+            return
         with self._lock:
             self._num_requests += 1
             if self._num_requests > _MOST_REQUESTS:
                 raise RefusedError(
                     f"a client may have {_MOST_REQUESTS} requests at a time; wait for some of their answers"
                 )
-        if what in ("decode", "facts"):
+        if what in ("decode", "facts", "task"):
             scheduler.submit(self, number, message, files)
             return
         sent: list[int] = []
@@ -127,6 +134,9 @@ class Server:
             os.umask(old)
         gpus = usable_gpus() if settings.gpus is None else list(settings.gpus)
         self._settings, self._path = settings, path
+        self._file.truncate(0)
+        self._file.write(json.dumps(dataclasses.asdict(settings)))
+        self._file.flush()
         self.scheduler = Scheduler(settings, gpus)
         self._listener.listen(128)
 
@@ -145,7 +155,7 @@ class Server:
         log = Path(f"{self._path}.log")
         if log.exists() and not log.stat().st_size:
             log.unlink()
-        Path(f"{self._path}.lock").unlink(missing_ok=True)
+        lock_file(self._path).unlink(missing_ok=True)
 
     def stop(self) -> None:
         """Ends run()."""
@@ -187,9 +197,9 @@ def _locked(path: Path) -> IO[str]:
     Raises:
         RuntimeError: another node has it.
     """
-    name = Path(f"{path}.lock")
+    name = lock_file(path)
     while True:
-        file = name.open("w")
+        file = name.open("a")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -98,11 +98,11 @@ class ReceivedSource:
         """Takes over an open file."""
         self.name = str(described["name"]) or "<bytes>"
         self.file = file
-        self._is_remote = described["kind"] == "remote"
+        self.is_remote = described["kind"] == "remote"
         about = os.fstat(file)
         self.key: tuple[Any, ...] = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
         """The same for the same bytes: of a file its number, size and times, of which programs set the first one."""
-        if self._is_remote:
+        if self.is_remote:
             self.key = ("remote", os.pread(file, about.st_size, 0))
 
     @property
@@ -111,9 +111,9 @@ class ReceivedSource:
         return f"/proc/self/fd/{self.file}"
 
     def open(self) -> Any:
-        """What `FrameReader` takes. An open file can be read anew as long as this object lives."""
+        """What `FrameReader` takes. An open file can be opened again as long as this object lives."""
         # The pickle is of a process of the same user, which could run code as this user anyway.
-        return pickle.loads(os.pread(self.file, os.fstat(self.file).st_size, 0)) if self._is_remote else Path(self.path)
+        return pickle.loads(os.pread(self.file, os.fstat(self.file).st_size, 0)) if self.is_remote else Path(self.path)
 
     def close(self) -> None:
         """Closes the file; once."""

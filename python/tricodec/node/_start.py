@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from tricodec.errors import Error
 
 _GIB = 1 << 30
 _MOST_PATH_BYTES = 107
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 class NodeLostError(Error):
@@ -37,8 +40,8 @@ class Settings:
     """Bytes of each GPU, all that the node takes there at its peak: context, decoders, results and kept frames."""
     workers: int = 0
     """Processes that decode on the CPU; 0 is one for each core."""
-    worker_memory: int = 4 * _GIB
-    """Bytes of private memory of each of them."""
+    worker_memory: int = 8 * _GIB
+    """Bytes of private memory of each of them: 16 references of 8192x8192 pixels in 10 bits, and as many threads."""
     client_share: float = 0.5
     """The part of a device's memory that one client may hold."""
     timeout_s: float = 120.0
@@ -89,11 +92,12 @@ def checked_path(path: str) -> Path:
     return Path(path)
 
 
-def start(settings: Settings | None = None) -> str:
+def start(settings: Settings | None = None, *, python: Path | None = None) -> str:
     """Start a node in the background, and return the path of its socket when it takes requests.
 
     Args:
         settings: what it may use; None is the defaults.
+        python: the interpreter, which imports tricodec; None is that of this process, with its packages.
 
     Raises:
         RuntimeError: it did not start; the text has the reason.
@@ -102,13 +106,14 @@ def start(settings: Settings | None = None) -> str:
     path = checked_path(settings.socket or socket_path())
     receiver, sender = os.pipe()
     config = json.dumps({**dataclasses.asdict(settings), "socket": str(path)})
-    folders = json.dumps([each for each in sys.path if each])
+    folders = json.dumps([] if python else [each for each in sys.path if each])
     log = Path(f"{path}.log")
     try:
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [sys.executable, "-c", _BOOTSTRAP, config, str(sender), folders], stdin=subprocess.DEVNULL,
-                stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True, cwd="/",
+                [str(python or sys.executable), "-c", _BOOTSTRAP, config, str(sender), folders],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=(sender,), start_new_session=True,
+                cwd="/",
             )  # fmt: skip
     finally:
         os.close(sender)
@@ -122,10 +127,31 @@ def start(settings: Settings | None = None) -> str:
 
 _BOOTSTRAP = """
 import json, sys
-sys.path[:] = json.loads(sys.argv.pop(3))
+sys.path[:] = json.loads(sys.argv.pop(3)) or sys.path
 from tricodec.node._server import main
 main()
 """
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of "8GiB", "512M" or "1000". An argparse type."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(?:i?b)?", text.strip().lower())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size of memory; write one such as 8GiB or 512MiB")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def lock_file(path: Path) -> Path:
+    """The file that a node locks, with its settings, which it leaves to the next one if it is killed."""
+    return Path(f"{path}.lock")
+
+
+def settings_again(path: str, idle_s: float) -> Settings:
+    """The settings of the node that was killed at a socket; or those of one that ends when it was idle for so long."""
+    try:
+        return settings_of(json.loads(lock_file(Path(path)).read_text()))
+    except (OSError, ValueError, TypeError):
+        return Settings(socket=path, idle_s=idle_s)
 
 
 def settings_of(fields: dict[str, Any]) -> Settings:

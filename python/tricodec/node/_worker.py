@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import math
+import mmap
 import os
 import queue
 import resource
 import signal
 import socket
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,15 +23,17 @@ import numpy as np
 from tricodec._tricodec import DeviceArray
 from tricodec.arrays import Bfloat16Array
 from tricodec.errors import CorruptDataError, DeviceError
-from tricodec.limits import set_limits
+from tricodec.limits import get_limits, set_limits
 from tricodec.node import _channel, _device_memory
 from tricodec.node._readers import Groups, OpenVideo, Readers, transformed
 from tricodec.node._source import ReceivedSource
+from tricodec.node._task_run import Messages, StoppedError, TaskRun
+from tricodec.node.tasks import ElsewhereError, Tools
 from tricodec.options import request_of
 
 _PR_SET_NO_NEW_PRIVS = 38
 _LOST = 3
-"""Exit status of a worker whose GPU can do no more work."""
+"""Exit status of a worker if its GPU can do no more work."""
 
 
 class Worker:
@@ -42,8 +47,12 @@ class Worker:
         self._readers = Readers(self._device)
         self._groups = Groups(int(config["cache_bytes"]))
         self._tasks = ThreadPoolExecutor(int(config["capacity"]))
-        self._rooms: dict[int, queue.SimpleQueue[tuple[dict[str, Any], list[int]]]] = {}
+        self._rooms: dict[int, Messages] = {}
+        self._kept: dict[str, dict[str, Any]] = {}
+        self._limits = dataclasses.asdict(get_limits())
+        self._streams = threading.local()
         self._blocks: dict[int, _device_memory.Block] = {}
+        self._maps: dict[int, mmap.mmap] = {}
         self._events: dict[int, _device_memory.Event] = {}
 
     def serve(self) -> None:
@@ -54,9 +63,14 @@ class Worker:
             except _channel.ClosedError:
                 os._exit(0)
             if "drop" in message:
-                self._blocks.pop(message["drop"]).close()
+                self._maps.pop(message["drop"], None)
+                if message["drop"] in self._blocks:
+                    self._blocks.pop(message["drop"]).close()
+            elif "forget" in message:
+                self._tasks.submit(self._forget, message["forget"])
             elif "room" in message:
-                self._rooms[message["room"]].put((message, files))
+                room = self._rooms.get(message["room"])
+                room.put((message, files)) if room is not None else _channel.close(files)
             else:
                 self._rooms[message["task"]] = queue.SimpleQueue()
                 self._tasks.submit(self._work, message, files)
@@ -66,13 +80,13 @@ class Worker:
         answer: dict[str, Any]
         made: list[int] = []
         try:
-            with self._readers.use(source, task, task["threads"]) as video:
-                if self._gpu is not None and video.reader.device == "cpu":
-                    answer = {"elsewhere": True}
-                elif task["do"] == "facts":
-                    answer = {"facts": facts_of(video)}
-                else:
-                    answer = self._decode(task, files[1:], video, made)
+            if self._gpu is None:
+                set_limits(**{**self._limits, **task.get("limits", {})})
+            answer = self._do(task, source, made) if task["do"] == "task" else self._read(task, source, files, made)
+        except StoppedError:
+            answer = {"stopped": True}
+        except ElsewhereError:
+            answer = {"elsewhere": True}
         except BaseException as error:  # every failure is the request's own
             answer = {"failure": _channel.failure_of(error, source.name)}
             if self._gpu is not None and isinstance(error, DeviceError) and _device_memory.is_lost(self._gpu):
@@ -81,6 +95,47 @@ class Worker:
             _channel.close(files[1:])
         del self._rooms[task["task"]]
         _channel.send(self._channel, {"task": task["task"], "cache": self._groups.num_bytes, **answer}, made)
+
+    def _do(self, task: dict[str, Any], source: ReceivedSource, made: list[int]) -> dict[str, Any]:
+        """Does a task that the client described."""
+        number, asked = task["task"], str(task["device"])
+        device = "cpu" if self._gpu is None else f"auto:{self._gpu}" if asked.startswith("auto") else self._device
+        kept = self._kept.setdefault(task["pin"], {}) if task["pin"] else {}
+        tools = Tools(device, task["threads"], self._stream(kept), kept)
+
+        def send(answer: dict[str, Any], files: list[int]) -> None:
+            _channel.send(self._channel, {"task": number, **answer}, files)
+
+        def memory(room: dict[str, Any], files: list[int], made: list[int], *, on_host: bool) -> Any:
+            return self._mapped(room, files) if on_host or self._gpu is None else self._block(room, made)
+
+        try:
+            return TaskRun(task, self._rooms[number], send, memory).do(source, tools, made)
+        finally:
+            source.close()
+
+    def _stream(self, kept: dict[str, Any]) -> Any:
+        """The stream of a task on a GPU: that of its pin, or of this thread."""
+        if self._gpu is None:
+            return None
+        if not hasattr(self._streams, "stream"):
+            self._streams.stream = _device_memory.Stream(self._gpu)
+        return kept.setdefault("stream", self._streams.stream)
+
+    def _forget(self, pin: str) -> None:
+        """Closes what tasks with a pin have left."""
+        for each in self._kept.pop(pin, {}).values():
+            if hasattr(each, "close"):
+                each.close()
+
+    def _read(self, task: dict[str, Any], source: ReceivedSource, files: list[int], made: list[int]) -> dict[str, Any]:
+        """Decodes, or says what there is to decode."""
+        with self._readers.use(source, task, task["threads"]) as video:
+            if self._gpu is not None and video.reader.device == "cpu":
+                return {"elsewhere": True}
+            if task["do"] == "facts":
+                return {"facts": facts_of(video)}
+            return self._decode(task, files[1:], video, made)
 
     def _decode(self, task: dict[str, Any], files: list[int], video: OpenVideo, made: list[int]) -> dict[str, Any]:
         reader = video.reader
@@ -124,14 +179,27 @@ class Worker:
         """The memory of the result as an array of its shape; `made` gets the file of a block that is new."""
         element = "<u2" if dtype == "bfloat16" else np.dtype(dtype).str
         if self._gpu is None:
-            array: Any = np.ndarray(shape, element, _channel.map_file(files[0], room["size"]))
+            array: Any = np.ndarray(shape, element, self._mapped(room, files))
             return Bfloat16Array(array) if dtype == "bfloat16" else array
+        block = self._block(room, made)
+        view = _device_memory.View(block, block.address, shape, element, None)
+        return DeviceArray.over(view, "bfloat16") if dtype == "bfloat16" else view
+
+    def _mapped(self, room: dict[str, Any], files: list[int]) -> mmap.mmap:
+        """The memory of a slab on the host, mapped once: to map it takes 0.1 ms a MiB."""
+        if self._gpu is not None:  # its numbers are those of slabs on the GPU
+            return _channel.map_file(files[0], room["size"])
+        if room["number"] not in self._maps:
+            self._maps[room["number"]] = _channel.map_file(files[0], room["size"])
+        return self._maps[room["number"]]
+
+    def _block(self, room: dict[str, Any], made: list[int]) -> _device_memory.Block:
+        """The memory of a slab on the GPU; `made` gets the file of one that is new."""
+        assert self._gpu is not None
         if room["new"]:
             self._blocks[room["number"]] = _device_memory.Block(self._gpu, room["size"])
             made.append(self._blocks[room["number"]].file)
-        block = self._blocks[room["number"]]
-        view = _device_memory.View(block, block.address, shape, element, None)
-        return DeviceArray.over(view, "bfloat16") if dtype == "bfloat16" else view
+        return self._blocks[room["number"]]
 
     def _end(self, room: dict[str, Any], video: OpenVideo) -> str | None:
         """Marks the end of the work on a GPU, for the process that reads; the host waits if it cannot be marked."""

@@ -36,11 +36,22 @@ class WorkerProcess:
         running: the requests that it does now, by their number here. The caller has the node's lock.
         keys: what it read last, the latest at the end: it may have the file open.
         is_ready: it takes requests.
+        is_ending: it was killed, and does not take any more.
+        why: it was killed: "memory" or "cancel"; "" for other reasons.
+        keeps: its requests leave something for later ones, so that it is for these alone.
         cache_bytes: of the frames that it keeps.
         restarts: how often it was started again.
     """
 
-    def __init__(self, device: str, capacity: int, config: dict[str, Any], on_answer: Callable[..., None]) -> None:
+    def __init__(
+        self,
+        device: str,
+        capacity: int,
+        config: dict[str, Any],
+        on_answer: Callable[..., None],
+        *,
+        keeps: bool = False,
+    ) -> None:
         """Starts nothing.
 
         Args:
@@ -49,6 +60,7 @@ class WorkerProcess:
             config: for `_worker.Worker`, without these two.
             on_answer: called on a thread of this object with itself, a message and its files; and with None for the
                 message when the process has ended.
+            keeps: see the attribute.
         """
         self.device, self.capacity = device, capacity
         self._config = {**config, "device": device, "capacity": capacity}
@@ -57,14 +69,16 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self.running: dict[int, Any] = {}
         self.keys: list[Any] = []
-        self.is_ready = False
+        self.keeps = keeps
+        self.is_ready = self.is_ending = False
+        self.why = ""
         self.cache_bytes = 0
         self.restarts = 0
 
     @property
     def has_room(self) -> bool:
         """Whether it takes one more request."""
-        return self.is_ready and len(self.running) < self.capacity
+        return self.is_ready and not self.is_ending and len(self.running) < self.capacity
 
     def start(self) -> None:
         """Starts the process, and a thread that receives its answers.
@@ -81,7 +95,7 @@ class WorkerProcess:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
                 # Of damage the client is told. A line for each request would fill the disk.
-                env={"TRICODEC_LOG": "error", **os.environ},
+                env={"TRICODEC_LOG": "error", **os.environ, "TRICODEC_NODE": "off"},
             )  # fmt: skip
         try:
             if not select.select([ours], [], [], _START_SECONDS)[0]:
@@ -93,6 +107,7 @@ class WorkerProcess:
             ours.close()
             raise RuntimeError(f"a process that decodes on {self.device} did not start: {error}") from error
         self._channel, self._process, self.is_ready = ours, process, True
+        self.is_ending, self.why = False, ""
         self.cache_bytes = 0
         threading.Thread(target=self._receive, args=(ours,), name=f"tricodec-{self.device}", daemon=True).start()
 
@@ -104,8 +119,9 @@ class WorkerProcess:
         except OSError:
             self.kill()
 
-    def kill(self) -> None:
-        """Ends the process at once."""
+    def kill(self, why: str = "") -> None:
+        """Ends the process at once; a reason is told apart from others."""
+        self.is_ending, self.why = True, self.why or why
         if self._process is not None:
             self._process.kill()
 

@@ -25,26 +25,20 @@ ALGORITHMS = ["LZ4", "Snappy", "Zstd", "Deflate", "Cascaded"]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    folder = variants(
-        tmp_path_factory.mktemp("models"), gpu_threads={"isolation": "none"}, gpu_processes={"workers": "2"}
-    )
+    folder = variants(tmp_path_factory.mktemp("models"), gpu_decode={"workers": "2"})
     variants(folder, "video_transcode", gpu_transcode={"workers": "1"})
-    variants(folder, "video_session", session_threads={"isolation": "none"}, session_processes={"workers": "1"})
-    variants(folder, "compress", pack={"isolation": "none"}, pack_apart={"workers": "1"})
-    variants(
-        folder, "decompress", unpack={"isolation": "none", "trusted": "true"},
-        unpack_apart={"workers": "1", "trusted": "true"}, careful={"workers": "1"},
-    )  # fmt: skip
-    ensemble_that_says_where(folder, "gpu_threads", "kind: KIND_GPU count: 1 gpus: [ 0 ]")
+    variants(folder, "video_session", gpu_session={})
+    variants(folder, "compress", pack={})
+    variants(folder, "decompress", unpack={"trusted": "true"}, careful={"workers": "1"})
+    ensemble_that_says_where(folder, "gpu_decode", "kind: KIND_GPU count: 1 gpus: [ 0 ]")
     with Server(folder, models=None, gpus=[0], ready_timeout_seconds=180, stop_timeout_seconds=5) as started:
         yield started
 
 
-@pytest.mark.parametrize("model", ["gpu_threads", "gpu_processes"])
 @pytest.mark.parametrize("name", CLIPS)
-def test_frames_are_those_of_the_cpu(server: Any, model: str, name: str) -> None:
+def test_frames_are_those_of_the_cpu(server: Any, name: str) -> None:
     wanted = tricodec.decode_video(media.generated(name), device="cpu", **OPTIONS)
-    with connect(server.grpc_url, model=model) as client:
+    with connect(server.grpc_url, model="gpu_decode") as client:
         video = client.decode_video(media.generated(name), **OPTIONS)
 
     np.testing.assert_array_equal(video.frames, wanted.frames)
@@ -89,13 +83,12 @@ def test_a_network_on_the_gpu_labels_the_frames_of_its_decoder_as_it_does_in_pyt
     np.testing.assert_allclose(answer["TEXT_SHARES"].reshape(-1), shares, atol=2e-3)
 
 
-@pytest.mark.parametrize("model", ["session_threads", "session_processes"])
 @pytest.mark.parametrize("name", ["h264_bframes.mp4", "hevc10.mkv", "h264_rot90.mp4"])
-def test_a_session_gives_the_frames_of_the_cpu(server: Any, model: str, name: str) -> None:
+def test_a_session_gives_the_frames_of_the_cpu(server: Any, name: str) -> None:
     whole = tricodec.decode_video(media.generated(name), device="cpu", **SESSION_OPTIONS).frames
     with (
         connect(server.grpc_url) as client,
-        client.open(media.generated(name), 5, model=model, **SESSION_OPTIONS) as session,
+        client.open(media.generated(name), 5, model="gpu_session", **SESSION_OPTIONS) as session,
     ):
         first = session.read()
         session.seek(3, stride=2, count=4)
@@ -105,12 +98,11 @@ def test_a_session_gives_the_frames_of_the_cpu(server: Any, model: str, name: st
     np.testing.assert_array_equal(chosen.frames, whole[3:11:2])
 
 
-@pytest.mark.parametrize("model", ["session_threads", "session_processes"])
-def test_pushed_packets_give_the_frames_of_the_cpu(server: Any, model: str) -> None:
+def test_pushed_packets_give_the_frames_of_the_cpu(server: Any) -> None:
     clip = media.generated("h264_bframes.mp4")
     with (
         connect(server.grpc_url) as client,
-        client.open(codec="h264", model=model, **SESSION_OPTIONS) as session,
+        client.open(codec="h264", model="gpu_session", **SESSION_OPTIONS) as session,
         tricodec.Demuxer(clip, annexb=True) as demuxer,
     ):
         chunks = [session.push(list(demuxer)), session.flush(), *session]
@@ -123,7 +115,7 @@ def walk(dtype: str = "<i4") -> np.ndarray:
     return np.cumsum(np.random.default_rng(1).integers(-3, 4, (700, 500)), axis=1).astype(dtype)
 
 
-@pytest.mark.parametrize("models", [("pack", "unpack"), ("pack_apart", "unpack_apart"), ("pack", "careful")], ids=str)
+@pytest.mark.parametrize("models", [("pack", "unpack"), ("pack", "careful")], ids=str)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_arrays_come_back(server: Any, models: tuple[str, str], algorithm: str) -> None:
     array = walk()
@@ -182,7 +174,6 @@ DALI_CLIPS = ["h264_bframes.mp4", "hevc10.mkv", "vp9_odd.webm", "h264_rot90.mp4"
 def dali_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = variants(tmp_path_factory.mktemp("models"), "dali_clip", shipped={"workers": "1"})
     own_model(folder, "mixed", ON_THE_GPU, CONFIG)
-    own_model(folder, "inline", ON_THE_GPU, CONFIG, isolation="none")
     with Server(folder, models=None, gpus=[0], ready_timeout_seconds=180, stop_timeout_seconds=5) as started:
         yield started
 
@@ -198,15 +189,14 @@ def test_the_shipped_pipeline_gives_the_clips_of_the_cpu(dali_server: Any, name:
     np.testing.assert_array_equal(answer["PTS"][0], pts)
 
 
-@pytest.mark.parametrize("model", ["mixed", "inline"])
 @pytest.mark.needs_dali
-def test_requests_at_a_time_get_their_own_clips_and_their_own_errors(dali_server: Any, model: str) -> None:
+def test_requests_at_a_time_get_their_own_clips_and_their_own_errors(dali_server: Any) -> None:
     from tritonclient.utils import InferenceServerException
 
     def ask(start: int) -> Any:
         data = b"no media" if start == 2 else None
         try:
-            return infer(dali_server.grpc_url, clip_tensors(start, data=data), model=model)["CLIP"][0]
+            return infer(dali_server.grpc_url, clip_tensors(start, data=data), model="mixed")["CLIP"][0]
         except InferenceServerException as error:
             return error
 

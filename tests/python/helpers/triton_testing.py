@@ -148,9 +148,17 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def workers(server_pid: int, model: str = "video_decode") -> list[int]:
-    """The processes that decode for a model."""
-    return [pid for stub in stubs(server_pid, model) for pid in descendants(stub) if "run_worker" in command(pid)]
+def workers(server_pid: int, *, keep: bool = False) -> list[int]:
+    """The processes that decode for the models of a server: those that keep sessions, or the others."""
+    device = node_of(server_pid).status()["devices"]["cpu"]
+    return [pid for pid in device["processes"] if (pid in device["keepers"]) == keep]
+
+
+def node_of(server_pid: int) -> Any:
+    """The node of a server's models."""
+    variables = Path(f"/proc/{server_pid}/environ").read_text().split("\0")
+    (path,) = [text.partition("=")[2] for text in variables if text.startswith("TRICODEC_NODE=")]
+    return tricodec.node.connect(path)
 
 
 def stubs(server_pid: int, model: str = "video_decode") -> list[int]:
@@ -172,9 +180,9 @@ def long_video(num_frames: int = 40_000) -> bytes:
     return generated("h264_raw.h264").read_bytes() * (num_frames // 50)
 
 
-def stop_worker(server_pid: int, model: str) -> int:
-    """Halts the only worker of a model, so that its task takes too long on a machine of any speed. Returns its pid."""
-    (worker,) = workers(server_pid, model)
+def stop_worker(server_pid: int) -> int:
+    """Halts the only worker, so that its task takes too long on a machine of any speed. Returns its pid."""
+    (worker,) = workers(server_pid)
     os.kill(worker, signal.SIGSTOP)
     return worker
 

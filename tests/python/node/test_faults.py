@@ -66,7 +66,9 @@ def test_a_worker_that_is_killed_loses_its_request_alone(node: nodes.Node, stop_
     assert np.array_equal(decode(node), expected)  # by the other worker
     os.kill(worker, signal.SIGKILL)
 
-    with pytest.raises(tricodec.errors.InternalError, match="died of SIGKILL; no other request of the node is"):
+    with pytest.raises(
+        tricodec.errors.InternalError, match="died of SIGKILL and was replaced; no other request of the node is"
+    ):
         lost.result(20)
     assert np.array_equal(decode(node), expected)
     status = node.status()

@@ -16,8 +16,9 @@ import pytest
 import tricodec
 from dali_model import OWN, clip_tensors, expected_clip, own_model
 from media import generated
+from tricodec.node import Settings
 from tricodec.triton.serve import Server
-from triton_testing import infer, metric, running, variants, wait_until, workers
+from triton_testing import infer, node_of, running, variants, wait_until, workers
 
 pytestmark = [pytest.mark.needs_triton, pytest.mark.needs_dali]
 
@@ -30,12 +31,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         tmp_path_factory.mktemp("repository"), "dali_clip", dali_clip={"workers": "2"}, one_worker={"workers": "1"}
     )
     own_model(repository, "own", workers="1")
-    own_model(repository, "inline", isolation="none")
     whole_frames = OWN.replace("fn.reductions.max(frames, axes=[1, 2, 3])", "frames")
     own_model(repository, "strict", whole_frames, max_output_bytes="3000000", max_input_bytes="400000", workers="1")
     mistyped = OWN.replace("* factor, pts", "* fn.cast(factor, dtype=types.INT32), pts")
     own_model(repository, "mistyped", mistyped.replace("types.FLOAT) *", "types.INT32) *"), workers="1")
-    with Server(repository, None) as started:
+    with Server(repository, None, node=Settings(gpus=(), workers=1)) as started:
         yield started
 
 
@@ -107,7 +107,7 @@ def test_what_an_operator_refuses_is_told_without_the_servers_paths(
 
 
 def test_a_worker_that_dies_is_replaced(server: Any) -> None:
-    before = workers(server.pid, "one_worker")
+    before = workers(server.pid)
     assert len(before) == 1
 
     os.kill(before[0], signal.SIGKILL)
@@ -115,18 +115,14 @@ def test_a_worker_that_dies_is_replaced(server: Any) -> None:
     answer = infer(server.grpc_url, clip_tensors(0), model="one_worker")
 
     np.testing.assert_array_equal(answer["CLIP"][0], expected_clip(generated("h264_bframes.mp4"), 0)[0])
-    assert workers(server.pid, "one_worker") != before
-    wait_until(
-        lambda: metric(server.metrics_url, "tricodec_worker_restarts_total", model="one_worker", reason="crash") == 1,
-        "the crash is counted",
-    )
+    assert workers(server.pid) != before
+    assert node_of(server.pid).status()["why"]["crash"] == 1
 
 
-@pytest.mark.parametrize("model", ["own", "inline"])
-def test_a_pipeline_of_the_users_own_is_served(server: Any, model: str) -> None:
+def test_a_pipeline_of_the_users_own_is_served(server: Any) -> None:
     names = ["h264_bframes.mp4", "vp9_odd.webm"]  # files of different sizes in one request, as BYTES
 
-    answer = infer(server.grpc_url, own_tensors(*names, factor=0.5), model=model)
+    answer = infer(server.grpc_url, own_tensors(*names, factor=0.5), model="own")
 
     for index, name in enumerate(names):
         np.testing.assert_array_equal(answer["BRIGHTEST"][index], expected_brightest(name) * np.float32(0.5))

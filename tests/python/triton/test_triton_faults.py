@@ -17,6 +17,7 @@ import pytest
 import tricodec
 from h264_writer import Picture, first_block
 from media import generated
+from tricodec.node import Settings
 from tricodec.triton.serve import Server
 from triton_testing import (
     LONG_REQUEST,
@@ -25,6 +26,7 @@ from triton_testing import (
     descendants,
     long_video,
     metric,
+    node_of,
     running,
     stop_worker,
     variants,
@@ -46,16 +48,14 @@ MODELS = {
         "max_input_bytes": "200000",
         "max_output_bytes": "1000000",
     },
-    "lean": {"workers": "1", "max_worker_bytes": str(300 + 16 * (os.cpu_count() or 1) << 20)},
     "short": {"workers": "1", "max_queue": "2"},
-    "inline": {"workers": "2", "isolation": "none"},
 }
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     repository = variants(tmp_path_factory.mktemp("repository"), **MODELS)
-    with Server(repository, None) as started:
+    with Server(repository, None, node=Settings(gpus=(), workers=1)) as started:
         yield started
 
 
@@ -91,7 +91,7 @@ def wait_until_busy(pid: int) -> None:
 
 
 def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(server: Any) -> None:
-    (worker,) = workers(server.pid, "one_worker")
+    (worker,) = workers(server.pid)
     crashes = restarts(server, "one_worker", "crash")
 
     with concurrent.futures.ThreadPoolExecutor(1) as thread:
@@ -104,12 +104,12 @@ def test_a_worker_that_is_killed_costs_its_request_and_the_next_one_succeeds(ser
     assert isinstance(error, tricodec.errors.InternalError)
     assert "died of SIGKILL and was replaced" in str(error)
     np.testing.assert_array_equal(video.frames, tricodec.decode_video(clip(), count=2).frames)
-    assert workers(server.pid, "one_worker") != [worker]
+    assert workers(server.pid) != [worker]
     wait_until(lambda: restarts(server, "one_worker", "crash") == crashes + 1, "the crash is counted")
 
 
 def test_a_request_that_takes_too_long_is_stopped_and_its_worker_replaced(server: Any) -> None:
-    worker = stop_worker(server.pid, "impatient")
+    worker = stop_worker(server.pid)
 
     with pytest.raises(TimeoutError, match="700 ms"):
         decode(server, "impatient", clip(), count=1)
@@ -121,7 +121,7 @@ def test_a_request_that_takes_too_long_is_stopped_and_its_worker_replaced(server
 def test_a_cancelled_request_frees_its_worker(server: Any) -> None:
     import tritonclient.grpc as triton_grpc
 
-    (worker,) = workers(server.pid, "one_worker")
+    (worker,) = workers(server.pid)
     cancelled = restarts(server, "one_worker", "cancel")
     video = triton_grpc.InferInput("VIDEO", [1, 1], "BYTES")
     video.set_data_from_numpy(videos(long_video()))
@@ -150,7 +150,7 @@ def test_requests_beyond_max_queue_are_refused_and_the_others_answered(server: A
         except ConnectionError as error:
             return error
 
-    worker = stop_worker(server.pid, "short")
+    worker = stop_worker(server.pid)
     try:
         with connect(server.grpc_url, model="short") as client, concurrent.futures.ThreadPoolExecutor(8) as threads:
             futures = [threads.submit(quick, number) for number in range(8)]
@@ -179,26 +179,32 @@ def test_a_request_beyond_a_limit_is_refused_by_name(server: Any, options: dict[
         decode(server, "strict", clip(), **options)
 
 
-def test_a_request_past_the_memory_of_a_worker_fails_alone(server: Any) -> None:
-    (worker,) = workers(server.pid, "lean")
+def test_a_request_past_the_memory_of_a_worker_fails_alone(tmp_path: Path) -> None:
+    most = 300 + 16 * (os.cpu_count() or 1) << 20
+    node = Settings(gpus=(), workers=1, memory=64 << 20, worker_memory=most)
+    with Server(models=["video_decode"], node=node) as server:
+        _run_out_of_memory(server)
+
+
+def _run_out_of_memory(server: Any) -> None:
+    (worker,) = workers(server.pid)
     stream = first_block(8192, 8192)
     for number in range(1, 4):
         stream.skip(Picture(frame_num=number, poc=2 * number))
 
     with pytest.raises(tricodec.OutOfMemoryError):
-        decode(server, "lean", bytes(stream.data), size=(64, 64))
+        decode(server, "video_decode", bytes(stream.data), size=(64, 64))
 
-    assert len(decode(server, "lean", clip(), count=2)) == 2
-    assert workers(server.pid, "lean") != [worker]  # what it keeps for later could leave too little memory
-    wait_until(lambda: restarts(server, "lean", "memory") == 1, "the restart is counted")
+    assert len(decode(server, "video_decode", clip(), count=2)) == 2
+    assert workers(server.pid) != [worker]  # what it keeps for later could leave too little memory
+    wait_until(lambda: restarts(server, "video_decode", "memory") == 1, "the restart is counted")
 
 
-@pytest.mark.parametrize("model", ["one_worker", "inline"])
 @pytest.mark.parametrize(
     "name",
     ["truncated.mkv", "of_two_sizes"],
 )
-def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, model: str) -> None:
+def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str) -> None:
     def outcome(call: Any) -> Any:
         try:
             video = call()
@@ -208,7 +214,19 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str, m
 
     data = clip(name) if "." in name else getattr(damaged_clips, name)()
 
-    assert outcome(lambda: decode(server, model, data)) == outcome(lambda: tricodec.decode_video(data))
+    assert outcome(lambda: decode(server, "one_worker", data)) == outcome(lambda: tricodec.decode_video(data))
+
+
+def test_a_node_that_is_killed_is_started_again_for_the_next_request(server: Any) -> None:
+    before = node_of(server.pid).status()
+    os.kill(before["process"], signal.SIGKILL)
+    wait_until(lambda: not running(before["process"]), "the node is gone")
+
+    assert len(decode(server, "one_worker", clip(), count=2)) == 2
+    after = node_of(server.pid).status()
+    assert after["process"] != before["process"]
+    assert after["devices"]["cpu"]["memory_bytes"] == before["devices"]["cpu"]["memory_bytes"]
+    assert len(after["devices"]["cpu"]["processes"]) == 1
 
 
 def test_a_parameter_that_is_not_accepted_keeps_the_model_from_loading(tmp_path: Path) -> None:

@@ -27,12 +27,6 @@ def test_an_instance_decodes_on_its_device(device: str, kind: str, decided: str)
     assert Settings(device=device).for_instance(kind, 2).device == decided
 
 
-def test_memory_of_workers_is_limited_where_no_driver_needs_it() -> None:
-    assert Settings(device="cpu").worker_bytes == 8 << 30
-    assert Settings(device="cpu", max_worker_bytes=1 << 30).worker_bytes == 1 << 30
-    assert Settings().for_instance("GPU", 0).worker_bytes is None
-
-
 def test_models_take_the_parameters_that_mean_something_to_them() -> None:
     def configuration(**values: str) -> dict[str, dict[str, dict[str, str]]]:
         return {"parameters": {name: {"string_value": value} for name, value in values.items()}}
@@ -45,5 +39,3 @@ def test_models_take_the_parameters_that_mean_something_to_them() -> None:
         parse_settings(configuration(trusted="true"), VIDEO_PARAMETERS)
     with pytest.raises(ValueError, match="parameter trusted is 'yes'; accepted: true, false"):
         parse_settings(configuration(trusted="yes"), CODEC_PARAMETERS)
-    with pytest.raises(ValueError, match="parameter isolation is 'thread'; accepted: process, none"):
-        parse_settings(configuration(isolation="thread"), VIDEO_PARAMETERS)

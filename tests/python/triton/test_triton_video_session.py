@@ -27,7 +27,7 @@ pytestmark = pytest.mark.needs_triton
 CLIP = "h264_bframes.mp4"
 MODELS = {
     "video_session": {"workers": "2"},
-    "inline": {"workers": "2", "isolation": "none"},
+    "counted": {"workers": "2"},
     "few": {"workers": "1", "max_sessions": "2"},
     "small": {"workers": "1", "max_sessions_bytes": "150000", "max_output_bytes": "400000", "max_frames": "20"},
     "brief": {"workers": "1", "max_idle_ms": "300"},
@@ -62,7 +62,7 @@ def sessions_ended(server: Any, model: str, reason: str) -> float:
     ("model", "name", "chunk", "options"),
     [
         ("video_session", CLIP, 7, {}),
-        ("inline", "h264_vfr.mkv", 50, {"stride": 3, "count": 4}),
+        ("counted", "h264_vfr.mkv", 50, {"stride": 3, "count": 4}),
         (
             "video_session",
             "h264_rot90.mp4",
@@ -240,13 +240,13 @@ def test_a_damaged_video_has_the_frames_before_the_damage_and_a_count(client: An
 
 def test_metrics_count_sessions_and_their_ends(server: Any, client: Any) -> None:
     def read() -> list[float]:
-        opened = metric(server.metrics_url, "tricodec_sessions_opened_total", model="inline")
-        return [opened, sessions_ended(server, "inline", "closed")]
+        opened = metric(server.metrics_url, "tricodec_sessions_opened_total", model="counted")
+        return [opened, sessions_ended(server, "counted", "closed")]
 
-    with client.open(generated(CLIP), model="inline"):
+    with client.open(generated(CLIP), model="counted"):
         pass
     before = settled(read)
-    with client.open(generated(CLIP), model="inline"):
+    with client.open(generated(CLIP), model="counted"):
         opened, ended = before
         wait_until(lambda: read() == [opened + 1, ended], "the session counts as opened")
     wait_until(lambda: read() == [opened + 1, ended + 1], "the session counts as closed")

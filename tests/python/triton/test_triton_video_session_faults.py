@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from tricodec.node import Settings
 from tricodec.triton.serve import Server
 from triton_testing import (
     connect,
     metric,
     running,
-    stop_worker,
     variants,
     wait_until,
     workers,
@@ -28,8 +28,7 @@ pytestmark = pytest.mark.needs_triton
 
 CLIP = "h264_bframes.mp4"
 MODELS = {
-    "video_session": {"workers": "2"},
-    "single": {"workers": "1"},
+    "video_session": {},
     "impatient": {"workers": "1", "timeout_ms": "2500"},
 }
 
@@ -37,7 +36,8 @@ MODELS = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     repository = variants(tmp_path_factory.mktemp("repository"), "video_session", **MODELS)
-    with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
+    node = Settings(gpus=(), workers=2)
+    with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5, node=node) as started:
         yield started
 
 
@@ -47,13 +47,13 @@ def whole() -> Any:
 
 
 def videos_held(pid: int) -> int:
-    return Path(f"/proc/{pid}/maps").read_text().count("memfd:tricodec-input")
+    return Path(f"/proc/{pid}/maps").read_text().count("memfd:tricodec-source")
 
 
 def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(server: Any, whole: Any) -> None:
     with connect(server.grpc_url) as client, client.open(generated(CLIP), 4) as first:
         first.read()
-        (victim,) = [pid for pid in workers(server.pid, "video_session") if videos_held(pid)]
+        (victim,) = [pid for pid in workers(server.pid, keep=True) if videos_held(pid)]
         with client.open(generated(CLIP), 4) as second:  # in the other worker
             second.read()
             os.kill(victim, signal.SIGKILL)
@@ -74,10 +74,10 @@ def test_a_worker_that_dies_costs_its_sessions_an_error_and_the_others_nothing(s
 
 def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_worker_died(server: Any, whole: Any) -> None:
     with connect(server.grpc_url, retries=3) as client, client.open(
-        generated(CLIP), 4, start=1, stride=2, model="single"
+        generated(CLIP), 4, start=1, stride=2
     ) as session:  # fmt: skip
         chunks = [session.read(), session.read(3)]
-        (victim,) = workers(server.pid, "single")
+        (victim,) = [pid for pid in workers(server.pid, keep=True) if videos_held(pid)]
         os.kill(victim, signal.SIGKILL)
         wait_until(lambda: not running(victim), "the process is dead")
         chunks += session
@@ -88,7 +88,8 @@ def test_a_client_with_retries_goes_on_at_the_next_frame_after_a_worker_died(ser
 def test_a_chunk_that_takes_too_long_ends_its_worker_and_its_sessions(server: Any, whole: Any) -> None:
     with connect(server.grpc_url) as client, client.open(generated(CLIP), 4, model="impatient") as session:
         session.read()
-        worker = stop_worker(server.pid, "impatient")
+        (worker,) = [pid for pid in workers(server.pid, keep=True) if videos_held(pid)]
+        os.kill(worker, signal.SIGSTOP)
         with pytest.raises(TimeoutError, match="parameter timeout_ms"):
             session.read()
         with pytest.raises(ConnectionError, match=r"worker process that had it was replaced \(timeout\)"):

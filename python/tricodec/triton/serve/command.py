@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tricodec.node import Settings, parse_bytes
 from tricodec.triton.serve.host import INTERFACES
 from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, lay_out_models
 from tricodec.triton.serve.server import Server
@@ -56,6 +57,12 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
     )  # fmt: skip
     text = "decode and compress on these GPUs, such as 0 or 0,1 (default: on the CPU)"
     add("--gpus", type=_gpu_numbers, default=[], metavar="N,N", help=text)
+    text = "processes that do the work of all models on the CPU (default: one for each core)"
+    add("--workers", type=int, default=0, metavar="N", help=text)
+    text = "memory of the host for results and kept frames, such as 8GiB (default: that, at most half of all)"
+    add("--memory", type=parse_bytes, default=0, metavar="SIZE", help=text)
+    text = "what the node of the models takes of each GPU (default: 4GiB)"
+    add("--gpu-memory", type=parse_bytes, default=Settings.gpu_memory, metavar="SIZE", help=text)
     add("--environment", metavar="DIR", help="virtual environment of the models (default: a new one)")
     add("--tritonserver", metavar="PATH", help="the executable (default: searched for)")
     text = "time for the models to load (default 60)"
@@ -102,6 +109,9 @@ def _serve(options: argparse.Namespace) -> int:
         parameters=options.parameters, gpus=options.gpus, execution_environment=options.environment,
         extra_args=options.arguments, ready_timeout_seconds=options.ready_timeout,
         stop_timeout_seconds=options.stop_timeout, forward_log=True, verbose=options.verbose,
+        node=Settings(
+            gpus=tuple(options.gpus), workers=options.workers, memory=options.memory, gpu_memory=options.gpu_memory
+        ),
     )  # fmt: skip
     ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
     with server:

@@ -182,7 +182,7 @@ def _of_each(
 def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> None:
     """Raises ValueError for what one of tricodec's models would refuse after some seconds of loading."""
     defaults = dict(_PARAMETER.findall(config))
-    if "isolation" not in defaults:
+    if "timeout_ms" not in defaults:
         return  # another model, which may have parameters that its configuration does not list
     for name, value in values.items():
         if name.isupper():

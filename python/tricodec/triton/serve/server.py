@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import http.client
 import os
 import re
@@ -16,6 +17,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tricodec.node import Node, NodeLostError, Settings, connect, start
 from tricodec.triton.serve.environment import create_environment
 from tricodec.triton.serve.host import INTERFACES, PrivateFolder, choose_ports, load_failures, log_tail
 from tricodec.triton.serve.locate import Installation, find_tritonserver
@@ -30,6 +32,8 @@ from tricodec.triton.serve.repository import (
 _START_ATTEMPTS = 3
 _CRASHES = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS)
 _LOOK_SECONDS = 0.5
+_NODE_IDLE_SECONDS = 2.0
+"""A node ends so long after the server and what started it, however they ended."""
 _LEAST_LOADS = 4
 """Models that Triton loads side by side by default."""
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # what a client on this machine connects to instead
@@ -89,6 +93,7 @@ class Server:
         log_file: str | os.PathLike[str] | None = None,
         forward_log: bool = False,
         verbose: bool = False,
+        node: Settings | None = None,
     ) -> None:
         """Describe a server; start() or `with` starts it.
 
@@ -110,6 +115,8 @@ class Server:
             log_file: file for the server's output; None is a file in the private folder.
             forward_log: whether the server writes to this process's stderr instead.
             verbose: whether the log has Triton's notes too, and not only its warnings and errors.
+            node: what the node may use that does the work of the models, except its socket; None is all cores, and the
+                GPUs of `gpus`. If TRICODEC_NODE names the socket of a node, the models ask that one.
 
         Raises:
             TypeError: `models` or `parameters` is none of these.
@@ -131,6 +138,7 @@ class Server:
         self._given_log_file = Path(log_file) if log_file is not None else None
         self._forward_log = forward_log
         self._verbose = verbose
+        self._node = dataclasses.replace(node or Settings(gpus=tuple(gpus)), idle_s=_NODE_IDLE_SECONDS)
         self._ports: tuple[int, ...] = (0, 0, 0)
         self._process: subprocess.Popen[bytes] | None = None
         self._cleanup = contextlib.ExitStack()
@@ -222,7 +230,7 @@ class Server:
         # It also runs when the interpreter ends without stop().
         self._finalizer = weakref.finalize(self, _close_in_owner, self._cleanup, os.getpid())
         arguments = self._lay_out(installation, folder)
-        variables = _server_variables(installation.libraries)
+        variables = {**_server_variables(installation.libraries), "TRICODEC_NODE": self._start_node(folder.path)}
         self.log_path = None if self._forward_log else self._given_log_file or folder.path / "server.log"
         deadline = time.monotonic() + self._ready_timeout_seconds
         for attempt in range(1, _START_ATTEMPTS + 1):
@@ -243,6 +251,19 @@ class Server:
         if reasons:
             raise RuntimeError("; ".join(reasons))
         raise RuntimeError(f"{problem}; " + (f"the end of its log:\n{said}" if said else "see its log"))
+
+    def _start_node(self, folder: Path) -> str:
+        """The socket of the node for the models. It is started with the interpreter that runs the models."""
+        named = os.environ.get("TRICODEC_NODE", "off")
+        if named not in ("off", "auto", ""):
+            return named
+        python = None if self._environment is None else self._environment / "bin" / "python3"
+        if python is not None and not python.exists():
+            return "off"  # a packed environment: the models start their node themselves
+        path = str(folder / "node.sock")
+        node = connect(start(dataclasses.replace(self._node, socket=path), python=python))
+        self._cleanup.callback(_stop_node, node)
+        return path
 
     def _lay_out(self, installation: Installation, folder: PrivateFolder) -> list[str]:
         """Fills the private folder; the command that serves it."""
@@ -314,6 +335,11 @@ def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
     if inherited:
         folders.append(inherited)
     return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
+
+
+def _stop_node(node: Node) -> None:
+    with contextlib.suppress(NodeLostError):
+        node.stop()
 
 
 def _get(address: str, path: str) -> bytes | None:

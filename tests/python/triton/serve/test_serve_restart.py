@@ -49,7 +49,7 @@ class Served:
 
 @contextlib.contextmanager
 def serve(*models: str) -> Iterator[Served]:
-    options = "serve --json --http-port 0 --grpc-port 0 --metrics-port 0 --parameter *.workers=1".split()
+    options = "serve --json --http-port 0 --grpc-port 0 --metrics-port 0 --workers 1".split()
     for model in models:
         options += ["--model", model]
     with subprocess.Popen([sys.executable, "-m", "tricodec", *options], stdout=subprocess.PIPE, text=True) as process:
@@ -78,7 +78,7 @@ def test_requests_of_a_killed_model_are_repeated_if_asked_for_and_fail_otherwise
         connect(served.url) as other,
         concurrent.futures.ThreadPoolExecutor(2) as threads,
     ):
-        stop_worker(served.server, "video_decode")
+        stop_worker(served.server)
         repeated = threads.submit(patient.decode_video, generated(CLIP), count=2)
         lost = threads.submit(other.decode_video, generated(CLIP), count=2)
         pause(0.5)
@@ -93,7 +93,7 @@ def test_a_stream_of_a_killed_model_is_repeated_before_its_first_chunk_and_ends_
     with connect(served.url, retries=5) as client, concurrent.futures.ThreadPoolExecutor(1) as threads:
         begun = client.stream_video(generated(CLIP), 1, window=1)
         next(begun)
-        stop_worker(served.server, "video_stream")
+        stop_worker(served.server)
         repeated = threads.submit(lambda: list(client.stream_video(generated(CLIP), 25, count=25)))
         pause(0.5)
         served.kill_stub("video_stream")

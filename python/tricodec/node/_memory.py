@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which request gets memory for its result, within the share of each client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tricodec.errors import RefusedError
+from tricodec.node._arena import Arena, Leases, Slab
+from tricodec.node._queue import Queue, Request
+from tricodec.node._start import Settings
+
+
+class Memory:
+    """The memory of all devices. The caller has the node's lock.
+
+    Attributes:
+        arenas: by device.
+        leases: what clients hold.
+        waiting: tasks that wait for memory with their workers, in their order.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.arenas: dict[str, Arena] = {}
+        self.leases = Leases()
+        self.waiting: list[Request] = []
+
+    def fits(self, request: Request, arena: Arena) -> bool:
+        """Whether a request can have its memory now, and its client hold it."""
+        assert request.need is not None
+        held = self.leases.held(request.client, arena)
+        return arena.fits(request.need) and held + arena.rounded(request.need) <= self._most(arena)
+
+    def is_overtaking(self, request: Request, arena: Arena, queue: Queue) -> bool:
+        """Whether another request waits for memory of the device that this one would take first."""
+        waiting = [each for each in queue if each.need is not None]
+        waiting += [each for each in self.waiting if each.arena is arena]
+        return any(not arena.fits(each.need) and each.priority <= request.priority for each in waiting)
+
+    def expect_ever(self, request: Request, arena: Arena) -> None:
+        """Raises RefusedError for a request that needs more memory than one client may have."""
+        assert request.need is not None
+        most = self._most(arena)
+        if arena.rounded(request.need) > most:
+            raise RefusedError(
+                f"the {_what(request)} {request.need} bytes, and this node gives a client at most {most} bytes of "
+                f"{arena.device}; ask for fewer frames or a smaller size, or start the node with more memory"
+            )
+
+    def why_it_waits(self, request: Request, arena: Arena) -> str:
+        """For a request that has waited for too long."""
+        return (
+            f"the {_what(request)} {request.need} bytes, and for {self._settings.wait_s:g} s there was no room on "
+            f"{arena.device}: arrays hold {arena.leased} of {arena.total} bytes, those of this client "
+            f"{self.leases.held(request.client, arena)} of {self._most(arena)}; drop arrays that are not needed any "
+            "more, or give the node more memory"
+        )
+
+    def hand_over(self, request: Request, answer: dict[str, Any], files: list[int]) -> tuple[dict[str, Any], list[int]]:
+        """Leases the memory of a result to the client; returns the answer with the lease, and the file for it."""
+        assert request.slab is not None
+        assert request.arena is not None
+        take_file(request, files)
+        slab, request.slab = request.slab, None
+        slab.event = answer["event"]
+        return {**answer, **self.leases.add(request.client, request.arena, slab, answer)}, [slab.file]
+
+    def give_back(self, request: Request) -> None:
+        """Takes the memory of a request that has no use for it, or does not wait for it any more."""
+        if request.slab is not None and request.arena is not None:
+            request.arena.give_back(request.slab)
+        request.slab = request.arena = None
+        if request in self.waiting:
+            self.waiting.remove(request)
+
+    def _most(self, arena: Arena) -> int:
+        return int(self._settings.client_share * arena.total)
+
+
+def _what(request: Request) -> str:
+    return "result takes" if request.is_task else "frames take"
+
+
+def take_file(request: Request, files: list[int]) -> None:
+    """Takes the file of memory that the worker of a GPU has made."""
+    if request.slab is not None and files:
+        request.slab.file, request.slab.is_new = files[0], False
+
+
+def described_slab(slab: Slab) -> tuple[dict[str, Any], list[int]]:
+    """What a worker needs of a slab, and the file that goes with it."""
+    described = {"number": slab.number, "size": slab.size, "new": slab.is_new}
+    return described, [slab.file] if slab.file >= 0 else []
