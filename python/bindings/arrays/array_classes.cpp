@@ -115,14 +115,13 @@ DeviceArray reshape(const DeviceArray& self, const py::object& shape) {
     return result;
 }
 
-void expect_on_gpu(const py::object& array) {
-    if (is_on_gpu(array, "array")) return;
+const py::object& on_gpu(const py::object& array) {
+    if (is_on_gpu(array, "array")) return array;
     throw py::type_error("array must be on a GPU, with __dlpack__ or __cuda_array_interface__, not " + shown(array));
 }
 
 DeviceArray copy_of_gpu_array(const py::object& array) {
-    expect_on_gpu(array);
-    const ArrayView source = import_for_work(array, {.name = "array"});
+    const ArrayView source = import_for_work(on_gpu(array), {.name = "array"});
     const TensorView view = source.tensor_view();
     const Unlocked unlocked;
     Tensor copy = copy_on_device(view, nullptr, source.stream);
@@ -131,8 +130,7 @@ DeviceArray copy_of_gpu_array(const py::object& array) {
 }
 
 DeviceArray over_gpu_array(const py::object& array, const std::string& dtype) {
-    expect_on_gpu(array);
-    ArrayView view = import_array(array, {.name = "array"});
+    ArrayView view = import_array(on_gpu(array), {.name = "array"});
     view.buffer = view.ordered_buffer();
     if (dtype == kBfloat16) view.typestr = kBfloat16;
     return {std::move(view)};

@@ -175,7 +175,7 @@ class Groups:
                 self._damaged.popitem(last=False)
 
     def _are_wanted(self, video: Any, sizes: dict[Any, int]) -> bool:
-        """Whether another request needed one of the groups lately, whose bytes are given by their keys."""
+        """Whether another request needed one of the groups lately; `sizes` has their bytes by their keys."""
         with self._lock:
             if video in self._damaged:
                 return False
