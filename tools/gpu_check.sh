@@ -117,7 +117,8 @@ if wanted tests; then
   start python "${pytest[@]}" tests/python/gpu -m "not ($apart)" -n $((jobs < 6 ? jobs : 6))
   finish
   # Documents, commands, examples and data sets, as users run them: "auto" is the GPU. What they lack here is named.
-  TRICODEC_NO_SKIPS=0 part programs "${pytest[@]}" tests/python -m "programs and not slow" --dist loadfile \
+  # A GPU has no room for so many processes with 32 queues each.
+  TRICODEC_NO_SKIPS=0 part programs env -u CUDA_DEVICE_MAX_CONNECTIONS "${pytest[@]}" tests/python -m "programs and not slow" --dist loadfile \
     -n $((jobs < 6 ? jobs : 6)) || :
   start compat "${pytest[@]}" compat/tests --deselect compat/tests/test_vlm_servers.py -n $((jobs < 4 ? jobs : 4))
   start triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
