@@ -12,11 +12,11 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.decode.clips import RECIPES, clip, description
+from benchmarks.decode.clips import RECIPES, clip, facts  # noqa: F401  (of the suite)
 from benchmarks.results import Case
 from benchmarks.suite import Options
 
@@ -41,11 +41,6 @@ def cases(options: Options) -> list[Case]:
             Case(task, name, way, options.device, threads=len(os.sched_getaffinity(0)), unit=unit) for way in ways
         ]
     return found
-
-
-def facts(cases: Sequence[Case]) -> dict[str, str]:
-    """Makes the clip."""
-    return {f"clip {name}": description(name) for name in dict.fromkeys(case.input for case in cases)}
 
 
 def read(path: str, start: int, count: int, device: str, socket: str) -> Any:
@@ -89,27 +84,18 @@ def open_work(case: Case) -> Iterator[Work]:
         if case.task == TASKS[2]:
             yield lambda: Done(len(read(paths[0], 100 % frames, _WINDOW, case.setting, socket)))
             return
-        run = _runner(stack.enter_context(_pool(case)), read if case.contender != PROCESSES else count_of)
+        pool: Executor = ThreadPoolExecutor(case.threads)
+        if case.contender != THREADS:
+            pool = ProcessPoolExecutor(case.threads, multiprocessing.get_context("spawn"))
+        work = count_of if case.contender == PROCESSES else read
+        stack.enter_context(pool)
 
         def query() -> Done:
             if case.task == TASKS[0]:
                 requests = [(each, 0, frames) for each in paths]
             else:
                 requests = [(rng.choice(paths), rng.randrange(frames - _WINDOW), _WINDOW) for _ in range(_WINDOWS)]
-            return Done(run([(*request, case.setting, socket) for request in requests]))
+            done = [pool.submit(work, *request, case.setting, socket) for request in requests]
+            return Done(sum(each if isinstance(each, int) else len(each) for each in (each.result() for each in done)))
 
         yield query
-
-
-def _pool(case: Case) -> Executor:
-    if case.contender == THREADS:
-        return ThreadPoolExecutor(case.threads)
-    return ProcessPoolExecutor(case.threads, multiprocessing.get_context("spawn"))
-
-
-def _runner(pool: Executor, work: Callable[..., Any]) -> Callable[[list[Any]], int]:
-    def run(requests: list[Any]) -> int:
-        done = (pool.submit(work, *request) for request in requests)
-        return sum(each if isinstance(each, int) else len(each) for each in (each.result() for each in list(done)))
-
-    return run

@@ -9,11 +9,11 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.decode.clips import clip, description
+from benchmarks.decode.clips import clip, facts  # noqa: F401  (of the suite)
 from benchmarks.results import Case
 from benchmarks.suite import Options
 
@@ -35,11 +35,6 @@ def cases(options: Options) -> list[Case]:
             if int(task.partition(", ")[2].partition(" ")[0] or 0) <= cores:
                 found += [Case(task, _CLIP, each, package, cores, unit="ms") for each in ("tricodec", package)]
     return found
-
-
-def facts(cases: Sequence[Case]) -> dict[str, str]:
-    """Makes the clip, and the copies of it for the DataLoader."""
-    return {f"clip {name}": description(name) for name in dict.fromkeys(case.input for case in cases)}
 
 
 class Torchcodec:

@@ -10,11 +10,11 @@ import contextlib
 import dataclasses
 import os
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from benchmarks.decode import peers
-from benchmarks.decode.clips import RECIPES, clip, description
+from benchmarks.decode.clips import RECIPES, clip, facts  # noqa: F401  (of the suite)
 from benchmarks.results import Case
 from benchmarks.suite import Options
 
@@ -79,11 +79,6 @@ def cases(options: Options) -> list[Case]:
                     for threads in _threads(contender, cores, both=name == CHIEF and not options.quick):
                         found.append(Case(task, name, contender, "", cores, threads, about.unit))
     return found
-
-
-def facts(cases: Sequence[Case]) -> dict[str, str]:
-    """Makes the clips; the facts are what they are."""
-    return {f"clip {name}": description(name) for name in dict.fromkeys(case.input for case in cases)}
 
 
 def _indices(task: str, num_frames: int) -> tuple[int, ...]:

@@ -10,9 +10,10 @@ import dataclasses
 import hashlib
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.results import ROOT
+from benchmarks.results import ROOT, Case
 
 FOLDER = Path(os.environ.get("TRICODEC_BENCH_CACHE") or ROOT / "build" / "bench-media")
 _REAL = "jellyfish_1080p.mkv"
@@ -86,3 +87,8 @@ def description(name: str) -> str:
     data = clip(name).read_bytes()
     facts = f"{recipe.width}x{recipe.height}, {recipe.num_frames} frames, {len(data)} bytes"
     return f"{facts}, SHA-256 {hashlib.sha256(data).hexdigest()}, {recipe.encoder}"
+
+
+def facts(cases: Sequence[Case]) -> dict[str, str]:
+    """Makes the clips of cases, and says what they are."""
+    return {f"clip {name}": description(name) for name in dict.fromkeys(case.input for case in cases)}
