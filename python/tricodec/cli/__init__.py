@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
-from tricodec.cli.signals import exit_of, raised, reader_may_end
+try:
+    from tricodec.cli.signals import exit_of, raised, reader_may_end
+except KeyboardInterrupt:  # before there is what handles it
+    print("tricodec: interrupted", file=sys.stderr)
+    raise SystemExit(130) from None
 
 __all__ = ["main"]
 

@@ -134,11 +134,12 @@ class NodeDeviceArray:
         lease = self._lease
         gpu = int(lease.device.partition(":")[2])
         block = _device_memory.Block(gpu, lease.size, lease.file)
+        block.owner = lease
         stream = _stream(gpu, os.getpid())
         if lease.event is not None:
             stream.wait_for(_device_memory.Event(gpu, bytes.fromhex(lease.event)))
         typestr = "<u2" if lease.dtype == "bfloat16" else np.dtype(lease.dtype).str
-        view = _device_memory.View((block, lease), block.address, lease.shape, typestr, stream.handle)
+        view = _device_memory.View(block, block.address, lease.shape, typestr, stream.handle)
         return DeviceArray.over(view, "bfloat16" if lease.dtype == "bfloat16" else "")
 
     def __getattr__(self, name: str) -> Any:

@@ -114,6 +114,7 @@ class Block:
             DeviceError: the driver refuses it.
         """
         self.gpu, self.size, self.address = gpu, size, 0
+        self.owner: Any = None  # goes after __del__: the node writes the memory again when its lease has gone
         properties = _Properties(_PINNED, _POSIX_FILE, _Location(_ON_DEVICE, gpu))
         handle, address = c_ulonglong(), c_ulonglong()
         self._free: Any = None

@@ -20,6 +20,7 @@ from tricodec.node._start import NodeLostError, checked_path, settings_again, so
 from tricodec.node.tasks import described
 from tricodec.options import checked_selection, request_of, selection_of
 from tricodec.video import DecodedVideo, _decode
+from tricodec.video._pickling import make
 
 _OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
 _IDLE_SECONDS = 60.0
@@ -192,7 +193,7 @@ class Node:
         return DecodedVideo(frames, pts, answer["damaged"], np.array(answer["indices"], np.int64), asked)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.path, self._starts)
+        return make, (Node, (self.path,), {"starts": self._starts})
 
     def __repr__(self) -> str:
         return f"<tricodec.node.Node {self.path}>"
@@ -204,10 +205,6 @@ def _checked(call: str, options: dict[str, Any], others: Sequence[str]) -> dict[
     if "dtype" in options:  # a type of NumPy may be given
         options["dtype"] = transform.options["dtype"]
     return {name: plain(value) for name, value in options.items()}
-
-
-def _again(path: str, starts: bool) -> Node:
-    return Node(path, starts=starts)
 
 
 class NodeReader:
@@ -352,11 +349,7 @@ def use(node: Node | None) -> None:
 def use_of_environment() -> None:
     """What the environment variable TRICODEC_NODE asks for: "auto" starts a node when one is needed; or a socket."""
     named = os.environ["TRICODEC_NODE"]
-    _decode.elsewhere = lambda source, **options: _of_environment(named == "auto").decode_video(source, **options)
-
-
-def _of_environment(starts: bool) -> Node:
-    return connect(start=starts)
+    _decode.elsewhere = lambda source, **options: connect(start=named == "auto").decode_video(source, **options)
 
 
 def active() -> Node | None:
@@ -364,4 +357,4 @@ def active() -> Node | None:
     if _decode.elsewhere is None:
         return None
     owner = getattr(_decode.elsewhere, "__self__", None)
-    return owner if isinstance(owner, Node) else _of_environment(os.environ.get("TRICODEC_NODE") == "auto")
+    return owner if isinstance(owner, Node) else connect(start=os.environ.get("TRICODEC_NODE") == "auto")

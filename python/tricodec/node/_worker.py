@@ -223,8 +223,7 @@ def facts_of(video: OpenVideo) -> dict[str, Any]:
     return {
         "num_frames": len(reader), "fps": reader.fps, "duration": reader.duration, "width": reader.width,
         "height": reader.height, "shape": list(reader.shape), "pts_seconds": reader.pts_seconds.tolist(),
-        "key_frames": list(reader.key_frames), "device": reader.device, "engine": reader.engine,
-        "num_damaged_packets": reader.num_damaged_packets,
+        "key_frames": list(reader.key_frames), "device": reader.device,
         "end_seconds": reader.time_span([len(reader) - 1])[1] if len(reader) else 0.0,
     }  # fmt: skip
 
@@ -251,7 +250,3 @@ def main() -> None:
             pass  # the context, so that a GPU which cannot be used is known now
     _channel.send(channel, {"ready": os.getpid()})
     worker.serve()
-
-
-if __name__ == "__main__":
-    main()
