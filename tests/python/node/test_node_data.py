@@ -51,8 +51,7 @@ def test_clips_are_those_of_the_process(
             assert all(np.array_equal(found[name], clip[name]) for name in clip)
         assert shared_node.status()["requests"] == before + len(expected)
         batch = next(iter(ClipBatches(clips, 2, seed=1)))
-        number = int(batch["clip"][1])
-        assert np.array_equal(batch["frames"][1], clips[number]["frames"])
+        assert np.array_equal(batch["frames"][1], clips[int(batch["clip"][1])]["frames"])
     finally:
         nodes.use(None)
 
