@@ -76,7 +76,7 @@ const Driver& driver() {
 const Api* try_api(std::string_view* reason) noexcept {
     static constexpr std::string_view kForked =
         "this process was forked from one that had started CUDA, where it does not work; "
-        "start worker processes with the 'spawn' method, and open readers in the worker";
+        "ask tricodec.node.connect(start=True), or start worker processes with the 'spawn' method";
     std::string_view why;
     const Api* found = nullptr;
     try {

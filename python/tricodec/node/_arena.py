@@ -103,6 +103,10 @@ class Arena:
         else:
             self._free.append(slab)
 
+    def leave(self, slab: Slab) -> None:
+        """Takes a slab that a process may still read: it is not used again, and is free when that process drops it."""
+        self._drop(slab)
+
     def forget(self, slab: Slab) -> None:
         """Takes a slab that does not exist any more, or never did: its worker has ended."""
         self.used -= slab.size
@@ -132,6 +136,7 @@ class Lease:
         owner: the client to which the memory counts; None once that client is gone.
         holders: clients, once for each array, and tokens on their way to another process; the slab is free when there
             is none.
+        is_left: a holder has closed its connection, and may still read its array.
     """
 
     number: int
@@ -140,6 +145,7 @@ class Lease:
     described: dict[str, Any]
     owner: Any
     holders: list[Any]
+    is_left: bool = False
 
 
 @dataclasses.dataclass(eq=False)
@@ -215,6 +221,7 @@ class Leases:
         now = time.monotonic()
         for lease in list(self._leases.values()):
             while client in lease.holders:
+                lease.is_left = True
                 self._let_go(lease, client)
         for token in self._tokens.values():
             if token.lease.owner is client:
@@ -243,7 +250,7 @@ class Leases:
             return None
         self._own(lease, None)
         del self._leases[lease.number]
-        lease.arena.give_back(lease.slab)
+        (lease.arena.leave if lease.is_left else lease.arena.give_back)(lease.slab)
         return lease.arena
 
     def _own(self, lease: Lease, client: Any) -> None:

@@ -115,6 +115,7 @@ class Connection:
 
     def close(self) -> None:
         """Ends the connection. The node takes back all that this process holds of it; its arrays stay valid."""
+        self.is_lost = True  # the next request makes another one
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
 

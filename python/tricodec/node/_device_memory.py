@@ -11,6 +11,8 @@ import contextlib
 import ctypes
 import functools
 import os
+import queue
+import threading
 from collections.abc import Iterator
 from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 from typing import Any
@@ -23,6 +25,7 @@ _ON_DEVICE = 1
 _READ_WRITE = 3
 _NON_BLOCKING = 1
 _EVENT_FOR_PROCESSES = 2 | 4  # without times
+_EVENT_THAT_BLOCKS = 1 | 2
 _OUT_OF_MEMORY = 2
 _HANDLE_BYTES = 64
 
@@ -113,8 +116,9 @@ class Block:
             OutOfMemoryError: the GPU has not so much memory left.
             DeviceError: the driver refuses it.
         """
-        self.gpu, self.size, self.address = gpu, size, 0
-        self.owner: Any = None  # goes after __del__: the node writes the memory again when its lease has gone
+        self.gpu, self.size, self.address, self._process = gpu, size, 0, os.getpid()
+        self.owner: Any = None
+        self._ended = _ended(self._process)
         properties = _Properties(_PINNED, _POSIX_FILE, _Location(_ON_DEVICE, gpu))
         handle, address = c_ulonglong(), c_ulonglong()
         self._free: Any = None
@@ -147,15 +151,54 @@ class Block:
             os.close(self.file)
 
     def close(self) -> None:
-        """Ends the mapping once the work that was queued has ended; once."""
+        """Ends the mapping once the work that was queued has ended, and waits for that; once."""
         if self._free is not None:
             free, self._free = self._free, None
-            with contextlib.suppress(DeviceError), current(self.gpu):
-                _call("cuCtxSynchronize")
-                free.close()
+            _end_mapping(self.gpu, free)
 
     def __del__(self) -> None:
-        self.close()
+        """Ends the mapping on another thread: nobody waits for the GPU because an array goes."""
+        if self._free is not None and self._process == os.getpid():
+            self._ended.put((self.gpu, self._free, self.owner))
+
+
+@functools.cache
+def _ended(process: int) -> queue.SimpleQueue[Any]:
+    """Mappings of a process that go, and the thread that ends them; a forked child has its own."""
+    del process
+    ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def end() -> None:
+        while True:
+            gpu, free, owner = ended.get()
+            _end_mapping(gpu, free)
+            del free, owner  # the node writes the memory again once the lease has gone
+
+    threading.Thread(target=end, name="tricodec-node-memory", daemon=True).start()
+    return ended
+
+
+def _end_mapping(gpu: int, free: contextlib.ExitStack) -> None:
+    with contextlib.suppress(DeviceError), current(gpu):
+        _wait_for_all_work(gpu)
+        free.close()
+
+
+def _wait_for_all_work(gpu: int) -> None:
+    """Waits for what all streams of the process have queued: any of them may read the memory that goes.
+
+    A driver before 12.5 cannot record that in an event, and then a core is busy with waiting.
+    """
+    if not hasattr(_driver(), "cuCtxRecordEvent"):
+        _call("cuCtxSynchronize")
+        return
+    event = c_void_p()
+    _call("cuEventCreate", byref(event), c_uint(_EVENT_THAT_BLOCKS))
+    try:
+        _call("cuCtxRecordEvent", _context(gpu), event)
+        _call("cuEventSynchronize", event)
+    finally:
+        _call("cuEventDestroy_v2", event)
 
 
 class Stream:

@@ -155,7 +155,7 @@ class Node:
         connection.wait_for_end(_STOP_SECONDS)
 
     def close(self) -> None:
-        """End the connection of this process. The node takes back the memory of its arrays, which stay valid."""
+        """End the connection of this process. Its arrays stay valid, and do not count as the node's memory any more."""
         self._connection().close()
 
     def _connection(self) -> Connection:
@@ -190,7 +190,8 @@ class Node:
         connection, answer, files = self._ask(message, [sent.file])
         frames = array_of(Lease(connection, answer, *files))
         pts, asked = (np.array(answer[name], np.float64) for name in ("pts", "asked"))
-        return DecodedVideo(frames, pts, answer["damaged"], np.array(answer["indices"], np.int64), asked)
+        indices = np.array(answer["indices"], np.int64)
+        return DecodedVideo(frames, pts, answer["damaged"], indices, asked, answer["hits"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return make, (Node, (self.path,), {"starts": self._starts})

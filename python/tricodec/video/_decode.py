@@ -49,6 +49,8 @@ class DecodedVideo(Generic[ArrayT]):
     asked_seconds: npt.NDArray[np.float64] | None = None
     """The time that was asked for, of each frame, float64 [F]: of ``times`` and of ``fps`` each instant, else
     ``pts_seconds``. A server's client leaves it out."""
+    num_shared_frames: int = 0
+    """Number of frames that a node had decoded for an earlier request: `tricodec.node`."""
 
     def __len__(self) -> int:
         """Number of frames."""

@@ -65,6 +65,27 @@ def test_torch_reads_a_result_on_its_stream(node: nodes.Node) -> None:
         assert torch.equal(got.cpu(), expected)
 
 
+@pytest.mark.needs_torch
+def test_an_array_that_is_dropped_stays_as_it_is_until_the_work_on_it_has_ended(node: nodes.Node) -> None:
+    import torch
+
+    expected = tricodec.decode_video(generated(CLIP), device="cpu", count=8).frames
+    node.decode_video(generated(CLIP), device="cuda")  # the context of this process, and readers of the node
+    with torch.cuda.stream(torch.cuda.Stream()):
+        array = torch.from_dlpack(node.decode_video(generated(CLIP), device="cuda", count=8).frames)
+        torch.cuda._sleep(2_000_000_000)  # about a second
+        copy = array.clone()
+        queued = torch.cuda.Event()
+        queued.record()
+    del array
+    held = [node.decode_video(generated(CLIP), device="cuda", start=8 * each, count=8).frames for each in range(1, 4)]
+
+    assert not queued.query()  # neither the drop nor the requests have waited for the GPU
+    torch.cuda.synchronize()
+    assert np.array_equal(copy.cpu().numpy(), expected)
+    assert len(held) == 3
+
+
 def test_a_video_that_the_gpu_does_not_decode_comes_from_the_cpu(node: nodes.Node) -> None:
     video = node.decode_video(generated("mpeg4.avi"), count=4)
 

@@ -60,6 +60,17 @@ def test_a_client_that_is_killed_leaves_its_memory_to_others(node: nodes.Node) -
     assert node.status()["clients"] == [os.getpid()]
 
 
+def test_an_array_stays_as_it_is_when_its_client_closes_the_connection(node: nodes.Node) -> None:
+    first = node.decode_video(CLIP, count=9)
+    node.close()
+    until(lambda: cpu(node, "leased_bytes") == 0, "the connection has ended")
+    others = [node.decode_video(CLIP, start=start, count=9) for start in (9, 18)]
+
+    for number, video in enumerate((first, *others)):
+        expected = tricodec.decode_video(CLIP, start=9 * number, count=9, device="cpu")
+        assert np.array_equal(video.frames, expected.frames)
+
+
 @pytest.mark.parametrize("node", [{"workers": 2}], indirect=True)
 def test_a_worker_that_is_killed_loses_its_request_alone(node: nodes.Node, stop_worker: Any, expected: Any) -> None:
     worker, lost = stop_worker(NAME)
