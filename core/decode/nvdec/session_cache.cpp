@@ -10,13 +10,14 @@
 #include "base/never_destroyed.h"
 #include "decode/nvdec/session.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/limits.h"
 #include "tricodec/base/log.h"
 
 namespace tricodec::nvdec {
 namespace {
 
 constexpr std::size_t kMostIdle = 64;
-constexpr std::size_t kPartOfMemory = 16;  // of the GPU's that idle decoders may hold
+constexpr std::int64_t kPartOfMemory = 16;  // of the GPU's that idle decoders may hold
 
 struct Cache {
     std::mutex mutex;
@@ -86,12 +87,13 @@ void release_session(std::unique_ptr<Session> session) noexcept {
         session->set_idle(true);
         auto& all = cache();
         std::lock_guard lock(all.mutex);
-        const std::size_t most_bytes = session->context().properties().total_memory_bytes / kPartOfMemory;
-        std::size_t bytes = 0;
+        const auto total = static_cast<std::int64_t>(session->context().properties().total_memory_bytes);
+        const auto most_bytes = std::min(total / kPartOfMemory, limits().max_device_buffered_bytes);
+        std::int64_t bytes = 0;
         all.idle.push_back(std::move(session));
-        for (const auto& idle : all.idle) bytes += idle->memory_bytes();
+        for (const auto& idle : all.idle) bytes += static_cast<std::int64_t>(idle->memory_bytes());
         while (all.idle.size() > kMostIdle || (bytes > most_bytes && !all.idle.empty())) {
-            bytes -= all.idle.front()->memory_bytes();
+            bytes -= static_cast<std::int64_t>(all.idle.front()->memory_bytes());
             surplus.push_back(std::move(all.idle.front()));
             all.idle.erase(all.idle.begin());
         }

@@ -193,7 +193,7 @@ public:
     py::array_t<std::int64_t> gops();
     py::bytes index_bytes();
     py::bytes source_checksum();
-
+    void close_idle_decoders(std::size_t num_kept) { call(&FrameReader::close_idle_decoders, num_kept); }
     void save_index(const std::filesystem::path& path) { call(&FrameReader::save_index, path); }
     py::array pts_seconds();
     double fps();

@@ -120,8 +120,8 @@ Raises:
              R"(The time stamp and the duration of each frame, as the packets state them.
 
 Returns:
-    (pts, durations) in units of ``stream.time_base``, int64 arrays. An unknown time stamp is the least int64, an unknown
-    duration 0.)")
+    (pts, durations) in units of ``stream.time_base``, int64 arrays. Unknown ones are the least int64, and 0.)")
+        .def("_close_idle_decoders", &PyFrameReader::close_idle_decoders, py::arg("num_kept"))
         .def("_gops", &PyFrameReader::gops)
         .def("_source_checksum", &PyFrameReader::source_checksum)
         .def("output_shape", &PyFrameReader::output_shape, py::arg("transform") = py::none(),

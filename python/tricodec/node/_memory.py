@@ -10,6 +10,13 @@ from tricodec.node._arena import Arena, Leases, Slab
 from tricodec.node._queue import Queue, Request
 from tricodec.node._start import Settings
 
+_MIB = 1 << 20
+_GPU_CONTEXT = 512 * _MIB
+_LEAST_FOR_DECODERS = 1536 * _MIB
+"""Of a GPU, where a quarter of it is not more: 20 decoders for 1920x1080, and frames that they decode ahead."""
+KEPT = 0.5
+"""The part of the memory for results and kept frames that the kept frames may have."""
+
 
 class Memory:
     """The memory of all devices. The caller has the node's lock.
@@ -76,6 +83,23 @@ class Memory:
 
     def _most(self, arena: Arena) -> int:
         return int(self._settings.client_share * arena.total)
+
+
+def parts_of_gpu(settings: Settings) -> tuple[int, int, int]:
+    """Bytes of a GPU for results, for kept frames and for decoders.
+
+    Raises:
+        RuntimeError: there is not so much.
+    """
+    for_decoders = max(_LEAST_FOR_DECODERS, settings.gpu_memory // 4)
+    rest = settings.gpu_memory - _GPU_CONTEXT - for_decoders
+    if rest <= 0:
+        raise RuntimeError(
+            f"gpu_memory is {settings.gpu_memory} bytes, and the context and the decoders of a GPU take "
+            f"{_GPU_CONTEXT + for_decoders}; give a node more than that, such as 4 GiB"
+        )
+    kept = int(rest * KEPT)
+    return rest - kept, kept, for_decoders
 
 
 def _what(request: Request) -> str:

@@ -6,15 +6,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tricodec._tricodec import Frame, FrameReader, Transform
-from tricodec.errors import Error
+from tricodec._tricodec import Frame, FrameReader, Transform, picture_bytes
+from tricodec.errors import Error, RefusedError
 from tricodec.node._source import ReceivedSource
 
 _MOST_IDLE = 32
@@ -27,8 +27,28 @@ class OpenVideo:
     def __init__(self, key: Any, source: ReceivedSource, stream: Any, options: dict[str, Any]) -> None:
         """Args: options are those of FrameReader. Takes over the source if there is no error."""
         self.key, self.source, self.stream = key, source, stream
+        self.idle_bytes = 0
         self._options = options
         self.reader = FrameReader(source.open(), **options)
+        self._decoder_bytes: int | None = None
+
+    @property
+    def decoder_bytes(self) -> int:
+        """What one of its decoders takes of the GPU."""
+        if self._decoder_bytes is None:
+            self._decoder_bytes = self.reader._memory_required(None, start=0, count=min(1, len(self.reader)))[2]
+        return self._decoder_bytes
+
+    def use_decoders(self, most: int) -> None:
+        """Has the reader use so many decoders at a time."""
+        if self._options["num_workers"] != most:
+            self._options["num_workers"] = most
+            self.reopen()
+
+    def keep_decoders(self, most: int) -> None:
+        """Frees the decoders but so many, from which the next request may go on."""
+        self.reader._close_idle_decoders(most)
+        self.idle_bytes = most * self.decoder_bytes
 
     def reopen(self) -> None:
         """Opens the source again: the reader has met no damage then."""
@@ -44,9 +64,9 @@ class OpenVideo:
 class Readers:
     """Readers that are open, and idle, by what they read. Thread safety: safe."""
 
-    def __init__(self, device: str) -> None:
-        """Args: device is "cpu" or "cuda:N"."""
-        self._device = device
+    def __init__(self, device: str, most_bytes: int) -> None:
+        """Args: device is "cpu" or "cuda:N"; most_bytes are those of a GPU's decoders that wait for a request."""
+        self._device, self._most_bytes = device, most_bytes
         self._lock = threading.Lock()
         self._idle: OrderedDict[int, OpenVideo] = OrderedDict()
 
@@ -74,9 +94,17 @@ class Readers:
         if video.reader.num_damaged_packets:
             video.close()  # the next request counts the damage that it meets itself
             return
+        if self._device != "cpu" and video.reader.device != "cpu":
+            video.keep_decoders(1)
         with self._lock:
             self._idle[id(video)] = video
             closed = self._idle.popitem(last=False)[1] if len(self._idle) > _MOST_IDLE else None
+            num_bytes = sum(each.idle_bytes for each in self._idle.values())
+            for each in filter(lambda each: each.idle_bytes, self._idle.values()):
+                if num_bytes <= self._most_bytes:
+                    break
+                num_bytes -= each.idle_bytes
+                each.keep_decoders(0)
         if closed is not None:
             closed.close()
 
@@ -99,9 +127,52 @@ class Readers:
             raise
 
 
+class Decoders:
+    """The memory of a GPU for the decoders at work. Requests get it in their order. Thread safety: safe."""
+
+    _MOST = 14
+    """Decoders of a request at a time: two for each engine of the GPUs that have the most."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes, self._used = most_bytes, 0
+        self._changed = threading.Condition()
+        self._line: deque[object] = deque()
+
+    @contextlib.contextmanager
+    def room(self, video: OpenVideo, numbers: npt.NDArray[np.int64]) -> Iterator[None]:
+        """Waits for the memory of a request for these frames.
+
+        Raises:
+            RefusedError: there is less than one decoder needs.
+        """
+        each = max(1, video.decoder_bytes)
+        if each > self._most_bytes:
+            raise RefusedError(
+                f"a decoder for this video takes {each} bytes of the GPU, and this node has {self._most_bytes} for "
+                "decoders; start the node with more gpu_memory, or ask for the device 'cpu'"
+            )
+        most = min(self._MOST, self._most_bytes // each)
+        if most < self._MOST:
+            video.use_decoders(most)
+        num_groups = len(np.unique(np.searchsorted(video.reader._gops()[:, 0], numbers, "right")))
+        need, turn = each * min(most, max(1, num_groups)), object()
+        with self._changed:
+            self._line.append(turn)
+            self._changed.wait_for(lambda: self._line[0] is turn and self._used + need <= self._most_bytes)
+            self._line.popleft()
+            self._used += need
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._used -= need
+                self._changed.notify_all()
+
+
 @dataclasses.dataclass(eq=False)
 class _Group:
-    """The first frames of a group of pictures: as many as a request needed."""
+    """The first frames of a group of pictures: as many as a request needed, of which the bytes are counted before."""
 
     frames: list[Frame]
     num_bytes: int
@@ -136,12 +207,13 @@ class Groups:
         fits was asked for since the first one: a program that reads more again and again would find nothing.
         """
         reader = video.reader
-        if not len(numbers) or reader.num_damaged_packets or reader.stream.interlaced:
+        form = reader.stream.pixel_format
+        if not len(numbers) or form is None or reader.num_damaged_packets or reader.stream.interlaced:
             return None
         firsts = np.unique(reader._gops()[:, 0])
         groups = np.searchsorted(firsts, numbers, "right") - 1
         ends = {int(group): int(numbers[groups == group].max()) + 1 - int(firsts[group]) for group in np.unique(groups)}
-        frame_bytes = reader.width * reader.height * 2  # about
+        frame_bytes = picture_bytes(form, reader.width, reader.height)
         sizes = {(video.key, group): count * frame_bytes for group, count in ends.items()}
         if min(ends) < 0 or sum(sizes.values()) > self._most_bytes or not self._are_wanted(video.key, sizes):
             return None
@@ -153,18 +225,21 @@ class Groups:
                 before += int(((groups == group) & (numbers - firsts[group] < len(entry.frames))).sum())
                 if len(entry.frames) < count:
                     first = int(firsts[group])
+                    if not self._reserve((video.key, group), entry, count * frame_bytes):
+                        return None
                     try:
                         frames = reader.frames(range(first, first + count))
                     except (Error, IndexError):
                         if not reader.num_damaged_packets:
                             raise
                     if reader.num_damaged_packets:
+                        self._reserve((video.key, group), entry, 0)
                         self.leave_out(video.key)
                         video.reopen()
                         return None
-                    self._fill((video.key, group), entry, frames)
+                    entry.frames = frames
+                    self._reserve((video.key, group), entry, sum(frame.size_bytes for frame in frames))
                 found[group] = entry.frames
-        self._shrink()
         return [found[group][number - firsts[group]] for group, number in zip(groups, numbers, strict=True)], before
 
     def leave_out(self, key: Any) -> None:
@@ -193,18 +268,21 @@ class Groups:
             self._groups.move_to_end(key)
             return entry
 
-    def _fill(self, key: Any, entry: _Group, frames: list[Frame]) -> None:
-        num_bytes = sum(frame.size_bytes for frame in frames)
+    def _reserve(self, key: Any, entry: _Group, num_bytes: int) -> bool:
+        """Makes room for a group: drops those used longest ago, and none that is filled now. Returns False without."""
         with self._lock:
-            if self._groups.get(key) is entry:  # not dropped meanwhile
-                self._num_bytes += num_bytes - entry.num_bytes
-            entry.frames, entry.num_bytes = frames, num_bytes
-
-    def _shrink(self) -> None:
-        """Drops the groups that were used longest ago."""
-        with self._lock:
-            while self._num_bytes > self._most_bytes and self._groups:
-                self._num_bytes -= self._groups.popitem(last=False)[1].num_bytes
+            if self._groups.setdefault(key, entry) is not entry:
+                return False
+            idle = [each for each, group in self._groups.items() if group is not entry and not group.filling.locked()]
+            while self._num_bytes + num_bytes - entry.num_bytes > self._most_bytes and idle:
+                dropped = self._groups.pop(idle.pop(0))
+                self._num_bytes -= dropped.num_bytes
+                dropped.num_bytes = 0
+            if self._num_bytes + num_bytes - entry.num_bytes > self._most_bytes:
+                return False
+            self._num_bytes += num_bytes - entry.num_bytes
+            entry.num_bytes = num_bytes
+        return True
 
 
 def transformed(frames: list[Frame], transform: Transform, out: Any, stream: Any) -> None:

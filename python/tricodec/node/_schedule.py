@@ -13,18 +13,13 @@ from typing import Any
 from tricodec.errors import DeviceError, InternalError, RefusedError
 from tricodec.node import _channel
 from tricodec.node._arena import Arena, Slab
-from tricodec.node._memory import Memory, described_slab, take_file
+from tricodec.node._memory import KEPT, Memory, described_slab, parts_of_gpu, take_file
 from tricodec.node._queue import Queue, Request
 from tricodec.node._staff import GPU_CAPACITY, Staff, crash_of, pin_name
 from tricodec.node._start import Settings
 from tricodec.node._task_run import MOST_UNREAD
 from tricodec.node._workers import WorkerProcess
 
-_MIB = 1 << 20
-_GPU_OVERHEAD = 1280 * _MIB
-"""Of a GPU's memory: the context, and the surfaces of the decoders at work."""
-_KEPT = 0.5
-"""The part of the memory for results and kept frames that the kept frames may have."""
 _RECENT_SECONDS = 1.0
 _LOOK_SECONDS = 0.1
 _OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError")
@@ -50,20 +45,20 @@ class Scheduler:
         self.counts = {"requests": 0, "failures": 0, "frames": 0, "shared_frames": 0, "restarts": 0}
         self.restarts = dict.fromkeys(("crash", "timeout", "cancel", "memory"), 0)
         host, cores = settings.host_memory, settings.num_workers
-        kept = int(host * _KEPT) // cores
+        kept = int(host * KEPT) // cores
         decoders = [self._staff.cpu_worker(kept) for _ in range(cores)]
         keepers = [self._staff.cpu_worker(0, keeps=True) for _ in range(cores)]
         self._add("cpu", host - kept * cores, [*decoders, *keepers])
         decoders[0].start()
         for gpu in gpus:
-            memory = settings.gpu_memory - _GPU_OVERHEAD
-            worker = self._staff.gpu_worker(gpu, int(memory * _KEPT), max(64 * _MIB, _GPU_OVERHEAD // 4))
+            results, kept, for_decoders = parts_of_gpu(settings)
+            worker = self._staff.gpu_worker(gpu, kept, for_decoders)
             try:
                 worker.start()
             except RuntimeError as error:
                 print(f"{error}; this node does without the GPU {gpu}", file=sys.stderr, flush=True)
                 continue
-            self._add(worker.device, memory - int(memory * _KEPT), [worker])
+            self._add(worker.device, results, [worker])
         threading.Thread(target=self._watch, name="tricodec-deadlines", daemon=True).start()
 
     def _add(self, device: str, memory: int, workers: list[WorkerProcess]) -> None:

@@ -45,13 +45,16 @@ class Staff:
     def cpu_worker(self, cache_bytes: int, *, keeps: bool = False) -> WorkerProcess:
         """A process for the CPU, which keeps so many bytes of frames; see WorkerProcess for `keeps`."""
         limit = self._settings.worker_memory + cache_bytes
-        config = {"cache_bytes": cache_bytes, "worker_bytes": limit, "limits": {}}
+        config = {"cache_bytes": cache_bytes, "decoder_bytes": 0, "worker_bytes": limit, "limits": {}}
         return WorkerProcess("cpu", 1, config, self._on_answer, keeps=keeps)
 
-    def gpu_worker(self, gpu: int, cache_bytes: int, ahead_bytes: int) -> WorkerProcess:
-        """The process for a GPU. Args: ahead_bytes are those of frames that its readers decode ahead."""
-        limits = {"max_device_buffered_bytes": ahead_bytes}
-        config = {"cache_bytes": cache_bytes, "worker_bytes": 0, "limits": limits}
+    def gpu_worker(self, gpu: int, cache_bytes: int, decoder_bytes: int) -> WorkerProcess:
+        """The process for a GPU. Args: decoder_bytes are for decoders, a third of it for what they decode ahead."""
+        # So many bytes for frames that are decoded ahead, and as many for decoders without a reader.
+        limits = {"max_device_buffered_bytes": decoder_bytes // 6}
+        config = {
+            "cache_bytes": cache_bytes, "decoder_bytes": decoder_bytes * 2 // 3, "worker_bytes": 0, "limits": limits,
+        }  # fmt: skip
         return WorkerProcess(f"cuda:{gpu}", GPU_CAPACITY, config, self._on_answer)
 
     def add(self, device: str, workers: list[WorkerProcess]) -> None:

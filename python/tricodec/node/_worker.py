@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import json
@@ -25,7 +26,7 @@ from tricodec.arrays import Bfloat16Array
 from tricodec.errors import CorruptDataError, DeviceError
 from tricodec.limits import get_limits, set_limits
 from tricodec.node import _channel, _device_memory
-from tricodec.node._readers import Groups, OpenVideo, Readers, transformed
+from tricodec.node._readers import Decoders, Groups, OpenVideo, Readers, transformed
 from tricodec.node._source import ReceivedSource
 from tricodec.node._task_run import Messages, StoppedError, TaskRun
 from tricodec.node.tasks import ElsewhereError, Tools
@@ -40,11 +41,13 @@ class Worker:
     """Serves the node until it closes the connection."""
 
     def __init__(self, channel: socket.socket, config: dict[str, Any]) -> None:
-        """Args: config is what `_workers.WorkerProcess` sends: device, capacity, cache_bytes."""
+        """Args: config is what `_workers.WorkerProcess` sends: device, capacity, cache_bytes, decoder_bytes."""
         self._channel = channel
         self._device = str(config["device"])
         self._gpu = None if self._device == "cpu" else int(self._device.partition(":")[2])
-        self._readers = Readers(self._device)
+        # A quarter of the memory for decoders is for those that wait for the next request.
+        self._decoders = Decoders(int(config["decoder_bytes"]) * 3 // 4)
+        self._readers = Readers(self._device, int(config["decoder_bytes"]) // 4)
         self._groups = Groups(int(config["cache_bytes"]))
         self._tasks = ThreadPoolExecutor(int(config["capacity"]))
         self._rooms: dict[int, Messages] = {}
@@ -155,14 +158,15 @@ class Worker:
             if room["size"] < size:
                 raise CorruptDataError(f"the video gives {size} bytes now, and gave {room['size']} before")
             out = self._memory(room, shape, dtype, files, made)
-            found = self._groups.frames(video, numbers)
-            reader = video.reader  # a new one if damage was met
             hits = 0
-            if found is not None:
-                transformed(found[0], transform, out, video.stream)
-                hits = found[1]
-            elif len(numbers):
-                _, numbers, asked = reader._read(transform, out=out, fewer=True, **selection)
+            with contextlib.nullcontext() if self._gpu is None else self._decoders.room(video, numbers):
+                found = self._groups.frames(video, numbers)
+                reader = video.reader  # a new one if damage was met
+                if found is not None:
+                    transformed(found[0], transform, out, video.stream)
+                    hits = found[1]
+                elif len(numbers):
+                    _, numbers, asked = reader._read(transform, out=out, fewer=True, **selection)
             if reader.num_damaged_packets:
                 self._groups.leave_out(video.key)
             event = self._end(room, video)
