@@ -87,9 +87,6 @@ export PYTHONPATH=$build/site:$root/compat${PYTHONPATH:+:$PYTHONPATH}
 cd "$root" || exit 2
 
 export TRICODEC_REQUIRE_GPU=1
-# With fewer queues decoding may stand behind a stream that a test keeps busy (docs/howto/choose_device.md, "Streams and
-# memory").
-export CUDA_DEVICE_MAX_CONNECTIONS=32
 # Nothing may be skipped but what needs a part that need not be here, as the tests' reasons name it.
 export TRICODEC_NO_SKIPS=1 TRICODEC_MAY_SKIP="${without//,/ }"
 for name in dali triton torch cupy numba; do
@@ -113,21 +110,22 @@ if wanted tests; then
   part media python3 tests/python/helpers/media.py || :
   # Those that fill memory, or look at the time, run alone; servers start while few others do.
   apart='alone or slow or needs_triton'
-  for shard in 0 1; do start "cpp$shard" cpp_tests $shard 2; done
-  start python "${pytest[@]}" tests/python/gpu -m "not ($apart)" -n $((jobs < 6 ? jobs : 6))
+  # With fewer queues decoding may stand behind a stream that a test keeps busy (docs/howto/choose_device.md, "Streams and
+  # memory"). A GPU has no room for many processes with so many.
+  for shard in 0 1; do CUDA_DEVICE_MAX_CONNECTIONS=32 start "cpp$shard" cpp_tests $shard 2; done
+  start python "${pytest[@]}" tests/python/gpu -m "not ($apart)" -n $((jobs < 8 ? jobs : 8))
   finish
   # Documents, commands, examples and data sets, as users run them: "auto" is the GPU. What they lack here is named.
-  # A GPU has no room for so many processes with 32 queues each.
-  TRICODEC_NO_SKIPS=0 part programs env -u CUDA_DEVICE_MAX_CONNECTIONS "${pytest[@]}" tests/python -m "programs and not slow" --dist loadfile \
-    -n $((jobs < 6 ? jobs : 6)) || :
+  TRICODEC_NO_SKIPS=0 part programs "${pytest[@]}" tests/python -m "programs and not slow" --dist loadfile \
+    -n $((jobs < 8 ? jobs : 8)) || :
   start compat "${pytest[@]}" compat/tests --deselect compat/tests/test_vlm_servers.py -n $((jobs < 4 ? jobs : 4))
   start triton "${pytest[@]}" tests/python/gpu -m "needs_triton and not alone and not slow" -n 0
   [[ -z $official ]] || TRICODEC_PYNV=$official start samples "${pytest[@]}" -n $((jobs < 4 ? jobs : 4)) \
     tests/python/pynvvideocodec/test_pynv_samples.py tests/python/pynvvideocodec/test_pynv_module.py
-  ! wanted memcheck || start memcheck run_memcheck
+  ! wanted memcheck || CUDA_DEVICE_MAX_CONNECTIONS=32 start memcheck run_memcheck
   finish
-  part alone "${pytest[@]}" tests/python/gpu -m "alone and not slow" -n 0
+  CUDA_DEVICE_MAX_CONNECTIONS=32 part alone "${pytest[@]}" tests/python/gpu -m "alone and not slow" -n 0
 elif wanted memcheck; then
-  part memcheck run_memcheck
+  CUDA_DEVICE_MAX_CONNECTIONS=32 part memcheck run_memcheck
 fi
 report
