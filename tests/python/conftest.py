@@ -77,7 +77,7 @@ _NEEDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 _PROGRAMS = (
     "cli/", "package/test_commands", "package/test_examples", "package/test_notebooks", "package/test_pages",
-    "show/", "data/test_torch", "triton/test_triton_docs",
+    "pynvvideocodec/test_pynv_samples", "show/", "data/test_torch", "triton/test_triton_docs",
 )  # fmt: skip
 """What users run as it stands: documents, commands, examples, notebooks, data sets."""
 
