@@ -32,8 +32,8 @@ class Limits:
     max_buffered_bytes: int
     """Size in bytes of the frames that a reader decodes ahead of its consumer."""
     max_device_buffered_bytes: int
-    """Size in bytes of the frames that all readers of a GPU decode ahead, at most an eighth of its memory; and of the
-    decoders that wait for their next stream, at most a sixteenth. A change takes effect at once."""
+    """Size in bytes of the frames that all readers of a GPU decode ahead, at most an eighth of its memory; and of its
+    decoders, where those that wait for another stream go first, a sixteenth. A change takes effect at once."""
     max_spool_memory_bytes: int
     """Size in bytes of kept data of a source that cannot seek, in memory; further data are in a temporary file."""
     max_spool_bytes: int

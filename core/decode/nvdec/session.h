@@ -65,7 +65,7 @@ public:
     [[nodiscard]] bool shows(const Geometry& geometry) const noexcept;
 
     [[nodiscard]] const Geometry& geometry() const noexcept { return geometry_; }
-    [[nodiscard]] const cuda::Context& context() const noexcept { return *context_; }
+    [[nodiscard]] cuda::Context& context() const noexcept { return *context_; }
     /// About what its surfaces take.
     [[nodiscard]] std::size_t memory_bytes() const noexcept;
     /// Of the decoder, which may have more than the geometry asked for.

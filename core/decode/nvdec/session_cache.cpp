@@ -17,7 +17,7 @@ namespace tricodec::nvdec {
 namespace {
 
 constexpr std::size_t kMostIdle = 64;
-constexpr std::int64_t kPartOfMemory = 16;  // of the GPU's that idle decoders may hold
+constexpr std::int64_t kPartOfMemory = 16;  // of the GPU's: where decoders hold more, none is kept idle
 
 struct Cache {
     std::mutex mutex;
@@ -52,6 +52,27 @@ std::unique_ptr<Session> take_idle(const cuda::Context& context, const Geometry&
     return session;
 }
 
+/// Idle decoders, the longest idle first, that must go so that all decoders of the context, and `more`, have their part.
+std::vector<std::unique_ptr<Session>> take_surplus(cuda::Context& context, std::size_t more) {
+    const auto total = static_cast<std::int64_t>(context.properties().total_memory_bytes);
+    const auto most = static_cast<std::size_t>(std::min(total / kPartOfMemory, limits().max_device_buffered_bytes));
+    const auto& use = context.decoder_use().bytes;
+    std::vector<std::unique_ptr<Session>> surplus;
+    auto& all = cache();
+    std::lock_guard lock(all.mutex);
+    auto bytes = use.in_use_bytes() + use.idle_bytes() + more;
+    for (auto it = all.idle.begin(); it != all.idle.end() && (bytes > most || all.idle.size() > kMostIdle);) {
+        if (&(*it)->context() != &context) {
+            ++it;
+            continue;
+        }
+        bytes -= (*it)->memory_bytes();
+        surplus.push_back(std::move(*it));
+        it = all.idle.erase(it);
+    }
+    return surplus;
+}
+
 }  // namespace
 
 std::unique_ptr<Session> acquire_session(const std::shared_ptr<cuda::Context>& context, const Geometry& geometry) {
@@ -64,39 +85,32 @@ std::unique_ptr<Session> acquire_session(const std::shared_ptr<cuda::Context>& c
             log(LogLevel::info, std::string("an idle decoder is not reused: ") + error.what());
         }
     }
-    try {
-        return std::make_unique<Session>(context, geometry);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::out_of_memory) throw;
-    }
-    drop_idle_sessions();
-    context->device_pool().trim();
-    try {
-        return std::make_unique<Session>(context, geometry);
-    } catch (const Error& error) {
-        if (error.code() != ErrorCode::out_of_memory) throw;
+    take_surplus(*context, surface_bytes(geometry));
+    for (const bool again : {false, true}) {
+        try {
+            return std::make_unique<Session>(context, geometry);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::out_of_memory) throw;
+        }
+        if (again) break;
+        drop_idle_sessions();
+        context->device_pool().trim();
     }
     cuda::fail_out_of_memory(*context, surface_bytes(geometry), decoder_words(geometry));
 }
 
 void release_session(std::unique_ptr<Session> session) noexcept {
-    std::vector<std::unique_ptr<Session>> surplus;  // destroyed outside the lock
     try {
         session->settle();
-        if (!session->context().is_primary()) return;  // its owner may destroy the context at any time
+        auto& context = session->context();
+        if (!context.is_primary()) return;  // its owner may destroy the context at any time
         session->set_idle(true);
-        auto& all = cache();
-        std::lock_guard lock(all.mutex);
-        const auto total = static_cast<std::int64_t>(session->context().properties().total_memory_bytes);
-        const auto most_bytes = std::min(total / kPartOfMemory, limits().max_device_buffered_bytes);
-        std::int64_t bytes = 0;
-        all.idle.push_back(std::move(session));
-        for (const auto& idle : all.idle) bytes += static_cast<std::int64_t>(idle->memory_bytes());
-        while (all.idle.size() > kMostIdle || (bytes > most_bytes && !all.idle.empty())) {
-            bytes -= static_cast<std::int64_t>(all.idle.front()->memory_bytes());
-            surplus.push_back(std::move(all.idle.front()));
-            all.idle.erase(all.idle.begin());
+        {
+            auto& all = cache();
+            std::lock_guard lock(all.mutex);
+            all.idle.push_back(std::move(session));
         }
+        take_surplus(context, 0);
     } catch (const std::exception& error) {
         log(LogLevel::info, std::string("a decoder is not kept for reuse: ") + error.what());
     }

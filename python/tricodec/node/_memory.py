@@ -86,7 +86,7 @@ class Memory:
 
 
 def parts_of_gpu(settings: Settings) -> tuple[int, int, int]:
-    """Bytes of a GPU for results, for kept frames and for decoders.
+    """Bytes of a GPU for results, for kept frames, and for decoders, which may decode as much ahead.
 
     Raises:
         RuntimeError: there is not so much.
@@ -99,7 +99,7 @@ def parts_of_gpu(settings: Settings) -> tuple[int, int, int]:
             f"{_GPU_CONTEXT + for_decoders}; give a node more than that, such as 4 GiB"
         )
     kept = int(rest * KEPT)
-    return rest - kept, kept, for_decoders
+    return rest - kept, kept, for_decoders // 2
 
 
 def _what(request: Request) -> str:

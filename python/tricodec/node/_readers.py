@@ -151,7 +151,7 @@ class Decoders:
                 f"a decoder for this video takes {each} bytes of the GPU, and this node has {self._most_bytes} for "
                 "decoders; start the node with more gpu_memory, or ask for the device 'cpu'"
             )
-        most = min(self._MOST, self._most_bytes // each)
+        most = max(1, min(self._MOST, self._most_bytes // each // 2))  # two requests keep the engines at work
         if most < self._MOST:
             video.use_decoders(most)
         num_groups = len(np.unique(np.searchsorted(video.reader._gops()[:, 0], numbers, "right")))

@@ -49,12 +49,9 @@ class Staff:
         return WorkerProcess("cpu", 1, config, self._on_answer, keeps=keeps)
 
     def gpu_worker(self, gpu: int, cache_bytes: int, decoder_bytes: int) -> WorkerProcess:
-        """The process for a GPU. Args: decoder_bytes are for decoders, a third of it for what they decode ahead."""
-        # So many bytes for frames that are decoded ahead, and as many for decoders without a reader.
-        limits = {"max_device_buffered_bytes": decoder_bytes // 6}
-        config = {
-            "cache_bytes": cache_bytes, "decoder_bytes": decoder_bytes * 2 // 3, "worker_bytes": 0, "limits": limits,
-        }  # fmt: skip
+        """The process for a GPU. Args: decoder_bytes are for decoders, and as much for what they decode ahead."""
+        limits = {"max_device_buffered_bytes": decoder_bytes}
+        config = {"cache_bytes": cache_bytes, "decoder_bytes": decoder_bytes, "worker_bytes": 0, "limits": limits}
         return WorkerProcess(f"cuda:{gpu}", GPU_CAPACITY, config, self._on_answer)
 
     def add(self, device: str, workers: list[WorkerProcess]) -> None:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -147,12 +149,39 @@ def test_a_gpu_process_that_dies_is_started_again_and_auto_goes_to_the_cpu_meanw
         assert np.array_equal(tricodec.asnumpy(video.frames), expected)
 
 
+@pytest.mark.alone
+def test_the_memory_of_the_gpu_has_a_bound_with_large_pictures_and_many_requests(
+    node: nodes.Node, tmp_path: Path
+) -> None:
+    made = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=3840x2160:d=2:r=30", "-g", "15"]
+    made += ["-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "ref=4:bframes=2", "-pix_fmt", "yuv420p"]
+    subprocess.run([*made, tmp_path / "0.mp4"], check=True)
+    clips = [tmp_path / "0.mp4", *(shutil.copy(tmp_path / "0.mp4", tmp_path / f"{each}.mp4") for each in range(1, 12))]
+    expected = tricodec.decode_video(clips[0], device="cpu", size=(90, 160)).frames
+    node.decode_video(clips[0], device="cuda", count=1).frames.numpy()  # the context of this process
+    before, peak = _used_mib(), [0]
+
+    def decode(clip: Path) -> Any:
+        frames = node.decode_video(clip, device="cuda", size=(90, 160)).frames
+        peak.append(_used_mib())
+        return frames.numpy()
+
+    with ThreadPoolExecutor(12) as pool:
+        assert all(np.array_equal(each, expected) for each in pool.map(decode, clips * 3))
+    assert max(peak) - before < (3 << 10) - 512  # the node's context was there before
+
+
+def _used_mib() -> int:
+    command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "-i", "0"]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
 def test_memory_that_clients_hold_makes_others_wait_and_comes_back(node: nodes.Node) -> None:
     most = node.status()["devices"]["cuda:0"]["memory_bytes"]
     held = []
     with pytest.raises(tricodec.RefusedError, match="gives a client at most"):
         node.decode_video(generated(CLIP), device="cuda", size=(2160, 3840), dtype="float32")
-    one = {"device": "cuda", "count": 8, "size": (1080, 1920)}
+    one: dict[str, Any] = {"device": "cuda", "count": 8, "size": (1080, 1920)}
     while sum(array.size for array in held) < most // 4:
         held.append(node.decode_video(generated(CLIP), **one).frames)
 
