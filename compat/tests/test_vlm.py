@@ -19,6 +19,7 @@ import pytest
 import tricodec
 from range_server import range_server
 from torchvision_wheel import load_torchvision
+from tricodec import node as nodes
 from tricodec_compat import sampling, vlm
 
 CLIP = "h264_bframes.mp4"
@@ -93,6 +94,19 @@ class TestTransformers:
         vlm.install("transformers")
         assert np.array_equal(frames, tricodec.decode_video(path, indices=metadata.frames_indices, device="cpu").frames)
         assert (metadata.video_backend, metadata.fps, metadata.total_num_frames) == ("tricodec", 25.0, 50)
+
+    def test_a_node_that_decodes_on_the_cpu_changes_no_pixels(self, path: str, tmp_path: Path) -> None:
+        from transformers.video_utils import load_video
+
+        node = nodes.connect(nodes.start(nodes.Settings(socket=f"{tmp_path}/n", gpus=(), workers=1, memory=64 << 20)))
+        nodes.use(node)
+        try:
+            frames, metadata = load_video(path, num_frames=8, backend="tricodec", device="auto")
+        finally:
+            nodes.use(None)
+            node.stop()
+
+        assert np.array_equal(frames, rgb(path, metadata.frames_indices))
 
     def test_a_processor_makes_the_same_of_a_path_and_of_sampled_frames(self, path: str) -> None:
         import torch

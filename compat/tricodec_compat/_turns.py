@@ -27,13 +27,20 @@ os.register_at_fork(after_in_child=lambda: _turns.append({"cpu": threading.Semap
 
 
 @contextlib.contextmanager
-def opened(source: Any, by_node: bool = True, **options: Any) -> Iterator[Any]:
-    """A reader of a video that waits for its turn, or one of the node that this process asks, if `by_node`."""
-    node = active() if by_node and not options.keys() & {"num_workers", "context", "stream"} else None
+def opened(source: Any, *, only_gpu: bool = False, **options: Any) -> Iterator[Any]:
+    """A reader of a video that waits for its turn, or one of the node that this process asks.
+
+    Args:
+        source, **options: of `FrameReader`.
+        only_gpu: a node is for what it decodes on a GPU.
+    """
+    is_of_process = options.keys() & {"num_workers", "context", "stream"} or (only_gpu and options["device"] == "cpu")
+    node = None if is_of_process else active()
     if node is not None:
         with node.open(source, **options) as video:
-            yield video
-        return
+            if not only_gpu or video.device != "cpu":
+                yield video
+                return
     with FrameReader(source, **options) as reader, turn_to_decode(source, reader.device):
         yield reader
 

@@ -71,7 +71,7 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
     """
     metadata_class = importlib.import_module("transformers.video_utils").VideoMetadata
     device = _device_name(kwargs.get("device"))
-    with opened(video, device != "cpu", device=device) as reader:
+    with opened(video, only_gpu=True, device=device) as reader:
         metadata = metadata_class(
             total_num_frames=reader.num_frames, fps=reader.fps, width=reader.width, height=reader.height,
             duration=reader.duration, video_backend=NAME,
@@ -106,7 +106,7 @@ def read_for_qwen(ele: dict[str, Any]) -> tuple[Any, dict[str, Any], float]:
         words.pop("min_frames", None)
         words.pop("max_frames", None)
     source = _opened(ele["video"])
-    with opened(source, False, device="cpu") as reader:
+    with opened(source, only_gpu=True, device="cpu") as reader:
         indices = chosen(reader, "qwen", dict(words))
         frames = torch.from_numpy(_read(reader, indices)).permute(0, 3, 1, 2)
         fps, total = reader.fps, reader.num_frames
@@ -158,7 +158,7 @@ def decode_for_vllm(
         ValueError: if a frame has more pixels than vLLM's ``VLLM_MAX_IMAGE_PIXELS``.
     """
     base = importlib.import_module("vllm.multimodal.video_decoders.base")
-    with opened(data, device != "cpu", device=device) as reader:
+    with opened(data, only_gpu=True, device=device) as reader:
         base.check_frame_pixel_limit(reader.width, reader.height)
         source = loader_cls._prepare_source(base.VideoSourceMetadata(reader.num_frames, reader.fps, reader.duration))
         wanted = loader_cls.compute_frames_index_to_sample(source=source, target=target, **sampling_kwargs)
