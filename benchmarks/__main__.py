@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a suite: python -m benchmarks decode|programs|encode|compress|node|gpu [--device cuda] [--quick] ..."""
+"""Measures a suite: python -m benchmarks SUITE [--device cuda] [--quick] ..."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from benchmarks import results, suite, table
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="tricodec beside its peers")
     parser.add_argument("suite", choices=suite.SUITES)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="for compress and node (default cpu)")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="for compress, node and node_use (default cpu)"
+    )
     parser.add_argument("--rounds", type=int, help="runs of each case (default 3, with --quick 1)")
     parser.add_argument("--quick", action="store_true", help="few cases; writes only with --output")
     for name in ("task", "input", "contender"):
         parser.add_argument(f"--{name}", nargs="+", metavar="NAME", help=f"only the cases with this {name}")
     parser.add_argument("--output", type=Path, help="the results file (default: that of benchmarks/results)")
     options = parser.parse_args()
-    if options.device == "cuda" and options.suite not in ("compress", "node"):
-        parser.error("--device cuda is for compress and node; files on a GPU are the suite gpu")
+    if options.device == "cuda" and options.suite not in ("compress", "node", "node_use"):
+        parser.error("--device cuda is for compress, node and node_use; files on a GPU are the suite gpu")
     chosen = suite.load(options.suite)
     cases = chosen.cases(suite.Options(options.device, options.quick))
     for name in ("task", "input", "contender"):

@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Iterable, Iterator
 
 from benchmarks.figures import Contest, Results, header, line, results
+from benchmarks.node_use import GPUS, WORDS
 from benchmarks.readme import DECODE, GPU, PROGRAMS, clip_name
-from benchmarks.results import Row, best
+from benchmarks.results import FOLDER, Row, best, better
 
 
 def _beside(contest: Contest | None) -> str:
@@ -125,4 +126,34 @@ def node() -> str:
         tables.append(
             f"{found.where}, {workers}:\n\n{header(['', 'threads', 'processes', 'node'])}{''.join(map(line, rows))}"
         )
-    return "\n".join(tables)
+    return "\n".join(tables) + _node_use()
+
+
+def _node_use() -> str:
+    """A line for each way to do each task, for each machine that has results; nothing before one has."""
+    text = ""
+    for name in ("node_use", "node_use_gpu"):
+        if not (FOLDER / f"{name}.csv").is_file():
+            continue
+        found = results(name)
+        lines: dict[tuple[str, ...], list[str]] = {}
+        for row in found.rows:
+            way = row.contender.removeprefix("tricodec, ") + "".join(row.setting.partition(", ")[1:])
+            lines.setdefault((row.task, row.input, way, str(row.threads)), []).append(_figure(row))
+        words = {task: f"{task} ({clip}): {WORDS[task]}" for task, clip, *_ in lines}
+        rows = ([words.pop(task, ""), *way, ", ".join(figures)] for (task, _, *way), figures in lines.items())
+        text += f"\nPrograms, {found.where}:\n\n{header(['', 'by', 'workers', ''])}{''.join(map(line, rows))}"
+        one, two = (
+            best(row for row in found.rows if row.task == GPUS and row.setting.endswith(gpus))
+            for gpus in ("1 GPU", "2 GPUs")
+        )
+        if one and two:
+            text += f"\nTwo GPUs decode {better(two, one.value or 0.0):.2f} times as much as one.\n"
+    return text
+
+
+def _figure(row: Row) -> str:
+    if row.value is None:
+        return "-"
+    step = f" ({1e3 / row.value:,.0f} ms)" if row.unit == "steps/s" else ""
+    return (f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.3g}") + f" {row.unit}{step}"

@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "benchmarks" / "results"
 _DIGITS = 6  # significant ones
 _PEERS = (
-    "av", "opencv-python-headless", "decord2", "torch", "torchcodec", "imageio-ffmpeg", "cramjam", "lz4",
-    "python-snappy", "zstandard", "isal", "deflate", "nvidia-dali-cuda130", "nvidia-nvcomp-cu13",
+    "av", "opencv-python-headless", "decord2", "torch", "torchvision", "torchcodec", "transformers",
+    "imageio-ffmpeg", "cramjam", "lz4", "python-snappy", "zstandard", "isal", "deflate",
+    "nvidia-dali-cuda130", "nvidia-nvcomp-cu13",
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ class Case:
         setting: what else distinguishes the case: a preset, the size of arrays.
         cores: cores that the process may use; 0 is all.
         threads: threads that the contender is told to use; 0 is its own choice.
-        unit: "frames/s" and "GB/s" (more is better), or "ms" (less is better).
+        unit: "frames/s", "GB/s" and the like (more is better), or "ms", "MiB" and "% idle" (less is better).
         streams: queries in flight at a time.
     """
 
@@ -93,7 +94,7 @@ def better(row: Row, than: float) -> float:
     if row.value is None:
         message = f"{row.task} {row.input} {row.contender} has no figure: {row.note}"
         raise ValueError(message)
-    return than / row.value if row.unit == "ms" else row.value / than
+    return than / row.value if row.unit in ("ms", "MiB", "% idle") else row.value / than
 
 
 def facts(seconds: float) -> dict[str, str]:

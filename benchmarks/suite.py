@@ -19,7 +19,7 @@ from benchmarks.results import ROOT, Case, Row
 if TYPE_CHECKING:
     from tricodec.measure.bench import Work
 
-SUITES = ("decode", "programs", "encode", "compress", "node", "gpu")
+SUITES = ("decode", "programs", "encode", "compress", "node", "node_use", "gpu")
 _LIMIT_SECONDS = 600
 
 
@@ -53,12 +53,12 @@ def load(name: str) -> Suite:
 
 
 def measure(name: str, cases: Sequence[Case], rounds: int, say: Callable[[str], None] = print) -> list[Row]:
-    """The row of each case.
+    """The row of each case, and rows for its other figures.
 
     Every round runs each case once, every second one in reverse order. Contenders at a task run one after another, so
     that all of them have the same part of it when the speed of the machine changes.
     """
-    values: dict[Case, list[float]] = defaultdict(list)
+    values: dict[Case, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     ratios: dict[Case, float | None] = {}
     notes: dict[Case, str] = {}
     for number in range(rounds):
@@ -69,11 +69,16 @@ def measure(name: str, cases: Sequence[Case], rounds: int, say: Callable[[str], 
             if "failed" in answer:
                 notes[case] = answer["failed"]
             else:
-                values[case].append(answer["value"])
+                for unit, value in answer["values"].items():
+                    values[case][unit].append(value)
                 ratios[case] = answer["ratio"]
-            found = notes.get(case) or f"{values[case][-1]:.4g} {case.unit}"
+            found = notes.get(case) or ", ".join(f"{each[-1]:.4g} {unit}" for unit, each in values[case].items())
             say(f"{case.task} {case.input} {case.setting} {case.contender}, cores {case.cores or 'all'}: {found}")
-    return [Row.of(case, values[case], ratios.get(case), notes.get(case, "")) for case in cases]
+    return [
+        Row.of(dataclasses.replace(case, unit=unit), found, ratios.get(case), notes.get(case, ""))
+        for case in cases
+        for unit, found in (values[case] or {case.unit: []}).items()
+    ]
 
 
 def _run(name: str, case: Case) -> dict[str, Any]:
@@ -100,12 +105,11 @@ def main() -> None:
     try:
         windows = bench.run(lambda: suite.open_work(case), bench.Load(case.streams), rules)
         figures = bench.Figures.of(windows)
-        value = {
-            "frames/s": figures.frames_per_second,
-            "GB/s": figures.megabytes_per_second / 1e3,
-            "ms": figures.latency.median * 1e3,
-        }[case.unit]
-        answer: dict[str, object] = {"value": value, "ratio": figures.ratio}
+        value = {"GB/s": figures.megabytes_per_second / 1e3, "ms": figures.latency.median * 1e3}.get(
+            case.unit, figures.frames_per_second
+        )
+        others = {unit: part.median for unit, part in figures.parts.items()}
+        answer: dict[str, object] = {"values": {case.unit: value, **others}, "ratio": figures.ratio}
     except Exception as error:
         answer = {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
     print(json.dumps(answer), flush=True)  # before the end, at which some peers crash

@@ -43,6 +43,7 @@ RECIPES = {
     "av1_1080p": Recipe(1920, 1080, 120, _AV1),
     "vp9_1080p": Recipe(1920, 1080, 120, _VP9, "webm"),
     "h264_720p": Recipe(1280, 720, 240, _H264),
+    "h264_720p_groups_of_16": Recipe(1280, 720, 128, _H264.replace("60", "16")),
     "hevc_720p": Recipe(1280, 720, 120, _HEVC),
     "av1_720p": Recipe(1280, 720, 120, _AV1),
     "tiny": Recipe(320, 180, 60, "-c:v libx264 -preset veryfast -g 30"),
