@@ -27,17 +27,18 @@ os.register_at_fork(after_in_child=lambda: _turns.append({"cpu": threading.Semap
 
 
 @contextlib.contextmanager
-def opened(source: Any, *, only_gpu: bool = False, **options: Any) -> Iterator[Any]:
+def opened(source: Any, *, only_gpu: bool = False, output_device: str = "auto", **options: Any) -> Iterator[Any]:
     """A reader of a video that waits for its turn, or one of the node that this process asks.
 
     Args:
         source, **options: of `FrameReader`.
         only_gpu: a node is for what it decodes on a GPU.
+        output_device: of `tricodec.node.Node.open`.
     """
     is_of_process = options.keys() & {"num_workers", "context", "stream"} or (only_gpu and options["device"] == "cpu")
     node = None if is_of_process else active()
     if node is not None:
-        with node.open(source, **options) as video:
+        with node.open(source, output_device=output_device, **options) as video:
             if not only_gpu or video.device != "cpu":
                 yield video
                 return

@@ -71,7 +71,7 @@ def read_for_transformers(video: Any, sample_indices_fn: Callable[..., Any], **k
     """
     metadata_class = importlib.import_module("transformers.video_utils").VideoMetadata
     device = _device_name(kwargs.get("device"))
-    with opened(video, only_gpu=True, device=device) as reader:
+    with opened(video, only_gpu=True, output_device="cpu", device=device) as reader:
         metadata = metadata_class(
             total_num_frames=reader.num_frames, fps=reader.fps, width=reader.width, height=reader.height,
             duration=reader.duration, video_backend=NAME,

@@ -150,6 +150,13 @@ class Block:
         if self.file >= 0:
             os.close(self.file)
 
+    def copy_to(self, memory: Any, size: int) -> None:
+        """Copies the first bytes to writable memory of the host, and waits for that."""
+        if size:
+            address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+            with current(self.gpu):
+                _call("cuMemcpyDtoH_v2", c_void_p(address), c_ulonglong(self.address), c_size_t(size))
+
     def close(self) -> None:
         """Ends the mapping once the work that was queued has ended, and waits for that; once."""
         if self._free is not None:

@@ -77,7 +77,9 @@ class Memory:
         """Takes the memory of a request that has no use for it, or does not wait for it any more."""
         if request.slab is not None and request.arena is not None:
             request.arena.give_back(request.slab)
-        request.slab = request.arena = None
+        if request.on_gpu is not None:
+            request.on_gpu[0].give_back(request.on_gpu[1])
+        request.slab = request.arena = request.on_gpu = None
         if request in self.waiting:
             self.waiting.remove(request)
 

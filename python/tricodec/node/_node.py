@@ -22,7 +22,7 @@ from tricodec.options import checked_selection, request_of, selection_of
 from tricodec.video import DecodedVideo, _decode
 from tricodec.video._pickling import make
 
-_OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority")
+_OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority", "output_device")
 _IDLE_SECONDS = 60.0
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
@@ -63,6 +63,7 @@ class Node:
         stream_index: int = -1,
         ignore_edit_list: bool = False,
         priority: int = 0,
+        output_device: str = "auto",
         **options: Any,
     ) -> DecodedVideo[Any]:
         """Decode frames of a video into one array, as `tricodec.decode_video` does, in the node.
@@ -73,6 +74,8 @@ class Node:
                 video exactly and has memory for it now, else the CPU.
             stream_index, ignore_edit_list: as in `tricodec.decode_video`.
             priority: requests of smaller numbers come first.
+            output_device: where the frames are: "auto" is where they were decoded; "cpu" is memory of the host, so that
+                this process needs no CUDA context.
             **options: as in `tricodec.decode_video`.
 
         Returns:
@@ -87,22 +90,27 @@ class Node:
         """
         options = _checked("decode_video", options, _OF_REQUEST)
         with SentSource(source) as sent:
-            return self._decoded(
-                sent, self._request("decode", sent, device, stream_index, ignore_edit_list, priority, options)
-            )
+            request = self._request("decode", sent, device, stream_index, ignore_edit_list, output_device)
+            return self._decoded(sent, {**request, "priority": int(priority), "options": options})
 
     def open(
-        self, source: Any, *, device: Any = "auto", stream_index: int = -1, ignore_edit_list: bool = False
+        self,
+        source: Any,
+        *,
+        device: Any = "auto",
+        stream_index: int = -1,
+        ignore_edit_list: bool = False,
+        output_device: str = "auto",
     ) -> NodeReader:
         """Open a video to read batches of its frames.
 
         Args:
-            source, device, stream_index, ignore_edit_list: as in `decode_video`.
+            source, device, stream_index, ignore_edit_list, output_device: as in `decode_video`.
 
         Raises:
             Exception: the errors of `tricodec.FrameReader`, and those of `decode_video`.
         """
-        return NodeReader(self, SentSource(source), device, stream_index, ignore_edit_list)
+        return NodeReader(self, SentSource(source), device, stream_index, ignore_edit_list, output_device)
 
     def submit(
         self,
@@ -171,15 +179,16 @@ class Node:
 
     @staticmethod
     def _request(
-        what: str, sent: SentSource, device: Any, stream_index: int, ignore_edit_list: bool, priority: int, options: Any
+        what: str, sent: SentSource, device: Any, stream_index: int, ignore_edit_list: bool, output_device: str
     ) -> dict[str, Any]:
         device = str(device)
         if device == "auto":
             device = os.environ.get("TRICODEC_DEVICE", "auto")
+        if output_device not in ("auto", "cpu"):
+            raise ValueError(f"output_device is {output_device!r}; expected 'auto' or 'cpu'")
         return {
             "do": what, "source": sent.described, "device": device, "stream_index": int(stream_index),
-            "ignore_edit_list": bool(ignore_edit_list), "priority": int(priority),
-            "options": options,
+            "ignore_edit_list": bool(ignore_edit_list), "on_host": output_device == "cpu",
         }  # fmt: skip
 
     def _ask(self, message: dict[str, Any], files: Sequence[int]) -> tuple[Connection, dict[str, Any], list[int]]:
@@ -218,12 +227,11 @@ class NodeReader:
     A context manager. Thread safety: safe.
     """
 
-    def __init__(self, node: Node, sent: SentSource, device: Any, stream_index: int, ignore_edit_list: bool) -> None:
+    def __init__(self, node: Node, sent: SentSource, *how: Any) -> None:
         """Asks the node for what is known of the video; takes over `sent`."""
-        self._node, self._sent = node, sent
-        self._how = (device, stream_index, ignore_edit_list)
+        self._node, self._sent, self._how = node, sent, how
         try:
-            request = node._request("facts", sent, *self._how, 0, {})
+            request = node._request("facts", sent, *how)
             facts = node._ask(request, [sent.file])[1]["facts"]
         except BaseException:
             sent.close()
@@ -252,7 +260,8 @@ class NodeReader:
         options = _checked("decode", options, ("priority",))
         if self._sent.file < 0:
             raise ValueError("this NodeReader is closed; open another one")
-        return self._node._decoded(self._sent, self._node._request("decode", self._sent, *self._how, priority, options))
+        request = self._node._request("decode", self._sent, *self._how)
+        return self._node._decoded(self._sent, {**request, "priority": int(priority), "options": options})
 
     def batch(self, indices: Sequence[int] | None = None, **options: Any) -> Any:
         """Frames by their numbers, [N, H, W, C] or as the layout says; all frames without `indices`.

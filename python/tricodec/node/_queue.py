@@ -24,6 +24,7 @@ class Request:
         need: bytes of the result, once known.
         arena: of the memory for it, once known.
         slab: memory for it, once it has some.
+        on_gpu: the arena and memory of a result that goes to the host.
         worker: that does it, while one does.
         task: the worker's number of it.
         has_parts: the client has a part of its outcome.
@@ -43,6 +44,7 @@ class Request:
     need: int | None = None
     arena: Arena | None = None
     slab: Slab | None = None
+    on_gpu: tuple[Arena, Slab] | None = None
     worker: Any = None
     task: int = 0
     has_parts: bool = False

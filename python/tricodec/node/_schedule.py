@@ -155,7 +155,10 @@ class Scheduler:
                 request.client = None
                 if request.is_task:
                     self._stop(request)
-            self._memory.waiting = [each for each in self._memory.waiting if each.client is not None]
+            for request in [each for each in self._memory.waiting if each.client is None]:
+                self._memory.waiting.remove(request)
+                if not request.is_task:
+                    self._abandon(request, InternalError("its client is gone"))
             self._staff.forget_client(client)
             self.leases.drop(client)
             self._dispatch_all()
@@ -260,8 +263,7 @@ class Scheduler:
                 return
             task = message["task"]
             if "need" in message:
-                device = "cpu" if message.get("on_host") else worker.device
-                self._on_need(worker, worker.running[task], int(message["need"]), self._arenas[device])
+                self._on_need(worker, worker.running[task], message, files)
                 return
             if "part" in message:
                 self._on_part(worker, worker.running[task], message["part"], files)
@@ -274,11 +276,21 @@ class Scheduler:
                 _channel.close(files)
             self._dispatch(worker.device)
 
-    def _on_need(self, worker: WorkerProcess, request: Request | None, need: int, arena: Arena) -> None:
+    def _on_need(
+        self, worker: WorkerProcess, request: Request | None, message: dict[str, Any], files: list[int]
+    ) -> None:
         """Gives a request memory for its result, or lets it wait for that: a task with its worker, others without."""
-        if request is None or request.client is None:
+        if request is None or (request.client is None and request.is_task):
+            _channel.close(files)
             return  # a message that ends it is on its way
-        request.need, request.arena = need, arena
+        take_file(request, files)
+        if request.client is None:
+            self._abandon(request, InternalError("its client is gone"))
+            return
+        if request.slab is not None and request.arena is not None and not request.is_task:
+            request.on_gpu, request.slab = (request.arena, request.slab), None
+        arena = self._arenas["cpu" if message.get("on_host") else worker.device]
+        request.need, request.arena = int(message["need"]), arena
         request.arrived = time.monotonic() if request.is_task else request.arrived
         try:
             self._memory.expect_ever(request, arena)
@@ -289,7 +301,7 @@ class Scheduler:
             request, arena, self._queues[arena.device]
         ):
             self._give_room(request, arena)
-        elif request.is_task:
+        elif request.is_task or request.on_gpu is not None:
             request.deadline = math.inf
             self._memory.waiting.append(request)
         else:

@@ -170,6 +170,11 @@ class Worker:
             if reader.num_damaged_packets:
                 self._groups.leave_out(video.key)
             event = self._end(room, video)
+            if task["on_host"] and self._gpu is not None:
+                event = None
+                video.stream.synchronize()
+                if not self._to_host(task, self._blocks[room["number"]], size, made):
+                    return {"later": True}
         finally:
             if task.get("slab") is None:
                 _channel.close(files)
@@ -178,6 +183,20 @@ class Worker:
             "num_frames": len(numbers), "pts": reader.pts_seconds[numbers].tolist(), "indices": numbers.tolist(),
             "asked": asked.tolist(), "damaged": reader.num_damaged_packets,
         }  # fmt: skip
+
+    def _to_host(self, task: dict[str, Any], block: _device_memory.Block, size: int, made: list[int]) -> bool:
+        """Copies a result to memory of the host; returns False if it gets none. The file of a block goes first."""
+        _channel.send(self._channel, {"task": task["task"], "need": size, "on_host": True}, made)
+        made.clear()
+        message, files = self._rooms[task["task"]].get()
+        try:
+            if message["slab"] is None:
+                return False
+            with _channel.map_file(files[0], message["slab"]["size"]) as memory:
+                block.copy_to(memory, size)
+        finally:
+            _channel.close(files)
+        return True
 
     def _memory(self, room: dict[str, Any], shape: tuple[int, ...], dtype: str, files: list[int], made: Any) -> Any:
         """The memory of the result as an array of its shape; `made` gets the file of a block that is new."""

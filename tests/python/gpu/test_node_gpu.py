@@ -56,6 +56,28 @@ def test_a_node_gives_the_bytes_of_this_process(node: nodes.Node, options: dict[
         assert np.array_equal(got.pts_seconds, expected.pts_seconds)
 
 
+def test_frames_for_the_host_come_without_a_context_of_the_client(node: nodes.Node) -> None:
+    program = """
+import ctypes, sys, tricodec
+node = tricodec.node.connect(sys.argv[1])
+with node.open(sys.argv[2], device="cuda", output_device="cpu") as reader:
+    for frames in (reader.batch(range(9)), reader.batch([2, 40], size=(64, 96)), reader.batch([])):
+        print(type(frames).__name__, frames.shape, frames.tobytes().hex())
+active, flags, driver = ctypes.c_int(), ctypes.c_uint(), ctypes.CDLL("libcuda.so.1")
+print(driver.cuInit(0), driver.cuDevicePrimaryCtxGetState(0, ctypes.byref(flags), ctypes.byref(active)), active.value)
+"""
+    command = [sys.executable, "-c", program, node.path, str(generated(CLIP))]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+    for line, options in zip(
+        printed, ({"count": 9}, {"indices": [2, 40], "size": (64, 96)}, {"indices": []}), strict=False
+    ):
+        expected = tricodec.decode_video(generated(CLIP), device="cpu", **options).frames
+        assert line == f"NodeArray {expected.shape} {expected.tobytes().hex()}"
+    assert printed[3:] == ["0 0 0"]
+    assert node.status()["devices"]["cuda:0"]["leased_bytes"] == 0
+
+
 @pytest.mark.needs_torch
 def test_torch_reads_a_result_on_its_stream(node: nodes.Node) -> None:
     import torch

@@ -60,6 +60,21 @@ def test_a_client_that_is_killed_leaves_its_memory_to_others(node: nodes.Node) -
     assert node.status()["clients"] == [os.getpid()]
 
 
+def test_a_client_that_is_killed_before_its_result_has_memory_leaves_the_worker_to_others(
+    node: nodes.Node, expected: Any
+) -> None:
+    worker = node.status()["devices"]["cpu"]["processes"][0]
+    os.kill(worker, signal.SIGSTOP)
+    with subprocess.Popen([sys.executable, "-c", CLIENT, node.path, str(CLIP)]) as client:
+        until(lambda: cpu(node, "running") == 1, "the worker has the request")
+        client.kill()
+    until(lambda: node.status()["clients"] == [os.getpid()], "the client is gone")
+    os.kill(worker, signal.SIGCONT)
+
+    assert np.array_equal(decode(node), expected)
+    assert node.status()["why"]["timeout"] == 0
+
+
 def test_an_array_stays_as_it_is_when_its_client_closes_the_connection(node: nodes.Node) -> None:
     first = node.decode_video(CLIP, count=9)
     node.close()
