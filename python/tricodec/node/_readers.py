@@ -152,10 +152,10 @@ class Decoders:
                 "decoders; start the node with more gpu_memory, or ask for the device 'cpu'"
             )
         most = max(1, min(self._MOST, self._most_bytes // each // 2))  # two requests keep the engines at work
-        if most < self._MOST:
+        num_groups = max(1, len(np.unique(np.searchsorted(video.reader._gops()[:, 0], numbers, "right"))))
+        if most < min(self._MOST, num_groups):
             video.use_decoders(most)
-        num_groups = len(np.unique(np.searchsorted(video.reader._gops()[:, 0], numbers, "right")))
-        need, turn = each * min(most, max(1, num_groups)), object()
+        need, turn = each * min(most, num_groups), object()
         with self._changed:
             self._line.append(turn)
             self._changed.wait_for(lambda: self._line[0] is turn and self._used + need <= self._most_bytes)
