@@ -119,18 +119,17 @@ def _decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.E
 
 
 def _transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip = _clip(options, stack)
-    tensor = _TENSOR | _chosen(options, *_TENSOR)
+    clip, tensor = _clip(options, stack), _TENSOR | _chosen(options, *_TENSOR)
     return bench.TransformEngine(clip, options.device, tensor, transfers=options.transfers)
 
 
 def _encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    return bench.EncodeEngine(_clip(options, stack), options.device, options.codec, dict(options.options))
+    return bench.EncodeEngine(_clip(options, stack), options.device, dict(options.options), codec=options.codec)
 
 
 def _transcode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip = _clip(options, stack)
-    return bench.TranscodeEngine(clip, options.device, options.codec, dict(options.options), options.size)
+    clip, encoding = _clip(options, stack), dict(options.options)
+    return bench.TranscodeEngine(clip, options.device, encoding, codec=options.codec, size=options.size)
 
 
 def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Engine:
@@ -141,9 +140,8 @@ def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Eng
 
 
 def _pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip = _clip(options, stack)
-    tensor = _TENSOR | _chosen(options, *_TENSOR)
-    return bench.PipelineEngine(clip, options.device, tensor, options.front_end, transfers=options.transfers)
+    clip, tensor = _clip(options, stack), _TENSOR | _chosen(options, *_TENSOR)
+    return bench.PipelineEngine(clip, options.device, tensor, transfers=options.transfers, front_end=options.front_end)
 
 
 def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:

@@ -4,29 +4,24 @@
 from __future__ import annotations
 
 import operator
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, Protocol, SupportsIndex, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar
+
+from tricodec import _tricodec
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-
-class Native(Protocol):
-    """A measurement of the native module, which runs from its construction on."""
-
-    def stop(self) -> None: ...
-
-    def num_dropped_events(self) -> int: ...
+NativeT = TypeVar("NativeT", _tricodec.Profiler, _tricodec.MemoryTracker)
+"""Runs from its construction on."""
 
 
-NativeT = TypeVar("NativeT", bound=Native)
-
-
-class Measurement(ABC, Generic[NativeT]):
+class Measurement(Generic[NativeT]):
     """A context manager that measures until its block ends. Each ``with`` begins a new measurement."""
 
-    def __init__(self, max_events: SupportsIndex, purpose: str = "") -> None:
+    def __init__(self, begin: Callable[[int], NativeT], max_events: SupportsIndex, purpose: str = "") -> None:
         """Takes the number of events to keep. With a purpose it must be one at least."""
+        self._begin: Callable[[int], NativeT] = begin
         self._native: NativeT | None = None
         self._max_events = operator.index(max_events)
         least = 1 if purpose else 0
@@ -36,11 +31,8 @@ class Measurement(ABC, Generic[NativeT]):
                 f"keep{purpose}"
             )
 
-    @abstractmethod
-    def _begin(self) -> NativeT: ...
-
     def __enter__(self) -> Self:
-        self._native = self._begin()
+        self._native = self._begin(self._max_events)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 from tricodec._tricodec import FrameReader, Transform, memory_use
 from tricodec._tricodec import MemoryTracker as NativeTracker
 from tricodec.measure._block import Measurement
+from tricodec.show import format_table
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
@@ -95,10 +96,7 @@ class MemoryTracker(Measurement[NativeTracker]):
     """
 
     def __init__(self, max_events: SupportsIndex = 0) -> None:
-        super().__init__(max_events)
-
-    def _begin(self) -> NativeTracker:
-        return NativeTracker(self._max_events)
+        super().__init__(NativeTracker, max_events)
 
     @property
     def allocators(self) -> dict[str, TrackedAllocator]:
@@ -114,11 +112,11 @@ class MemoryTracker(Measurement[NativeTracker]):
         """A table in MiB with a line for each allocator."""
         if self._native is None:
             return "MemoryTracker: nothing seen yet"
-        lines = [f"{'allocator':<18}{'in use':>10}{'idle':>10}{'peak':>10}{'allocations':>13}{'reuses':>10}"]
-        for name, use in self.allocators.items():
-            sizes = "".join(f"{size / _MEBIBYTE:>10.1f}" for size in use[:3])
-            lines.append(f"{name:<18}{sizes}{use.allocations:>13}{use.reuses:>10}")
-        return "\n".join(lines)
+        rows = [
+            [name, *(round(size / _MEBIBYTE, 1) for size in use[:3]), use.allocations, use.reuses]
+            for name, use in self.allocators.items()
+        ]
+        return format_table(["allocator", "in use", "idle", "peak", "allocations", "reuses"], rows)
 
 
 class MemoryRequired(NamedTuple):

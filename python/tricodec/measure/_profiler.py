@@ -138,12 +138,9 @@ class Profiler(Measurement[NativeProfiler]):
                 f"callback is of type {type(callback).__name__}; pass a callable, an object with a method "
                 "report_stage, or None"
             )
-        super().__init__(max_events, "" if method is None else ", which the callback receives")
+        super().__init__(NativeProfiler, max_events, "" if method is None else ", which the callback receives")
         self._callback: Callback | None = method
         self._reporter: _Reporter | None = None
-
-    def _begin(self) -> NativeProfiler:
-        return NativeProfiler(self._max_events)
 
     def __enter__(self) -> Self:
         super().__enter__()

@@ -54,20 +54,34 @@ class VideoEngine(Engine):
     """What the engines of a video file share.
 
     `options` are those of `tricodec.Transform`, or of the encoder by FFmpeg's names. With `transfers` results on a GPU
-    are copied to the host; the copies are part of the time.
+    are copied to the host; the copies are part of the time. `codec` is that of the encoder, `size` (height, width) of
+    its pictures, and `front_end` one of PIPELINES.
     """
 
     default_batch = 0
     """Frames of a query; 0 is all of the file."""
+    decoding_device = ""
+    """Of the frames that a query starts with; "" is the device that is measured."""
 
     def __init__(
-        self, path: Path, device: str = "auto", options: Mapping[str, Any] | None = None, *, transfers: bool = True
+        self,
+        path: Path,
+        device: str = "auto",
+        options: Mapping[str, Any] | None = None,
+        *,
+        transfers: bool = True,
+        codec: str = "h264",
+        size: tuple[int, int] | None = None,
+        front_end: str = "python",
     ) -> None:
         self.path = path
         self.device = device
         self.options = dict(options or {})
-        self.transfers = transfers
-        with tricodec.FrameReader(path, device=device) as reader:
+        self.transfers = transfers or front_end == "dali"
+        self.codec: Any = codec
+        self.size = size
+        self.front_end = front_end
+        with tricodec.FrameReader(path, device=self.decoding_device or device) as reader:
             self.num_frames = len(reader)
             self.on_gpu = reader.device != "cpu"
             stream = reader.stream
@@ -79,8 +93,12 @@ class VideoEngine(Engine):
                 "engine": reader.engine,
             }
         if self.on_gpu:
-            copied = "copied to the host, as a part of the time" if transfers else "left in device memory"
+            copied = "copied to the host, as a part of the time" if self.transfers else "left in device memory"
             self.settings["transfers"] = f"results are {copied}"
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Checks the options before the first case, and adds to `settings`."""
 
     def count(self, batch: int) -> int:
         """The frames of a query."""
@@ -147,11 +165,8 @@ class TransformEngine(VideoEngine):
     scope = "from decoded frames to one tensor of the batch, in memory that is in use"
     default_batch = 16
 
-    def __init__(
-        self, path: Path, device: str = "auto", options: Mapping[str, Any] | None = None, *, transfers: bool = True
-    ) -> None:
-        super().__init__(path, device, options, transfers=transfers)
-        tricodec.Transform(**self.options)  # finds wrong options before the first case
+    def _set_up(self) -> None:
+        tricodec.Transform(**self.options)
         self.settings["transform"] = str(self.options)
         if self.on_gpu:
             self.scope = "from decoded frames in device memory to one tensor of the batch"
@@ -187,15 +202,11 @@ class EncodeEngine(VideoEngine):
     name = "encode"
     scope = "from frames in host memory to a closed mp4 in memory; encoder delay and trailer included"
     default_batch = 60
+    decoding_device = "cpu"
 
-    def __init__(
-        self, path: Path, device: str = "auto", codec: str = "h264", options: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(path, "cpu", options)
-        self.encoding_device = device
-        self.codec: Any = codec
-        encoder = tricodec.encode.encoder_for(codec, device)
-        self.settings |= {"device": device, "engine": encoder, "options": str(self.options)}
+    def _set_up(self) -> None:
+        encoder = tricodec.encode.encoder_for(self.codec, self.device)
+        self.settings |= {"device": self.device, "engine": encoder, "options": str(self.options)}
 
     @contextlib.contextmanager
     def open(self, batch: int, threads: int) -> Iterator[Work]:
@@ -207,7 +218,7 @@ class EncodeEngine(VideoEngine):
         def work() -> Done:
             with tricodec.Muxer(None, format="mp4") as muxer:
                 encoder = tricodec.Encoder(
-                    frames[0].width, frames[0].height, codec=self.codec, device=self.encoding_device,
+                    frames[0].width, frames[0].height, codec=self.codec, device=self.device,
                     frame_rate=self.frame_rate, num_threads=threads, options=self.options,
                     global_header=muxer.wants_global_headers,
                 )  # fmt: skip
@@ -224,26 +235,16 @@ class EncodeEngine(VideoEngine):
 
 
 class TranscodeEngine(VideoEngine):
-    """Decodes, resizes and encodes a file by `tricodec.transcode`; `size` is (height, width) of the output."""
+    """Decodes, resizes and encodes a file by `tricodec.transcode`."""
 
     name = "transcode"
     scope = "from the path to a closed mp4 in memory, without audio"
 
-    def __init__(
-        self,
-        path: Path,
-        device: str = "auto",
-        codec: str = "h264",
-        options: Mapping[str, str] | None = None,
-        size: tuple[int, int] | None = None,
-    ) -> None:
-        super().__init__(path, device, options)
-        self.codec: Any = codec
-        self.size = size
-        with tricodec.FrameReader(path, device="cpu") as reader:
+    def _set_up(self) -> None:
+        with tricodec.FrameReader(self.path, device="cpu") as reader:
             self._times = [float(each) for each in reader.pts_seconds]
-        encoder = tricodec.encode.encoder_for(codec, device)
-        self.settings |= {"encoder": encoder, "options": str(self.options), "size": str(size or "that of the video")}
+        encoder, size = tricodec.encode.encoder_for(self.codec, self.device), self.size or "that of the video"
+        self.settings |= {"encoder": encoder, "options": str(self.options), "size": str(size)}
         self.settings.pop("transfers", None)  # the file is in host memory, wherever its pictures were
 
     @contextlib.contextmanager
@@ -273,23 +274,13 @@ class PipelineEngine(VideoEngine):
     name = "pipeline"
     default_batch = 32
 
-    def __init__(
-        self,
-        path: Path,
-        device: str = "auto",
-        options: Mapping[str, Any] | None = None,
-        front_end: str = "python",
-        *,
-        transfers: bool = True,
-    ) -> None:
-        super().__init__(path, device, options, transfers=transfers or front_end == "dali")
-        self.front_end = front_end
-        tricodec.Transform(**self.options)  # finds wrong options before the first case
+    def _set_up(self) -> None:
+        tricodec.Transform(**self.options)
         self.scope = {
             "python": "from the path to one tensor of the batch: open, read, decode, transform",
             "dali": "one run of a DALI pipeline, from reading the file to one array of the batch in host memory",
-        }[front_end]
-        self.settings |= {"front end": front_end, "transform": str(self.options)}
+        }[self.front_end]
+        self.settings |= {"front end": self.front_end, "transform": str(self.options)}
 
     @contextlib.contextmanager
     def open(self, batch: int, threads: int) -> Iterator[Work]:
