@@ -17,8 +17,7 @@ imported (some seconds, kept in ``$XDG_CACHE_HOME/tricodec/dali``).
 from __future__ import annotations
 
 from tricodec.dali._arguments import index_arguments, plan_arguments
-from tricodec.dali._build import PluginError
-from tricodec.dali._load import build, plugin_path, register
+from tricodec.dali._plugin import PluginError, build, plugin_path, register
 
 __all__ = ["PluginError", "build", "index_arguments", "plan_arguments", "plugin_path"]
 

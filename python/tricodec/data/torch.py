@@ -24,9 +24,8 @@ except ImportError as _error:
     raise ImportError(f"tricodec.data.torch needs PyTorch ({_error}): pip install torch") from _error
 
 from tricodec._tricodec import FrameReader
-from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches
+from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches, HostMemory
 from tricodec.data._clips import Dataset
-from tricodec.data._read_ahead import HostMemory
 from tricodec.node import NodeDeviceArray, NodeReader, active
 from tricodec.options import transform_of
 

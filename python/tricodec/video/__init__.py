@@ -27,8 +27,7 @@ from tricodec._tricodec import (
     resolve_device,
     sei_messages,
 )
-from tricodec.video._decode import DecodedVideo, decode_video, read_video
-from tricodec.video._read_many import read_many
+from tricodec.video._decode import DecodedVideo, decode_video, read_many, read_video
 
 __all__ = [
     "ColorDescription", "DecodeIssue", "DecodedVideo", "Decoder", "Demuxer", "Frame", "FrameReader", "FusionReport",

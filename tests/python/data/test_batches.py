@@ -16,7 +16,7 @@ import pytest
 import tricodec
 from media import generated
 from tricodec.data import ClipBatches, ClipSampler
-from tricodec.data._read_ahead import ReadAhead
+from tricodec.data._batches import ReadAhead
 
 NAMES = ("h264_16x16.mp4", "h264_bframes.mp4", "hevc_open_gop.mkv", "vp9.webm")
 SIZE = (48, 64)

@@ -13,9 +13,8 @@ from typing import Any
 
 import tricodec
 from tricodec.io import StreamReader
-from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._load import Done, Work
 from tricodec.measure.bench._session import Engine
-from tricodec.measure.bench._windows import Done
 from tricodec.measure.bench.front_ends import open_dali
 
 PIPELINES = ("python", "dali")

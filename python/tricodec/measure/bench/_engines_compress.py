@@ -13,9 +13,8 @@ import numpy as np
 
 import tricodec
 from tricodec.measure.bench._engines import TEST_PICTURES, make_pictures
-from tricodec.measure.bench._load import Work
+from tricodec.measure.bench._load import Done, Work
 from tricodec.measure.bench._session import Engine
-from tricodec.measure.bench._windows import Done
 
 DIRECTIONS = ("compress", "decompress")
 

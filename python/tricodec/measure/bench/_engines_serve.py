@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tricodec
-from tricodec.measure.bench._load import Work
-from tricodec.measure.bench._windows import Done
+from tricodec.measure.bench._load import Done, Work
 
 MODELS = ("video_decode", "video_stream")
 _TIMES = ("queue", "compute_input", "compute_infer", "compute_output")

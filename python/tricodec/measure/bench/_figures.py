@@ -6,9 +6,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tricodec.measure.bench._load import Load
+from tricodec.measure.bench._load import Load, Windows
 from tricodec.measure.bench._statistics import Distribution
-from tricodec.measure.bench._windows import Windows
 
 _DELAYED_SECONDS = 0.001
 """A query of a rate that starts later than this after its scheduled time is delayed; timers are more exact."""

@@ -13,9 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 import tricodec
 from tricodec.measure.bench._figures import Figures
-from tricodec.measure.bench._load import Clock, Load, Work, run
+from tricodec.measure.bench._load import Clock, Load, Rules, Work, run
 from tricodec.measure.bench._statistics import knee, needed_values, percentile_of
-from tricodec.measure.bench._windows import Rules
 
 _PROFILE_SECONDS = 0.1
 _MOST_VALUES = 1000
