@@ -12,7 +12,7 @@ import tricodec
 from tricodec.cli import shared
 from tricodec.cli.inputs import Input, run_each, target_of
 from tricodec.encode import write_audio
-from tricodec.show.progress import Progress
+from tricodec.show import Progress
 
 _EXAMPLES = (
     "tricodec audio video.mp4 -o sound.wav --rate 16000 --channels 1",

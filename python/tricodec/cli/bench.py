@@ -16,7 +16,7 @@ from tricodec.cli.bench_report import print_report, print_settings
 from tricodec.cli.inputs import refuse_existing
 from tricodec.measure import bench
 from tricodec.options import TRANSFORM_OPTIONS
-from tricodec.show.progress import Progress
+from tricodec.show import Progress
 
 EXIT_UNSTABLE = 3
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: sub-commands, exit codes, and errors in one line."""
+"""The command line: sub-commands, exit codes, errors in one line, and completions by argcomplete."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import tricodec
 from tricodec.cli import (
     audio,
     bench,
-    completion,
     compress,
+    datasets,
     demo,
-    doctor,
     encode,
     frames,
-    index,
     info,
     node,
     probe,
+    shared,
     transcode,
 )
 from tricodec.cli.inputs import one_line
 from tricodec.cli.shared import DOCUMENTATION, Parser, in_options, option_names
+from tricodec.show import needed
 
 EXIT_FAILURE = 1
+_SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
 
 _GROUPS = {
     "videos": ("probe", "frames", "transcode", "encode", "audio"),
@@ -64,11 +66,15 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", prog="tricodec", help=argparse.SUPPRESS
     )
-    for module in (probe, frames, audio, encode, transcode, compress, index, doctor, node, demo, info):
+    for module in (probe, frames, audio, encode, transcode, compress, datasets, node, demo, info):
         module.add_parser(commands, as_json)
     bench.add_parser(commands, common, as_json)
     commands.add_parser("serve", help="Serve the models with a Triton Inference Server", add_help=False)
-    completion.add_parser(commands, common)
+    completion = shared.add_command(
+        commands, [common], "completion", _print_completion, "Print the script that makes a shell complete options.",
+        ('eval "$(tricodec completion bash)"    # in ~/.bashrc',),
+    )  # fmt: skip
+    completion.add_argument("shell", choices=_SHELLS)
     for command in commands.choices.values():
         command.set_defaults(option_names=option_names(command))
     helps = {action.dest: action.help for action in commands._choices_actions}
@@ -86,6 +92,27 @@ def _take_any_name() -> None:
         sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
 
 
+def _print_completion(options: argparse.Namespace) -> int:
+    print(_argcomplete().shellcode(["tricodec"], shell=options.shell))
+    return 0
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answers a shell that asks for completions, and ends the process; returns if none asks."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    from tricodec.triton.serve.command import build_parser as build_serve
+
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            action.choices["serve"] = build_serve(type(parser))  # a parser of its own, which main() calls
+    _argcomplete().autocomplete(parser)
+
+
+def _argcomplete() -> Any:
+    return needed("argcomplete", "argcomplete", "completions")
+
+
 def run(argv: Sequence[str] | None) -> int:
     """What `tricodec.cli.main` does, except what concerns signals and pipes."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -95,7 +122,7 @@ def run(argv: Sequence[str] | None) -> int:
 
         return serve(arguments[1:], Parser)
     parser = build_parser()
-    completion.complete(parser)
+    _complete(parser)
     if not arguments:
         print(_START)
         return 0

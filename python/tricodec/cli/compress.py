@@ -15,7 +15,7 @@ from typing import Any
 from tricodec.cli import shared
 from tricodec.cli.inputs import Input, check_target, output_of, run_each
 from tricodec.compress import FILE_SUFFIX, compress_file, compression_algorithms, decompress_file
-from tricodec.show.progress import Progress
+from tricodec.show import Progress
 
 _MIB = 1 << 20
 

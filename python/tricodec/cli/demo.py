@@ -16,9 +16,8 @@ import numpy.typing as npt
 import tricodec
 from tricodec.cli import shared
 from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
-from tricodec.show import format_table
+from tricodec.show import Progress, format_table
 from tricodec.show.media import describe
-from tricodec.show.progress import Progress
 
 _HEADER = ["front end", "frames", "fps", "SHA-256 of the tensor", "equal"]
 # With the mean and standard deviation of ImageNet, which most image models were trained with.

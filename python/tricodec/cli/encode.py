@@ -15,8 +15,7 @@ from tricodec.cli import shared
 from tricodec.cli.inputs import Input, run_each, target_of
 from tricodec.encode.settings import PARAMETERS
 from tricodec.options import meant
-from tricodec.show import format_table
-from tricodec.show.progress import Progress
+from tricodec.show import Progress, format_table
 
 #: Names of raw pictures, and their layout unless --format names it. ffmpeg too writes .yuv as planes.
 _RAW = {".yuv": "yuv420p", ".raw": "yuv420p", ".nv12": "nv12", ".rgb": "rgb24"}

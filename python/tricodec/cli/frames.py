@@ -17,8 +17,8 @@ from tricodec._tricodec import OutputFile
 from tricodec.cli import shared
 from tricodec.cli.inputs import Input, Kept, is_there, refuse_existing, run_each, target_of
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option
+from tricodec.show import Progress
 from tricodec.show.pictures import SHEET_FRAMES, compose, encode_png, evenly_spaced, thumbnail_size, write_png
-from tricodec.show.progress import Progress
 
 _FLAGS = {"start_s": "--start", "end_s": "--end", "start": "--first", "tolerance_s": "--tolerance"}
 #: By the type of an option: how its text is read, and how the help shows it.

@@ -11,7 +11,7 @@ from typing import Any
 import tricodec
 from tricodec.cli import shared
 from tricodec.cli.inputs import Input, run_each, target_of
-from tricodec.show.progress import Progress
+from tricodec.show import Progress
 
 _STREAMABLE = {"mkv": "matroska", "ts": "mpegts", "mp4": "mp4", "webm": "webm", "mov": "mov"}
 #: What `tricodec.transcode` gets of the options as it is, and what the facts have of its result.

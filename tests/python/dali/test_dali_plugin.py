@@ -61,7 +61,7 @@ def bare_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     site = copy_package(Path(tricodec.__file__).parents[1], tmp_path_factory.mktemp("site"))
     shutil.rmtree(site / "tricodec" / "dali" / "lib", ignore_errors=True)
-    build = site / "tricodec" / "dali" / "_build.py"
+    build = site / "tricodec" / "dali" / "_plugin.py"
     assert '"-O2"' in build.read_text()
     build.write_text(build.read_text().replace('"-O2"', '"-O0"'))
     return site

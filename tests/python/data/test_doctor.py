@@ -101,7 +101,7 @@ def test_a_slow_file_is_found_with_the_reason(findings: dict[str, dict[str, str]
 def test_the_table_names_some_videos_and_the_exit_status_says_that_some_cannot_be_used(
     run: Run, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tricodec.cli.doctor._NUM_EXAMPLES", 1)
+    monkeypatch.setattr("tricodec.cli.datasets._NUM_EXAMPLES", 1)
     status, out, err = run("doctor", index)
 
     assert status == 1

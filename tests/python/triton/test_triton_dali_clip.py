@@ -165,7 +165,7 @@ def test_pipelines_that_do_not_fit_their_configuration_are_refused_when_they_loa
 
 
 def test_without_dali_the_model_says_what_to_install(tmp_path: Path) -> None:
-    from tricodec.triton.serve.environment import create_environment
+    from tricodec.triton.serve.locate import create_environment
 
     environment = create_environment(tmp_path / "environment")
     (paths,) = environment.rglob("tricodec.pth")

@@ -18,9 +18,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tricodec.node import Node, NodeLostError, Settings, connect, start
-from tricodec.triton.serve.environment import create_environment
 from tricodec.triton.serve.host import INTERFACES, PrivateFolder, choose_ports, load_failures, log_tail
-from tricodec.triton.serve.locate import Installation, find_tritonserver
+from tricodec.triton.serve.locate import Installation, create_environment, find_tritonserver
 from tricodec.triton.serve.repository import (
     installed_repository,
     lacking_models,

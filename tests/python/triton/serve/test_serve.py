@@ -21,7 +21,7 @@ from media import generated
 from patience import least_seconds
 from tricodec.triton.serve import Server, find_tritonserver
 from tricodec.triton.serve.command import build_parser
-from tricodec.triton.serve.environment import create_environment
+from tricodec.triton.serve.locate import create_environment
 from tricodec.triton.serve.repository import installed_repository, lay_out_models
 from triton_testing import command as command_of
 from triton_testing import descendants, running, workers
