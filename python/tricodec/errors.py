@@ -4,8 +4,6 @@
 Errors in arguments raise Python's own classes: `ValueError`, `TypeError` and, past the end, `IndexError`.
 """
 
-from __future__ import annotations
-
 __all__ = [
     "CorruptDataError", "DeviceError", "Error", "InternalError", "MediaIOError", "MediaNotFoundError",
     "OutOfMemoryError", "RefusedError", "SourceChangedError", "UnsupportedError",

@@ -11,8 +11,6 @@
 `tricodec.nvcomp` has the same under nvCOMP's documented names.
 """
 
-from __future__ import annotations
-
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import (
     CudaStream,

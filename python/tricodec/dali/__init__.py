@@ -14,8 +14,6 @@ The operators are compiled for the installed DALI when tricodec is installed bes
 imported (some seconds, kept in ``$XDG_CACHE_HOME/tricodec/dali``).
 """
 
-from __future__ import annotations
-
 from tricodec.dali._arguments import index_arguments, plan_arguments
 from tricodec.dali._plugin import PluginError, build, plugin_path, register
 

@@ -9,8 +9,6 @@
 `tricodec.data.torch` has loaders for PyTorch, and `tricodec.data.ray` reads and transcodes on a Ray cluster.
 """
 
-from __future__ import annotations
-
 from tricodec.data._batches import ClipBatches
 from tricodec.data._build import IndexSummary
 from tricodec.data._clip_reader import DamagedClip

@@ -6,8 +6,6 @@
 ``build`` applies the table, and ``tricodec encode --explain`` prints it.
 """
 
-from __future__ import annotations
-
 from tricodec._tricodec import AudioEncoder, encoder_for, encoder_names
 from tricodec.encode.audio import encode_audio, write_audio
 from tricodec.encode.plan import Plan, build, differences, explain

@@ -12,8 +12,6 @@ Chunks are torch tensors if the program has imported torch, else numpy arrays. d
 the differences.
 """
 
-from __future__ import annotations
-
 from tricodec.io import ffmpeg_utils
 from tricodec.io._chunk import ArrayChunk
 from tricodec.io._reader import StreamReader

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where time and memory go while a program runs; `tricodec.measure.bench` measures throughput and latency."""
 
-from __future__ import annotations
-
 from tricodec.measure._memory import (
     AllocatorUse,
     MemoryEvent,

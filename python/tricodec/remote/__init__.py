@@ -5,8 +5,6 @@
 `transcode`, `tricodec.io`. A plain URL stays refused, so that a file or a request can never make tricodec open one.
 """
 
-from __future__ import annotations
-
 from tricodec.remote._source import RemoteFile, RemoteSource, RemoteStats, open_remote
 from tricodec.remote._stores import is_remote_url
 

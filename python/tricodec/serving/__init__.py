@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many requests at a time: `Plan`, a request compiled for this machine, `WorkerPool` and `Batcher`."""
 
-from __future__ import annotations
-
 from tricodec.serving._batcher import Batcher
 from tricodec.serving._plan import Plan
 from tricodec.serving._plan_context import PlanContext

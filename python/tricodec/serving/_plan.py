@@ -105,15 +105,9 @@ class Plan:
         except TypeError as error:
             raise TypeError(f"a plan selects frames by {selection!r}; expected str, numbers, bool and lists") from error
         request = PlanRequest(
-            device=device,
-            stream_index=operator.index(stream_index),
-            ignore_edit_list=ignore_edit_list,
-            workers=workers,
-            num_workers=num_workers,
-            batch_size=batch_size,
-            transform=changed_options(transform),
-            selection=selection,
-        )
+            device, operator.index(stream_index), ignore_edit_list, workers, num_workers, batch_size,
+            changed_options(transform), selection,
+        )  # fmt: skip
         self._settle(_compiled(request, sample, goal))
 
     @classmethod

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Frames of videos: `decode_video`, `read_many`, the classes of streams and frames, and facts about them."""
 
-from __future__ import annotations
-
 from tricodec._tricodec import (
     ColorDescription,
     DecodeIssue,

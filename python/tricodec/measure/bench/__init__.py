@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measurements on this machine: throughput and latency of any work."""
 
-from __future__ import annotations
-
 from tricodec.measure.bench._engines import (
     PIPELINES,
     DecodeEngine,

@@ -9,8 +9,6 @@
 Needs the package ``tritonclient[grpc]``.
 """
 
-from __future__ import annotations
-
 try:
     import tritonclient.grpc  # noqa: F401
 except ImportError as _error:
