@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,10 @@ def _compare(
         try:
             with progress, FRONT_ENDS[name](path, request) as decode:
                 progress.advance()
-                frames, seconds = _timed(decode)
+                decode()  # loads libraries and fills caches
+                start = time.perf_counter()
+                frames = decode()
+                seconds = time.perf_counter() - start
         except FrontEndMissingError as error:
             rows.append([name, "", "", str(error), "not run"])
             agree = agree and not required
@@ -92,11 +94,3 @@ def _compare(
         digest = hashlib.sha256(np.ascontiguousarray(frames).data).hexdigest()
         rows.append([name, len(frames), round(len(frames) / seconds), digest, "yes" if equal else "NO"])
     return rows, agree
-
-
-def _timed(decode: Callable[[], npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], float]:
-    """The result and the seconds of a second call: the first one loads libraries and fills caches."""
-    decode()
-    start = time.perf_counter()
-    frames = decode()
-    return frames, time.perf_counter() - start

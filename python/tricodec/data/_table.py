@@ -12,6 +12,7 @@ from typing import Any
 
 from tricodec._tricodec import OutputFile
 from tricodec.errors import Error
+from tricodec.show import needed
 
 #: The key of an index's facts in the metadata of its Parquet file, and the version of the columns.
 _METADATA_KEY = b"tricodec.index"
@@ -50,12 +51,8 @@ class NotAnIndexError(Error, ValueError):
 
 
 def arrow() -> Any:
-    """Returns the module pyarrow. If it is not installed, an ImportError names the extra."""
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(f"an index needs pyarrow: pip install 'tricodec[data]' ({error})") from error
-    return pyarrow
+    """Returns the module pyarrow."""
+    return needed("pyarrow", "pyarrow", "indexes of videos")
 
 
 def schema() -> Any:

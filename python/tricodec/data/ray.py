@@ -29,6 +29,7 @@ from tricodec.data._table import READABLE
 from tricodec.encode.transcoding import transcode as transcode_file
 from tricodec.node import active
 from tricodec.options import transform_of
+from tricodec.show import needed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -75,7 +76,7 @@ def read_video(
         MediaNotFoundError: a source does not exist.
         ImportError: Ray is not installed.
     """
-    data = _ray_data()
+    data = needed("ray.data", "ray[data]", "clusters")
     import ray
 
     others = ("frames_per_block", "device", "num_cpus", "num_gpus")
@@ -141,7 +142,7 @@ def transcode(
         MediaNotFoundError: a source does not exist.
         ImportError: Ray is not installed.
     """
-    data = _ray_data()
+    data = needed("ray.data", "ray[data]", "clusters")
     options = {"device": "cpu", "num_threads": 1, **options}
     inspect.signature(transcode_file).bind("source", "target", **options)  # refuses wrong options here
     items: dict[str, dict[str, Any]] = {}
@@ -162,14 +163,6 @@ def transcode(
         _transcode, num_cpus=num_cpus, num_gpus=num_gpus or None, fn_kwargs={"options": options}
     )
     return sorted(rows.iter_rows(), key=lambda row: str(row["output"]))
-
-
-def _ray_data() -> Any:
-    try:
-        import ray.data
-    except ImportError as error:
-        raise ImportError(f"tricodec.data.ray needs Ray Data: pip install 'tricodec[ray]' ({error})") from error
-    return ray.data
 
 
 def _index_of(sources: Sources) -> DatasetIndex:

@@ -80,7 +80,9 @@ class ClipLoader(ClipBatches):
         if rank is None or num_ranks is None:
             if rank is not num_ranks:
                 raise ValueError(f"rank is {rank} and num_ranks is {num_ranks}; name both or none")
-            rank, num_ranks = _rank()
+            is_running = torch.distributed.is_available() and torch.distributed.is_initialized()
+            rank = torch.distributed.get_rank() if is_running else 0
+            num_ranks = torch.distributed.get_world_size() if is_running else 1
         super().__init__(
             dataset, batch_size, rank=rank, num_ranks=num_ranks, shuffle=shuffle, seed=seed, drop_last=drop_last,
             read_ahead_bytes=read_ahead_bytes, num_threads=num_threads,
@@ -94,12 +96,6 @@ class ClipLoader(ClipBatches):
             if isinstance(self._memory, DeviceMemory):
                 batch["frames"] = self._memory.to_tensors(batch["frames"])
             yield default_convert(batch)
-
-
-def _rank() -> tuple[int, int]:
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    return 0, 1
 
 
 class DeviceMemory(HostMemory):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from tricodec.errors import MediaIOError, MediaNotFoundError, RefusedError, SourceChangedError, UnsupportedError
+from tricodec.show import needed
 
 #: Schemes that obstore reads. The other ones go to fsspec.
 OBSTORE_SCHEMES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "http", "https")
@@ -293,12 +294,9 @@ def _open_fsspec(url: str, options: Mapping[str, Any]) -> Store:
 
 def _client_within(prefixes: AllowedPrefixes, url: str, timeout_s: float) -> dict[str, Any]:
     """Options of the client of fsspec's web servers that follow redirects only below prefixes. obstore follows all."""
-    try:
-        import aiohttp
-    except ImportError as error:
-        raise ImportError(f"'{url}' needs fsspec with aiohttp: {EXTRA}") from error
+    aiohttp = needed("aiohttp", "aiohttp", "allowed prefixes of web servers")
 
-    async def expect_allowed(_session: Any, _context: Any, request: aiohttp.TraceRequestRedirectParams) -> None:
+    async def expect_allowed(_session: Any, _context: Any, request: Any) -> None:
         target = urljoin(str(request.url), request.response.headers.get("Location", ""))
         prefixes.expect(target, f"a redirect of '{url}' to ")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 
 def needed(module: str, package: str, purpose: str) -> Any:
-    """A module that only what is shown needs, or an ImportError, which begins with the purpose and has the remedy."""
+    """A module of an optional package, or an ImportError, which begins with the purpose and has the remedy."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -9,15 +9,11 @@
 Needs the package ``tritonclient[grpc]``.
 """
 
-try:
-    import tritonclient.grpc  # noqa: F401
-except ImportError as _error:
-    raise ImportError(
-        f"tricodec.triton.client needs Triton's client library ({_error}); install it with "
-        "`pip install 'tritonclient[grpc]'`"
-    ) from _error
+from tricodec.show import needed
 
-from tricodec.triton.client._client import Client
-from tricodec.triton.client._session import VideoSession
+needed("tritonclient.grpc", "tritonclient[grpc]", "requests to Triton")
+
+from tricodec.triton.client._client import Client  # noqa: E402  (what it needs comes first)
+from tricodec.triton.client._session import VideoSession  # noqa: E402
 
 __all__ = ["Client", "VideoSession"]

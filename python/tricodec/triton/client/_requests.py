@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tricodec.errors import MediaNotFoundError
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS
 from tricodec.remote import is_remote_url
+from tricodec.show import needed
 from tricodec.triton.client._connection import input_tensor
 
 _OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
@@ -121,16 +121,8 @@ def frames_output(dtype: Any) -> str:
     return _OUTPUTS[name]
 
 
-def _bfloat16() -> npt.DTypeLike:
-    try:
-        import ml_dtypes
-    except ImportError as error:
-        raise ImportError(
-            "numpy has no bfloat16, and the package ml_dtypes, which adds it, is not installed; pip install ml_dtypes, "
-            "or request float16 or float32"
-        ) from error
-    dtype: npt.DTypeLike = ml_dtypes.bfloat16
-    return dtype
+def _bfloat16() -> Any:
+    return needed("ml_dtypes", "ml_dtypes", "arrays of bfloat16").bfloat16
 
 
 def frames_of(result: Any, output: str) -> Any:
