@@ -144,7 +144,7 @@ class Plan:
 
     def _settle(self, data: PlanData) -> None:
         self._data = data
-        self._idle: list[PlanContext] = []
+        self._transform = Transform(**data.request.transform)
         self.request = data.request
         """What the plan reads."""
         self.choices = data.choices
@@ -179,18 +179,11 @@ class Plan:
             stream: a CUDA stream of the caller for results on a GPU, as in `FrameReader`. Without one the work is
                 queued on a stream of the calling thread.
         """
-        return PlanContext(self._data, stream)
+        return PlanContext(self._data, self._transform, stream)
 
     def read(self, source: Source, *, out: Any = None, **options: Any) -> DecodedVideo:
-        """Read a video: `PlanContext.read` of an idle context. Any thread may call it at any time."""
-        try:
-            context = self._idle.pop()
-        except IndexError:
-            context = self.context()
-        try:
-            return context.read(source, out=out, **options)
-        finally:
-            self._idle.append(context)
+        """Read a video: `PlanContext.read` of a context of its own. Any thread may call it at any time."""
+        return self.context().read(source, out=out, **options)
 
     def __eq__(self, other: object) -> bool:
         return self._data == other._data if isinstance(other, Plan) else NotImplemented

@@ -24,10 +24,10 @@ class PlanContext:
     Thread safety: one thread at a time. A call while another thread is in one raises RuntimeError.
     """
 
-    def __init__(self, data: PlanData, stream: Stream | None) -> None:
+    def __init__(self, data: PlanData, transform: Transform, stream: Stream | None) -> None:
         self._data = data
+        self._transform = transform
         self._stream = stream
-        self._transform = Transform(**data.request.transform)
         self._lock = threading.RLock()
         self._is_closed = False
 
