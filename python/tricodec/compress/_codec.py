@@ -171,8 +171,7 @@ class Codec:
             TypeError: for objects that are not arrays, and arrays of Python objects.
         """
         _expect_config(compression_config, CompressConfig, "compression_config")
-        if array is None or srcs is not None or array_s is not None:
-            array = only("encode", array=array, srcs=srcs, array_s=array_s)
+        array = only("encode", array=array, srcs=srcs, array_s=array_s)
         native = self._open()
         if _is_batch(array):
             return BatchArray(native.encode(array, out, input_consumed))
@@ -217,8 +216,7 @@ class Codec:
         """
         _expect_config(decompression_config, DecompressConfig, "decompression_config")
         sizes = None if decompression_config is None else decompression_config.uncompressed_sizes
-        if src is None or srcs is not None:
-            src = only("decode", src=src, srcs=srcs)
+        src = only("decode", src=src, srcs=srcs)
         native = self._open()
         if _is_batch(src):
             return BatchArray(native.decode(src, data_type, out, sizes, input_consumed))

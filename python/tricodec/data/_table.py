@@ -52,7 +52,7 @@ class NotAnIndexError(Error, ValueError):
 
 def arrow() -> Any:
     """Returns the module pyarrow."""
-    return needed("pyarrow", "pyarrow", "indexes of videos")
+    return needed("pyarrow", "tricodec[data]", "indexes of videos")
 
 
 def schema() -> Any:

@@ -76,7 +76,7 @@ def read_video(
         MediaNotFoundError: a source does not exist.
         ImportError: Ray is not installed.
     """
-    data = needed("ray.data", "ray[data]", "clusters")
+    data = needed("ray.data", "tricodec[ray]", "clusters")
     import ray
 
     others = ("frames_per_block", "device", "num_cpus", "num_gpus")
@@ -142,7 +142,7 @@ def transcode(
         MediaNotFoundError: a source does not exist.
         ImportError: Ray is not installed.
     """
-    data = needed("ray.data", "ray[data]", "clusters")
+    data = needed("ray.data", "tricodec[ray]", "clusters")
     options = {"device": "cpu", "num_threads": 1, **options}
     inspect.signature(transcode_file).bind("source", "target", **options)  # refuses wrong options here
     items: dict[str, dict[str, Any]] = {}

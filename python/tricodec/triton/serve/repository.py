@@ -44,7 +44,7 @@ def _lacking_packages(source: Path) -> dict[str, str]:
     """The models that name packages in their parameter REQUIRED_PACKAGES, and lack one of them."""
     lacking = {}
     for config in sorted(source.glob("*/config.pbtxt")):
-        named = dict(_PARAMETER.findall(config.read_text())).get("REQUIRED_PACKAGES", "").split()
+        named = parameters_in(config.read_text()).get("REQUIRED_PACKAGES", "").split()
         missing = [package for package in named if importlib.util.find_spec(package) is None]
         if missing:
             lacking[config.parent.name] = (
@@ -110,23 +110,19 @@ def lay_out_models(
         link: link to files that no server writes beside, such as weights; False copies them.
         gpus: numbers of GPUs: models with a `device` other than "cpu" get an instance on each, not on the CPU.
     """
-    chosen = _choose(source, models, parameters, left_out)
-    parameters = _of_each(source, chosen, parameters)
+    chosen = _choose(source, models, left_out)
+    of_each = _parameters_of_each(source, chosen, parameters)
     if folder.is_dir() and any(folder.iterdir()):
         raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
     folder.mkdir(parents=True, exist_ok=True)
     for name in chosen:
-        config = _served_config(source / name, environment, parameters.get(name, {}), gpus)
-        _copy_model(source / name, folder / name, config, link=link)
+        _copy_model(
+            source / name, folder / name, _served_config(source / name, environment, of_each[name], gpus), link=link
+        )
     return chosen
 
 
-def _choose(
-    source: Path,
-    models: Sequence[str] | None,
-    parameters: Mapping[str, Mapping[str, str]],
-    left_out: Collection[str],
-) -> list[str]:
+def _choose(source: Path, models: Sequence[str] | None, left_out: Collection[str]) -> list[str]:
     if not source.is_dir():
         raise FileNotFoundError(f"no model repository at {source}")
     present = sorted(path.name for path in source.iterdir() if path.is_dir() and not path.name.startswith((".", "_")))
@@ -135,11 +131,6 @@ def _choose(
     if missing or not chosen:
         wanted = f"no model {', '.join(map(repr, missing))}" if missing else "no model"
         raise FileNotFoundError(f"{wanted} in {source}; there are: {', '.join(present) or 'none'}")
-    unknown = sorted(set(parameters) - set(chosen) - {EVERY_MODEL})
-    if unknown:
-        raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
-    for name, values in _of_each(source, chosen, parameters).items():
-        _check_parameters(name, read_config(source / name), values)
     return chosen
 
 
@@ -162,26 +153,29 @@ def _items(name: str, mapping: Any) -> Iterable[tuple[str, Any]]:
     return mapping.items()
 
 
-def _of_each(
+def _parameters_of_each(
     source: Path, chosen: Sequence[str], parameters: Mapping[str, Mapping[str, str]]
-) -> Mapping[str, Mapping[str, str]]:
+) -> dict[str, dict[str, str]]:
     """Parameters by model, with those of EVERY_MODEL at each model that has them; its own values go first."""
+    unknown = sorted(set(parameters) - set(chosen) - {EVERY_MODEL})
+    if unknown:
+        raise ValueError(f"parameters for {', '.join(unknown)}, which is not served; served: {', '.join(chosen)}")
     common = parameters.get(EVERY_MODEL, {})
-    if not common:
-        return {name: values for name, values in parameters.items() if name != EVERY_MODEL}
-    known = {name: set(dict(_PARAMETER.findall(read_config(source / name)))) for name in chosen}
+    defaults = {name: parameters_in(read_config(source / name)) for name in chosen}
     for key in common:
-        if not any(key in names for names in known.values()):
+        if not any(key in names for names in defaults.values()):
             raise ValueError(f"none of the models that are served has a parameter {key!r}: {', '.join(chosen)}")
-    return {
-        name: {key: value for key, value in common.items() if key in known[name]} | dict(parameters.get(name, {}))
-        for name in chosen
-    }
+    found = {}
+    for name in chosen:
+        found[name] = {key: value for key, value in common.items() if key in defaults[name]} | {
+            **parameters.get(name, {})
+        }
+        _check_parameters(name, defaults[name], found[name])
+    return found
 
 
-def _check_parameters(model: str, config: str, values: Mapping[str, str]) -> None:
+def _check_parameters(model: str, defaults: Mapping[str, str], values: Mapping[str, str]) -> None:
     """Raises ValueError for what one of tricodec's models would refuse after some seconds of loading."""
-    defaults = dict(_PARAMETER.findall(config))
     if "timeout_ms" not in defaults:
         return  # another model, which may have parameters that its configuration does not list
     for name, value in values.items():
@@ -212,6 +206,11 @@ def read_config(model: Path) -> str:
     return path.read_text() if path.is_file() else ""
 
 
+def parameters_in(config: str) -> dict[str, str]:
+    """The parameters of a configuration, of which Triton uses the last one of a key."""
+    return dict(_PARAMETER.findall(config))
+
+
 def _copy_model(source: Path, target: Path, config: str, *, link: bool) -> None:
     if link and not _is_python(read_config(source), source):
         # Weights may be large; no file is written beside them.
@@ -229,7 +228,7 @@ def _copy_model(source: Path, target: Path, config: str, *, link: bool) -> None:
 def _served_config(source: Path, environment: Path | None, parameters: Mapping[str, str], gpus: Sequence[int]) -> str:
     """The configuration of a model with `parameters`, and with the environment if the model is a Python one."""
     config = read_config(source)
-    if gpus and dict(_PARAMETER.findall(config)).get("device", "cpu") != "cpu":
+    if gpus and parameters_in(config).get("device", "cpu") != "cpu":
         config = config.replace(_ON_CPU, f"{{ kind: KIND_GPU count: 1 gpus: [ {', '.join(map(str, gpus))} ] }}")
     if environment is not None and _is_python(config, source) and "EXECUTION_ENV_PATH" not in config:
         parameters = {"EXECUTION_ENV_PATH": str(environment), **parameters}
