@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AudioReader", "AudioSamples", "DecodedAV", "read_av"]
 
-_OTHERS = (
-    "audio_rate", "audio_channels", "audio_dtype", "audio_stream_index", "device",
-    "stream_index", "num_workers", "ignore_edit_list", "out", "context", "stream", "pinned",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedAV:
@@ -99,7 +94,7 @@ def read_av(
     Thread safety: safe.
     """
     # First, to find wrong options before the source is opened.
-    selection, transform = request_of("read_av", options, _OTHERS)
+    selection, transform = request_of(read_av, options)
     again = SpooledSource(source)
     with FrameReader(
         again, device=device, stream_index=stream_index, num_workers=num_workers, ignore_edit_list=ignore_edit_list,

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tricodec import _tricodec
@@ -47,14 +48,21 @@ def meant(name: str, accepted: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-def unexpected_keyword(call: str, name: str, accepted: Iterable[str]) -> TypeError:
-    """The error for a keyword that a call does not have."""
-    names = list(dict.fromkeys(accepted))
+def unexpected_keyword(call: str | Callable[..., Any], name: str, accepted: Iterable[str]) -> TypeError:
+    """The error for a keyword that a call does not have. A function or a class takes those of its signature too."""
+    own: list[str] = []
+    if not isinstance(call, str):
+        named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+        own = [each.name for each in inspect.signature(call).parameters.values() if each.kind in named]
+        call = call.__name__
+    names = list(dict.fromkeys([*accepted, *own]))
     remedy = meant(name, names) or f"; accepted: {', '.join(names)}"
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{remedy}")
 
 
-def transform_of(call: str, options: Mapping[str, Any], others: Iterable[str] = ()) -> _tricodec.Transform:
+def transform_of(
+    call: str | Callable[..., Any], options: Mapping[str, Any], others: Iterable[str] = ()
+) -> _tricodec.Transform:
     """The Transform of the options that are left of a call, which takes `others` too."""
     for name in options:
         if name not in TRANSFORM_OPTIONS:
@@ -63,7 +71,7 @@ def transform_of(call: str, options: Mapping[str, Any], others: Iterable[str] = 
 
 
 def request_of(
-    call: str, options: Mapping[str, Any], others: Iterable[str] = ()
+    call: str | Callable[..., Any], options: Mapping[str, Any], others: Iterable[str] = ()
 ) -> tuple[dict[str, Any], _tricodec.Transform]:
     """The selection and the Transform that the keywords of a call mean; it takes `others` too."""
     selection = {name: value for name, value in options.items() if name in SELECTION_OPTIONS}

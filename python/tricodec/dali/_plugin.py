@@ -30,6 +30,13 @@ LIBRARY_NAME = "libtricodec_dali.so"
 #: Loads the core and then LIBRARY_NAME, which lies beside it; for programs that do not import tricodec.
 PRELOAD_NAME = "libtricodec_dali_preload.so"
 SOURCE_DIR = Path(__file__).parent / "plugin"
+#: Where the build of the package puts a plugin for the DALI that it found.
+PREBUILT_DIR = Path(__file__).parent / "lib"
+_SCHEMAS = (
+    "tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo", "tricodec__Compress",
+    "tricodec__Decompress", "tricodec__ReadVideo",
+)  # fmt: skip
+_DYNAMIC = "nvidia.dali.experimental.dynamic"
 _FLAGS = (
     "-std=c++20",
     "-O2",
@@ -177,15 +184,6 @@ def _lock(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, also by a crash
         yield
-
-
-#: Where the build of the package puts a plugin for the DALI that it found.
-PREBUILT_DIR = Path(__file__).parent / "lib"
-_SCHEMAS = (
-    "tricodec__DecodeVideo", "tricodec__Transform", "tricodec__EncodeVideo", "tricodec__Compress",
-    "tricodec__Decompress", "tricodec__ReadVideo",
-)  # fmt: skip
-_DYNAMIC = "nvidia.dali.experimental.dynamic"
 
 
 def register() -> None:

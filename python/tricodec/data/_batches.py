@@ -23,6 +23,9 @@ from tricodec.data._clips import Dataset
 from tricodec.data._sampler import ClipSampler
 from tricodec.video.cores import num_cores
 
+READ_AHEAD_BYTES = 256 << 20
+_MOST_SKIPPED = 10_000
+
 
 class HostMemory:
     """Memory for the frames of batches: arrays of numpy."""
@@ -135,10 +138,6 @@ class ReadAhead:
         else:
             for clip, result in zip(taken, results, strict=True):
                 clip.found.set_result(result)
-
-
-READ_AHEAD_BYTES = 256 << 20
-_MOST_SKIPPED = 10_000
 
 
 class ClipBatches:

@@ -16,8 +16,6 @@ from tricodec.data._index import DatasetIndex, IndexSource, index_of
 from tricodec.errors import CorruptDataError
 from tricodec.options import transform_of
 
-_OPTIONS = ("clip_length", "stride", "step", "on_damage", "device", "num_workers")
-
 
 class Dataset:
     """Clips of the videos of an index, by number: a map-style dataset for a DataLoader.
@@ -104,7 +102,7 @@ class Dataset:
         """Takes clips that are listed. `names` is what they have beside their frames."""
         if on_damage not in ON_DAMAGE:
             raise ValueError(f"on_damage is {on_damage!r}; accepted are {', '.join(map(repr, ON_DAMAGE))}")
-        transform_of(type(self).__name__, transform_options, _OPTIONS)  # refuses wrong options here
+        transform_of(type(self), transform_options)  # refuses wrong options here
         self.index = index
         self.fingerprint = clips.fingerprint(index)
         """A text that differs if the videos or the choice of clips do."""

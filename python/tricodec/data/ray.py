@@ -79,8 +79,7 @@ def read_video(
     data = needed("ray.data", "tricodec[ray]", "clusters")
     import ray
 
-    others = ("frames_per_block", "device", "num_cpus", "num_gpus")
-    transform_of("read_video", transform_options, others)  # refuses wrong options here
+    transform_of(read_video, transform_options)  # refuses wrong options here
     if frames_per_block < 1:
         raise ValueError(f"frames_per_block is {frames_per_block}; expected 1 or more")
     items: list[dict[str, Any]] = []

@@ -211,8 +211,7 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
         self._fps = fps
         self._position = position
         self._reader_options: dict[str, Any] = {"device": device, "num_workers": num_workers}
-        others = ("num_frames", "stride", "fps", "position", "device", "num_workers")
-        self._transform = transform_of("ClipDataset", {"layout": layout, **transform_options}, others)
+        self._transform = transform_of(type(self), {"layout": layout, **transform_options})
 
     def __len__(self) -> int:
         """Number of videos."""

@@ -37,6 +37,22 @@ from tricodec.video import DecodedVideo, read_video
 if TYPE_CHECKING:
     from tricodec._tricodec import Source, Stream
 
+_GOALS = ("throughput", "latency")
+_GPU_WORKERS = 4
+"""Reads at a time on a GPU, before tuning."""
+_BATCH_SIZE = 32
+"""Frames of a batch, before tuning."""
+_MOST_GPU_WORKERS = 8
+_BATCH_SIZES = (8, 16, 32, 64, 128)
+_BATCH_FRAMES = 256
+_BATCH_BYTES = 256 << 20
+_ROUNDS = 3
+_LEAST_GAIN = 0.03
+_LEAST_SECONDS = 0.1
+_MOST_SECONDS = 10.0
+
+Candidate = TypeVar("Candidate")
+
 _log = logging.getLogger("tricodec")
 
 
@@ -95,10 +111,10 @@ class Plan:
             )
         for name, value in (("workers", workers), ("num_workers", num_workers), ("batch_size", batch_size)):
             check_whole("Plan", name, value, least=0)
-        goal = GOALS[0] if tune is True else tune or ""
-        if goal not in ("", *GOALS):
-            raise ValueError(f"tune of Plan is {tune!r}; expected True, False, {' or '.join(map(repr, GOALS))}")
-        selection, transform = request_of("Plan", options)
+        goal = _GOALS[0] if tune is True else tune or ""
+        if goal not in ("", *_GOALS):
+            raise ValueError(f"tune of Plan is {tune!r}; expected True, False, {' or '.join(map(repr, _GOALS))}")
+        selection, transform = request_of(type(self), options)
         selection = {name: value for name, value in selection.items() if value is not None}
         try:
             selection = json.loads(json.dumps(selection))
@@ -214,17 +230,17 @@ def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
             instruction_set=(machine if is_gpu else machine_of("cpu"))["instruction_set"],
             workers=request.workers or _usual_workers(machine, is_gpu),
             num_workers=request.num_workers,
-            batch_size=request.batch_size or BATCH_SIZE,
+            batch_size=request.batch_size or _BATCH_SIZE,
             frame_shape=tuple(shape),
             frame_bytes=math.prod(shape) * {"uint8": 1, "float32": 4}.get(transform.options["dtype"], 2),
         )
     facts = PlanSample(path, stream.codec, stream.width, stream.height)
     data = PlanData(request, facts, machine, choices)
-    return tune(data, sample, goal, number) if goal and number else data
+    return _tuned(data, sample, goal, number) if goal and number else data
 
 
 def _usual_workers(machine: Mapping[str, str], is_gpu: bool) -> int:
-    return GPU_WORKERS if is_gpu else int(machine["cores"])
+    return _GPU_WORKERS if is_gpu else int(machine["cores"])
 
 
 def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) -> PlanData:
@@ -239,30 +255,12 @@ def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) 
         instruction_set=machine["instruction_set"],
         workers=data.request.workers or _usual_workers(machine, machine["device"] != "cpu"),
         num_workers=data.request.num_workers,
-        batch_size=data.request.batch_size or BATCH_SIZE,
+        batch_size=data.request.batch_size or _BATCH_SIZE,
     )
     return PlanData(data.request, data.sample, machine, choices)
 
 
-GOALS = ("throughput", "latency")
-GPU_WORKERS = 4
-"""Reads at a time on a GPU, before tuning."""
-BATCH_SIZE = 32
-"""Frames of a batch, before tuning."""
-_MOST_GPU_WORKERS = 8
-_BATCH_SIZES = (8, 16, 32, 64, 128)
-_BATCH_FRAMES = 256
-_BATCH_BYTES = 256 << 20
-_ROUNDS = 3
-_LEAST_GAIN = 0.03
-_LEAST_SECONDS = 0.1
-_MOST_SECONDS = 10.0
-
-
-Candidate = TypeVar("Candidate")
-
-
-def tune(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData:
+def _tuned(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData:
     """A plan with the choices that are fastest on this machine, in place of those of the rules, and what was measured.
 
     The goal "latency" means one read at a time. The request has `num_frames` frames of the sample, at least 1.
@@ -310,7 +308,7 @@ def _worker_candidates(goal: str, cores: int, is_gpu: bool, workers: int, num_wo
     if goal == "latency":
         counts = [1]
     elif is_gpu:  # its engines are shared among reads by the core
-        counts = [1, 2, GPU_WORKERS, _MOST_GPU_WORKERS]
+        counts = [1, 2, _GPU_WORKERS, _MOST_GPU_WORKERS]
     else:
         counts = sorted({1, *(2**power for power in range(1, 10) if 2**power < cores), cores})
     pairs: list[tuple[int, int]] = []

@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 elsewhere: Callable[..., DecodedVideo[Any]] | None = None
 """What `decode_video` calls in place of decoding in this process; `tricodec.node.use` sets it."""
 
-_OF_READER = (
-    "device", "stream_index", "num_workers", "ignore_edit_list", "out", "context", "stream", "pinned",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedVideo(Generic[ArrayT]):
@@ -141,7 +137,7 @@ def decode_video(
     Thread safety: safe.
     """
     # First, to find wrong options before the source is opened.
-    selection, transform = request_of("decode_video", options, _OF_READER)
+    selection, transform = request_of(decode_video, options)
     if isinstance(source, FrameReader):
         if (device, stream_index, num_workers, ignore_edit_list, context, stream) != ("auto", -1, 0, False, None, None):
             raise TypeError("an open FrameReader is given with options of a reader; leave them out")

@@ -27,6 +27,8 @@ from tricodec.installation import cache_dir
 
 ENVIRONMENT_VARIABLE = "TRICODEC_TRITONSERVER"
 CONTAINER_BINARY = Path("/opt/tritonserver/bin/tritonserver")
+NUMPY_VERSION = "1.26.4"
+"""The last release before NumPy 2."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -136,10 +138,6 @@ def _linked_python(stub: Path) -> str | None:
         return None
     minor = data[at + len(b"libpython3.") :].split(b".", 1)[0]
     return f"3.{minor.decode()}" if minor.isdigit() else None
-
-
-NUMPY_VERSION = "1.26.4"
-"""The last release before NumPy 2."""
 
 
 def create_environment(folder: Path) -> Path:
