@@ -22,7 +22,6 @@ from tricodec._tricodec import (
 )
 from tricodec.compress._batch import BatchArray, as_arrays, from_dlpack, from_npy, to_npy
 from tricodec.compress._codec import Codec, CompressConfig, DecompressConfig, StreamInfo, compression_algorithms
-from tricodec.compress._device import use_installed_library
 from tricodec.compress._enums import (
     ArrayBufferKind,
     BitcompMode,
@@ -33,6 +32,7 @@ from tricodec.compress._enums import (
     ExecutionPolicy,
 )
 from tricodec.compress._files import FILE_SUFFIX, CompressedFile, compress_file, decompress_file
+from tricodec.compress._options import use_installed_library
 
 __all__ = [
     "FILE_SUFFIX", "Array", "ArrayBufferKind", "BatchArray", "BitcompMode", "BitshuffleMode", "BitstreamKind",

@@ -12,8 +12,8 @@ from tricodec._tricodec import Codec as NativeCodec
 from tricodec._tricodec import CompressArray as Array
 from tricodec._tricodec import as_array, compression_unavailable_reason
 from tricodec.compress._batch import BatchArray, from_npy, only, to_npy
-from tricodec.compress._device import choose_gpu, make_native, on_host, use_installed_library
-from tricodec.compress._options import parse
+from tricodec.compress._options import choose_gpu, make_native, parse, use_installed_library
+from tricodec.errors import DeviceError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -266,8 +266,8 @@ class Codec:
             RefusedError: if they expand to more than the limit max_output_bytes.
         """
         if _is_batch(src):
-            return [from_npy(on_host(file)) for file in self.decode(list(src))]
-        return from_npy(on_host(self.decode(src)))
+            return [from_npy(_on_host(file)) for file in self.decode(list(src))]
+        return from_npy(_on_host(self.decode(src)))
 
     def decode_range(self, src: Any, start: SupportsIndex, stop: SupportsIndex) -> Array:
         """Decompress a part of the data; only the chunks that hold it are decoded.
@@ -393,6 +393,14 @@ def _expect_config(config: Any, kind: type, name: str) -> None:
 
 def _is_batch(value: Any) -> bool:
     return isinstance(value, list | tuple)
+
+
+def _on_host(array: Array) -> Array:
+    """The array in host memory: itself, or a copy. A DeviceError says that it could not be copied."""
+    host = array.cpu()
+    if host is None:
+        raise DeviceError(f"{array!r} could not be copied to the CPU; the log says why")
+    return host
 
 
 def compression_algorithms() -> dict[str, str]:

@@ -111,16 +111,10 @@ def libraries() -> dict[str, str]:
 
     import numpy as np
 
-    versions = {"python": platform.python_version(), "numpy": np.__version__, "tricodec": tricodec.__version__}
-    for line in tricodec.build_info().splitlines():
-        name, _, value = line.partition(":")
-        if value.strip():
-            versions[name.strip()] = value.strip()
-    for package in metadata.distributions():
-        name = package.metadata["Name"] or ""
-        if _PACKAGES.fullmatch(name):
-            versions[name] = package.version
-    return versions
+    own = {"python": platform.python_version(), "numpy": np.__version__, "tricodec": tricodec.__version__}
+    built = dict(line.split(": ", 1) for line in tricodec.build_info().splitlines())
+    used = {each.name: each.version for each in metadata.distributions() if _PACKAGES.fullmatch(each.name or "")}
+    return {**own, **built, **used}
 
 
 def environment() -> dict[str, str]:
