@@ -6,6 +6,7 @@ Both packages are imported at their first use. They come with ``pip install tric
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -20,8 +21,8 @@ def needed(module: str, package: str, purpose: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or module.split(".", maxsplit=1)[0] != error.name.split(".")[0]:
             raise
-        message = f"{purpose} need the package {package}, which is not installed; run: pip install {package}"
-        raise ImportError(message) from error
+        remedy = f"run: pip install {shlex.quote(package)}"
+        raise ImportError(f"{purpose} need the package {package}, which is not installed; {remedy}") from error
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str = "") -> str:
