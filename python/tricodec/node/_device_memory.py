@@ -164,7 +164,7 @@ class Block:
             _end_mapping(self.gpu, free)
 
     def __del__(self) -> None:
-        """Ends the mapping on another thread: nobody waits for the GPU because an array goes."""
+        """Ends the mapping on another thread: no caller waits for the GPU because an array goes."""
         if self._free is not None and self._process == os.getpid():
             self._ended.put((self.gpu, self._free, self.owner))
 

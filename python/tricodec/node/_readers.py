@@ -46,7 +46,7 @@ class OpenVideo:
             self.reopen()
 
     def keep_decoders(self, most: int) -> None:
-        """Frees the decoders but so many, from which the next request may go on."""
+        """Frees the decoders but so many, from which the next request may continue."""
         self.reader._close_idle_decoders(most)
         self.idle_bytes = most * self.decoder_bytes
 
