@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import tricodec
 from tricodec.node.tasks import Block, Place, Tools, lay_out
 from tricodec.triton_backend.runtime.errors import PipelineError
 from tricodec.triton_backend.runtime.settings import Settings
@@ -72,12 +71,7 @@ class DaliTask:
             except RuntimeError as error:
                 raise PipelineError(reason_of(str(error))) from error
             made = [np.asarray(output.at(0)) for output in outputs]
-            size = sum(output.nbytes for output in made)
-            if size > settings.max_output_bytes:
-                raise tricodec.RefusedError(
-                    f"the outputs take {size} bytes, and this model gives at most {settings.max_output_bytes} an "
-                    "answer (its parameter max_output_bytes)"
-                )
+            settings.check_output(sum(output.nbytes for output in made), "the outputs take")
             yield [DaliJob(made)]
 
 

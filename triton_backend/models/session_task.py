@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
@@ -124,11 +123,10 @@ class VideoSession:
             self.choose(task.selection)
         begin = self.position
         video = DecodeTask(transform=task.transform)
-        nothing = video.job(self._reader, [], settings, "")
-        chunk = task.most_frames(math.prod(nothing.shape[1:]) * nothing.element.itemsize)
+        chunk = task.most_frames(video.job(self._reader, [], settings, "").frame_bytes)
         job = video.job(self._reader, self.select()[begin : begin + chunk], settings, "an answer with CHUNK")
         return SessionJob(
-            self._reader, self._selection, job.indices, job.transform, job.shape, self, begin,
+            job.transform, job.shape, self._reader, self._selection, job.indices, self, begin,
             first_place=begin, num_places=chunk,
         )  # fmt: skip
 

@@ -27,15 +27,8 @@ _MOST_ENDED = 1000
 """Names that are kept of streams that have ended, because credits for them may be on their way."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class Suspended:
-    """A task that gave its worker away before it ended.
-
-    Attributes:
-        facts: of the first part that was not given.
-    """
-
-    facts: dict[str, Any]
+    """A task that gave its worker away before it ended."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,50 +83,39 @@ class Stream:
             self._credits -= 1
             return True
 
-    def await_credit(self, waiter: Waiter, is_contended: Callable[[], bool]) -> Failure | bool:
-        """Takes a credit, and waits for one before.
+    def wait(self, waiter: Waiter, is_contended: Callable[[], bool] = lambda: False) -> Failure | None:
+        """Waits for a credit, or until the worker that waits here is needed.
 
         Args:
             waiter: the client.
-            is_contended: whether other requests need the worker that waits here.
+            is_contended: whether other requests need the worker.
 
         Returns:
-            True; or False if the worker is to be given away; or why the stream ends.
+            Why the stream ends, if it does.
         """
         began = time.monotonic()
-        while not self.take():
+        while not self.has_credit:
             if (failure := waiter.failure(began)) is not None:
                 return failure
             if time.monotonic() > began + _PATIENCE_SECONDS and is_contended():
-                return False
+                break
             with self._changed:
                 self._changed.wait(_POLL_SECONDS)
-        return True
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Parked:
-    stream: Stream
-    waiter: Waiter
-    since: float
-    proceed: Callable[[], None]
-    fail: Callable[[Failure], None]
+        return None
 
 
 class Flow:
-    """The streams of one model. Thread safety: safe."""
+    """The streams of one model. Thread safety: safe.
+
+    Attributes:
+        num_parked: streams that wait for credits without a worker.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._streams: dict[str, Stream] = {}
         self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
-        self._parked: list[_Parked] = []
-        self._thread: threading.Thread | None = None
-
-    @property
-    def num_parked(self) -> int:
-        """Streams that wait for credits without a worker."""
-        return len(self._parked)
+        self.num_parked = 0
 
     def open(self, request: Any) -> Stream | None:
         """The stream of a request; None for a request that only grants credits to another one.
@@ -185,28 +167,13 @@ class Flow:
             proceed: called from another thread when it has credits.
             fail: called instead with the reason why it ends.
         """
-        with self._changed:
-            self._parked.append(_Parked(stream, waiter, time.monotonic(), proceed, fail))
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._attend, name="tricodec-parked", daemon=True)
-                self._thread.start()
 
-    def _attend(self) -> None:
-        """Wakes parked streams, as long as there are any."""
-        while True:
+        def attend() -> None:
+            failure = stream.wait(waiter)
             with self._changed:
-                if not self._parked:
-                    self._thread = None
-                    return
-                waiting = list(self._parked)
-                if not any(parked.stream.has_credit for parked in waiting):
-                    self._changed.wait(_POLL_SECONDS)
-            for parked in waiting:
-                failure = None if parked.stream.has_credit else parked.waiter.failure(parked.since)
-                if parked.stream.has_credit or failure is not None:
-                    with self._changed:
-                        self._parked.remove(parked)
-                    if failure is not None:
-                        parked.fail(failure)
-                    else:
-                        parked.proceed()
+                self.num_parked -= 1
+            fail(failure) if failure is not None else proceed()
+
+        with self._changed:
+            self.num_parked += 1
+        threading.Thread(target=attend, name="tricodec-parked", daemon=True).start()

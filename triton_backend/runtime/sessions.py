@@ -64,16 +64,8 @@ class Sessions:
     """The sessions of one model. Thread safety: safe."""
 
     def __init__(self, settings: Settings, workers: Workers, metrics: Metrics) -> None:
-        """Has no session.
-
-        Args:
-            settings: max_sessions, max_sessions_bytes, max_idle_ms, threads and the number of workers are read.
-            workers: of the model.
-            metrics: with COUNTERS.
-        """
-        self._settings = settings
-        self._workers = workers
-        self._metrics = metrics
+        """Has no session. Args: metrics has COUNTERS."""
+        self._settings, self._workers, self._metrics = settings, workers, metrics
         self._changed = threading.Condition()
         self._open: dict[Key, Session] = {}
         self._ended: collections.OrderedDict[Key, str] = collections.OrderedDict()
@@ -152,13 +144,7 @@ class Sessions:
         self._workers.submit(work, functools.partial(self._finish, session, work.task, done))
 
     def end(self, key: Key, reason: str = "closed", text: str = "") -> None:
-        """Ends a session if it is open.
-
-        Args:
-            key: its correlation id.
-            reason: for the counter.
-            text: the reason that later requests of the client get.
-        """
+        """Ends a session if it is open. Args: reason is for the counter, text for later requests of the client."""
         with self._changed:
             session = self._open.pop(key, None)
             if session is not None:
