@@ -97,11 +97,8 @@ class _Pipelines:
 
     def _take(self, key: tuple[Any, ...]) -> Any:
         with self._lock:
-            for index, (other, pipeline) in enumerate(self._idle):
-                if other == key:
-                    del self._idle[index]
-                    return pipeline
-        return None
+            places = [place for place, (other, _) in enumerate(self._idle) if other == key]
+            return self._idle.pop(places[0])[1] if places else None
 
 
 _pipelines = _Pipelines()
@@ -112,8 +109,7 @@ def build(path: str, num_threads: int, device: str) -> Any:
 
     Args:
         path: of a Python file with a function `pipeline` that `nvidia.dali.pipeline_def` made.
-        num_threads: of the pipeline.
-        device: as Settings has it for an instance.
+        num_threads, device: of the pipeline.
 
     Raises:
         ImportError: if there is no DALI, or the file needs something else that is not there.

@@ -155,8 +155,10 @@ class DecodeTask:
         with self.reader(data, settings, tools) as reader, contextlib.ExitStack() as stack:
             job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
-                options = {"num_channels": self.audio_channels or None, "ignore_edit_list": self.ignore_edit_list}
-                sound = stack.enter_context(tricodec.AudioReader(data, sample_rate=self.audio_rate, **options))
+                options: dict[str, Any] = {"sample_rate": self.audio_rate, "ignore_edit_list": self.ignore_edit_list}
+                sound = stack.enter_context(
+                    tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
+                )
 
                 def read_sound(indices: list[int]) -> npt.NDArray[Any]:
                     begin, end = reader.time_span(indices)

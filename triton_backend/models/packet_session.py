@@ -103,7 +103,7 @@ class PacketSession:
         self._flushed = False
 
     def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> PacketJob:
-        """See OpenSession."""
+        """The job that gives the next frames; when it is done they are taken."""
         if task.selection:
             raise ValueError("this session is a live stream, in which no frames can be chosen; open a VIDEO to seek")
         if task.num_packets:
@@ -125,7 +125,7 @@ class PacketSession:
         self.num_given += num_frames
 
     def close(self) -> None:
-        """See OpenSession."""
+        """Frees all."""
         self._decoder = None
         self._packets.clear()
         self._frames.clear()

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import triton_python_backend_utils as pb_utils
 from tricodec.remote import RemoteSource
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled, failure_of
-from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
+from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.rows import Tensors
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
@@ -118,10 +118,10 @@ class Model(abc.ABC):
             args["model_instance_kind"], int(args["model_instance_device_id"])
         )
         self.settings = self.prepare(args["model_repository"], settings)
-        self.flow = Flow()
+        self.flow = Flow(self.settings.max_stall_ms)
         self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"], self.COUNTERS)
         try:
-            self.workers = Workers(self.settings, self.metrics.restarted)
+            self.workers = Workers(self.settings, self.metrics)
         except Exception:
             self.metrics.close()
             raise
@@ -130,15 +130,7 @@ class Model(abc.ABC):
         )
 
     def prepare(self, folder: str, settings: Settings) -> Settings:
-        """Reads what lies beside the configuration, before the model is ready.
-
-        Args:
-            folder: of the model.
-            settings: of the configuration.
-
-        Returns:
-            The settings to use.
-        """
+        """The settings to use, after a look at what lies beside the configuration in the model's folder."""
         return settings
 
     def execute(self, requests: list[Any]) -> None:
@@ -170,7 +162,6 @@ class _Exchange:
         self._began = time.monotonic()
         self._looked = self._began  # Triton hands over no request that was cancelled
         self._is_gone = False
-        self._waiter = Waiter(self._is_cancelled, model.settings.max_stall_ms)
         self._bytes_in = 0
         self._num_frames = 0
         self._bytes_out = 0
@@ -183,7 +174,7 @@ class _Exchange:
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
         try:
-            self._stream = self._model.flow.open(self._request)
+            self._stream = self._model.flow.open(self._request, self._is_cancelled)
             if self._stream is None:
                 self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
                 return
@@ -223,7 +214,7 @@ class _Exchange:
     def _give(self, outcome: Any) -> Failure | Suspended | None:
         """Sends a part, as soon as the client has granted one. See Work."""
         assert self._stream is not None
-        failure = self._stream.wait(self._waiter, lambda: self._model.workers.num_waiting > 0)
+        failure = self._stream.wait(lambda: self._model.workers.num_waiting > 0)
         if failure is not None:
             return failure
         if not self._stream.take():
@@ -234,7 +225,7 @@ class _Exchange:
 
     def _park(self, proceed: Callable[[], None]) -> None:
         assert self._stream is not None
-        self._model.flow.park(self._stream, self._waiter, proceed, self._answer_failure)
+        self._model.flow.park(self._stream, proceed, self._answer_failure)
 
     def _resume(self, data: Any, task: Any) -> None:
         rest = task.rest(self._num_frames, self._given)
