@@ -156,9 +156,8 @@ class DecodeTask:
             job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
                 options: dict[str, Any] = {"sample_rate": self.audio_rate, "ignore_edit_list": self.ignore_edit_list}
-                sound = stack.enter_context(
-                    tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
-                )
+                sound = tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
+                stack.enter_context(sound)
 
                 def read_sound(indices: list[int]) -> npt.NDArray[Any]:
                     begin, end = reader.time_span(indices)

@@ -177,8 +177,9 @@ class Sessions:
         with self._changed:
             session.tasks.popleft()
             session.idle_since = time.monotonic()
-            if not has_failed:
-                self._note_held(session, outcome.facts.get("held_bytes"))
+            held_bytes = None if has_failed else outcome.facts.get("held_bytes")
+            if isinstance(held_bytes, int) and 0 <= held_bytes <= self._settings.max_input_bytes:  # not trusted
+                session.held_bytes = held_bytes
             is_open = self._open.get(session.key) is session
             has_more = bool(session.tasks)
             self._changed.notify_all()
@@ -192,11 +193,6 @@ class Sessions:
         elif self._open.get(session.key) is not session:
             self._workers.forget(session.pin)
         done(outcome)
-
-    def _note_held(self, session: Session, held_bytes: Any) -> None:
-        """Takes over what a worker reports, which is not trusted."""
-        if isinstance(held_bytes, int) and 0 <= held_bytes <= self._settings.max_input_bytes:
-            session.held_bytes = held_bytes
 
     def _attend(self) -> None:
         """Ends sessions that are idle for too long."""

@@ -21,6 +21,8 @@ from tricodec.triton_backend.runtime.settings import Settings
 
 _SMALL_BYTES = 1 << 20
 """Of media that are sent at once: to hand them to a thread takes as long."""
+_NUM_AHEAD = 2
+"""Tasks that wait in the node for its next free process, unless the model has a number of workers of its own."""
 _NUM_ANSWERING = 2
 """Threads that send outcomes while the node does the next tasks."""
 # How often a waiting thread looks whether the client has gone away: each look costs stub and server 0.2 ms.
@@ -61,14 +63,15 @@ class Workers:
         self._node = connect(_socket(), start=True)
         self._changed = threading.Condition()
         self._pending = 0
-        self._slots = threading.Semaphore(settings.num_workers)
-        self._threads = ThreadPoolExecutor(settings.num_workers + _NUM_ANSWERING, "tricodec-task")
+        self._most_asked = settings.num_workers + (0 if settings.workers else _NUM_AHEAD)
+        self._slots = threading.Semaphore(self._most_asked)
+        self._threads = ThreadPoolExecutor(self._most_asked + _NUM_ANSWERING, "tricodec-task")
 
     def submit(self, work: Work, done: Callable[[Any], None]) -> None:
         """Queues one task. Another thread calls `done`, which must not raise, with the last part or a Failure."""
         with self._changed:
             self._pending += 1
-            is_next = self._pending <= self._settings.num_workers
+            is_next = self._pending <= self._most_asked
         asked, is_small = None, isinstance(work.data, bytes) and len(work.data) <= _SMALL_BYTES
         if is_next and is_small and self._slots.acquire(blocking=False):
             try:
