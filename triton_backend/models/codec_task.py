@@ -8,7 +8,7 @@ import dataclasses
 import enum
 import functools
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,7 +77,7 @@ class CompressTask:
         Raises:
             ValueError, tricodec.Error: as tricodec.Codec.encode.
         """
-        codec = _codec_for(self.codec, tools)
+        codec = _codec(tuple(sorted(self.codec.items())), tools.device, tools.num_threads)
         array = np.frombuffer(data, np.uint8)
         if self.header:
             dtype = np.dtype(self.typestr)
@@ -141,24 +141,23 @@ class DecompressTask:
         Raises:
             ValueError, tricodec.Error: as tricodec.Codec.decode.
         """
-        codec = _codec_for(self.codec, tools)  # the process may end by what it decodes, which is all that data can do
+        # The process may end by what it decodes, which is all that data can do.
+        codec = _codec(tuple(sorted(self.codec.items())), tools.device, tools.num_threads)
         packed = np.frombuffer(data, np.uint8)
         size = codec.get_uncomp_buffer_size(packed)
-        if size > settings.max_output_bytes:
-            raise tricodec.RefusedError(
-                f"the data expand to {size} bytes, and this model gives at most {settings.max_output_bytes} an answer "
-                "(its parameter max_output_bytes)"
-            )
+        settings.check_output(size, "the data expand to")
         yield [DecompressJob(codec, packed, self, size)]
 
 
-def _codec_for(keywords: Mapping[str, Any], tools: Tools) -> tricodec.Codec:
+@functools.lru_cache(maxsize=16)
+def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int) -> tricodec.Codec:
     """A codec for a request; one that was made before is used again.
 
     Raises:
         ValueError, tricodec.Error: as tricodec.Codec.
     """
-    return _codec(tuple(sorted(keywords.items())), tools.device, tools.num_threads)
+    options = {name: _member(_CHOICES[name], name, value) if name in _CHOICES else value for name, value in keywords}
+    return tricodec.Codec(**options, device=device, num_threads=num_threads, trusted=True)
 
 
 def _member(members: type[enum.Enum], name: str, text: str) -> Any:
@@ -166,12 +165,6 @@ def _member(members: type[enum.Enum], name: str, text: str) -> Any:
         accepted = ", ".join(members.__members__)
         raise ValueError(f"{name.upper()}: {text!r} is not accepted; use one of {accepted}")
     return members[text.upper()]
-
-
-@functools.lru_cache(maxsize=16)
-def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int) -> tricodec.Codec:
-    options = {name: _member(_CHOICES[name], name, value) if name in _CHOICES else value for name, value in keywords}
-    return tricodec.Codec(**options, device=device, num_threads=num_threads, trusted=True)
 
 
 def _resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes: int) -> tuple[int, ...]:
@@ -188,11 +181,8 @@ def _resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes:
     extents = [-1] if shape is None else list(shape)
     if min(extents, default=0) < -1 or extents.count(-1) > 1:
         raise ValueError(f"SHAPE is {extents}; its extents are 0 or more, and one may be -1")
-    given = 1
-    for extent in extents:
-        given *= 1 if extent == -1 else extent
-    if -1 in extents and given and elements % given == 0:
-        extents[extents.index(-1)] = elements // given
-    elif -1 in extents or given != elements:
-        raise ValueError(f"there are {num_bytes} bytes, {elements} of {dtype.name}; they do not fill SHAPE {extents}")
-    return tuple(extents)
+    try:
+        return np.broadcast_to(0, elements).reshape(extents).shape
+    except ValueError as error:
+        text = f"there are {num_bytes} bytes, {elements} of {dtype.name}; they do not fill SHAPE {extents}"
+        raise ValueError(text) from error

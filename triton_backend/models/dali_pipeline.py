@@ -7,18 +7,18 @@ import dataclasses
 import json
 import subprocess
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import triton_python_backend_utils as pb_utils
 from tricodec.node.tasks import Outcome, lay_out
 from tricodec.triton_backend.models.dali_task import DaliTask
 from tricodec.triton_backend.runtime.model import Answer, Model
-from tricodec.triton_backend.runtime.rows import check_size
-from tricodec.triton_backend.runtime.settings import COMMON_PARAMETERS, Settings
+from tricodec.triton_backend.runtime.rows import Tensors, text_of
+from tricodec.triton_backend.runtime.settings import COMMON_PARAMETERS
+from tricodec.triton_backend.runtime.stub import numpy_type
 
 _FILE = "dali.py"
 
@@ -35,7 +35,7 @@ except Exception as error:
 _MAX_TEXT = 2000
 
 
-class TritonPythonModel(Model):
+class PipelineModel(Model):
     """What Triton calls. Its inputs are the pipeline's external sources of the same names, its outputs go by order."""
 
     PARAMETERS = (*COMMON_PARAMETERS, "max_width", "max_height")
@@ -50,10 +50,7 @@ class TritonPythonModel(Model):
         config = json.loads(args["model_config"])
         self._path = str(Path(args["model_repository"]) / args["model_version"] / _FILE)
         self.INPUTS = [described["name"] for described in config["input"]]
-        self._outputs = {
-            described["name"]: np.dtype(pb_utils.triton_string_to_numpy(described["data_type"]))
-            for described in config["output"]
-        }
+        self._outputs = {described["name"]: numpy_type(described) for described in config["output"]}
         super().initialize(args)
         try:
             self._try_pipeline(config["input"])
@@ -61,9 +58,7 @@ class TritonPythonModel(Model):
             self.finalize()
             raise
 
-    def read(
-        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> list[tuple[Any, DaliTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, DaliTask]]:
         """See Model."""
         missing = [name for name in self.INPUTS if name not in tensors]
         if missing:
@@ -74,20 +69,17 @@ class TritonPythonModel(Model):
             places = dict(zip(row, lay_out((array.dtype.str, array.shape) for array in row.values()), strict=True))
             data = np.zeros(max(1, *(place.end for place in places.values())), np.uint8)
             for name, array in row.items():
-                check_size(array.nbytes, name, settings)
+                self.settings.check_input(array.nbytes, name)
                 places[name].array(data)[...] = array
             described = {name: dataclasses.asdict(place) for name, place in places.items()}
             items.append((data, DaliTask(self._path, described)))
         return items
 
-    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+    def answer(self, outcomes: list[Outcome]) -> Answer:
         """The outputs of all samples, each as one tensor."""
-        tensors = []
-        num_bytes = 0
+        batches = {}
         outputs = zip(*(outcome.arrays for outcome in outcomes), strict=True)
         for (name, dtype), samples in zip(self._outputs.items(), outputs, strict=True):
-            if name not in requested:
-                continue
             shapes = sorted({sample.shape for sample in samples})
             if len(shapes) > 1:
                 raise ValueError(
@@ -99,10 +91,8 @@ class TritonPythonModel(Model):
                     f"the pipeline gives {name} as {samples[0].dtype.name}, and this model's config.pbtxt says "
                     f"{dtype.name}; make them equal"
                 )
-            batch = np.stack(samples) if len(samples) > 1 else samples[0][np.newaxis]
-            tensors.append(pb_utils.Tensor(name, batch))
-            num_bytes += batch.nbytes
-        return Answer(tensors, 0, num_bytes)
+            batches[name] = np.stack(samples) if len(samples) > 1 else samples[0][np.newaxis]
+        return Answer(batches, sum(batch.nbytes for batch in batches.values()))
 
     def _try_pipeline(self, inputs: list[dict[str, Any]]) -> None:
         """Builds it in a process of its own, so that a crash costs nothing, and without a deadline: the first import of
@@ -110,7 +100,7 @@ class TritonPythonModel(Model):
         """
         described = {}
         for each in inputs:
-            dtype = np.dtype(pb_utils.triton_string_to_numpy(each["data_type"]))
+            dtype = numpy_type(each)
             described[each["name"]] = ("uint8", 1) if dtype == np.object_ else (dtype.name, len(each["dims"]))
         arguments = [self._path, described, list(self._outputs), self.settings.device]
         command = [sys.executable, "-I", "-c", _TRY, json.dumps([path for path in sys.path if path])]
@@ -129,5 +119,4 @@ def _plain(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return row
     if row.size != 1:
         raise ValueError(f"expected one element of BYTES a sample, got {row.size}")
-    element = row.reshape(-1)[0]
-    return np.frombuffer(element if isinstance(element, bytes) else str(element).encode(), np.uint8)
+    return np.frombuffer(text_of(row.reshape(-1)[0]), np.uint8)

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import tricodec
 from tricodec.node.tasks import Block, Place, Tools, lay_out
 from tricodec.triton_backend.runtime.errors import PipelineError
 from tricodec.triton_backend.runtime.settings import Settings
@@ -72,12 +71,7 @@ class DaliTask:
             except RuntimeError as error:
                 raise PipelineError(reason_of(str(error))) from error
             made = [np.asarray(output.at(0)) for output in outputs]
-            size = sum(output.nbytes for output in made)
-            if size > settings.max_output_bytes:
-                raise tricodec.RefusedError(
-                    f"the outputs take {size} bytes, and this model gives at most {settings.max_output_bytes} an "
-                    "answer (its parameter max_output_bytes)"
-                )
+            settings.check_output(sum(output.nbytes for output in made), "the outputs take")
             yield [DaliJob(made)]
 
 
@@ -103,11 +97,8 @@ class _Pipelines:
 
     def _take(self, key: tuple[Any, ...]) -> Any:
         with self._lock:
-            for index, (other, pipeline) in enumerate(self._idle):
-                if other == key:
-                    del self._idle[index]
-                    return pipeline
-        return None
+            places = [place for place, (other, _) in enumerate(self._idle) if other == key]
+            return self._idle.pop(places[0])[1] if places else None
 
 
 _pipelines = _Pipelines()
@@ -118,8 +109,7 @@ def build(path: str, num_threads: int, device: str) -> Any:
 
     Args:
         path: of a Python file with a function `pipeline` that `nvidia.dali.pipeline_def` made.
-        num_threads: of the pipeline.
-        device: as Settings has it for an instance.
+        num_threads, device: of the pipeline.
 
     Raises:
         ImportError: if there is no DALI, or the file needs something else that is not there.

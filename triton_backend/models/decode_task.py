@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -27,21 +26,49 @@ _MOST_DAMAGED = 1000
 """Numbers of damaged packets that pass between the processes; a suspended stream may count others twice."""
 
 
-def _element_of(transform: tricodec.Transform) -> np.dtype[Any]:
-    dtype = str(transform.options["dtype"])
-    return np.dtype("uint16" if dtype == "bfloat16" else dtype)
+@dataclasses.dataclass(slots=True)
+class FramesJob:
+    """Frames that are transformed to where their client finds them.
+
+    Attributes:
+        transform: what is done to them.
+        shape: of the frames, [F, H, W, C] or what the layout says.
+    """
+
+    transform: tricodec.Transform
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> str:
+        """Of the frames, NumPy's name or "bfloat16"."""
+        return str(self.transform.options["dtype"])
+
+    @property
+    def place(self) -> Place:
+        """Where they lie. NumPy sees uint16, the bits, in place of bfloat16, which it lacks."""
+        return Place(np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype).str, self.shape)
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of one frame."""
+        return dataclasses.replace(self.place, shape=self.shape[1:]).end
+
+    def check_room(self, settings: Settings, remedy: str, sound_bytes: int = 0) -> None:
+        """Raises tricodec.RefusedError for more bytes than the model gives; `remedy` is a way to fewer frames."""
+        what = "the frames and their sound take" if sound_bytes else "the frames take"
+        settings.check_output(
+            self.place.end + sound_bytes, what, f"ask for fewer frames {remedy}, or for a smaller SIZE"
+        )
 
 
 @dataclasses.dataclass(slots=True)
-class DecodeJob:
+class DecodeJob(FramesJob):
     """An opened video and the request for it: the memory for the frames is known before they are decoded.
 
     Attributes:
         reader: of the video.
         selection: the options that select the frames.
         indices: the numbers of its frames: as they are planned, and then those that were read.
-        transform: what is done to them.
-        shape: of the frames, [F, H, W, C] or what the layout says.
         first_place, num_places: which frames of the selection; -1 is to its end.
         read_sound: the sound of some frames, if it is asked for.
         sound: the last result of `read_sound`, float32 [channels, samples].
@@ -50,27 +77,15 @@ class DecodeJob:
     reader: tricodec.FrameReader
     selection: dict[str, Any]
     indices: list[int]
-    transform: tricodec.Transform
-    shape: tuple[int, ...]
     first_place: int = dataclasses.field(default=0, kw_only=True)
     num_places: int = dataclasses.field(default=-1, kw_only=True)
     read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
     sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
 
     @property
-    def dtype(self) -> str:
-        """Of the frames, NumPy's name or "bfloat16"."""
-        return str(self.transform.options["dtype"])
-
-    @property
-    def element(self) -> np.dtype[Any]:
-        """What NumPy sees in the frames: their dtype, or uint16 for the bits of bfloat16, which it lacks."""
-        return _element_of(self.transform)
-
-    @property
     def block(self) -> Block:
         """The frames; beside them their times as float64 seconds, the sound if any, and facts."""
-        return Block([Place(self.element.str, self.shape)], self._beside(), self._facts(), self.dtype)
+        return Block([self.place], self._beside(), self._facts(), self.dtype)
 
     def _facts(self) -> dict[str, Any]:
         """How much damage was met so far."""
@@ -84,7 +99,7 @@ class DecodeJob:
         """Decodes the frames, and takes over which they are."""
         if not self.indices:  # a GPU has nothing to do for no frames
             return
-        out = Place(self.element.str, self.shape).writable(memory, self.dtype)
+        out = self.place.writable(memory, self.dtype)
         request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.selection}
         _, numbers, _ = self.reader._read(self.transform, out=out, fewer=True, **request)
         self._take(numbers.tolist())
@@ -132,12 +147,7 @@ class DecodeTask:
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[Job]]:
-        """Opens a video for as long as the context lasts.
-
-        Args:
-            data: the encoded file, bytes-like or a path.
-            settings: max_width, max_height, max_frames and max_output_bytes are read; other limits are the process's.
-            tools: of the process.
+        """Opens a video for as long as the context lasts. See `tricodec.node.tasks.Task`.
 
         Raises:
             ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
@@ -145,7 +155,9 @@ class DecodeTask:
         with self.reader(data, settings, tools) as reader, contextlib.ExitStack() as stack:
             job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
-                sound = stack.enter_context(self.sound_reader(data))
+                options: dict[str, Any] = {"sample_rate": self.audio_rate, "ignore_edit_list": self.ignore_edit_list}
+                sound = tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
+                stack.enter_context(sound)
 
                 def read_sound(indices: list[int]) -> npt.NDArray[Any]:
                     begin, end = reader.time_span(indices)
@@ -153,18 +165,8 @@ class DecodeTask:
 
                 job.read_sound = read_sound
                 job.sound = read_sound(job.indices)
-                frame_bytes = math.prod(job.shape) * job.element.itemsize
-                expect_output_room(frame_bytes + job.sound.nbytes, settings, "with COUNT", "the frames and their sound")
+                job.check_room(settings, "with COUNT", job.sound.nbytes)
             yield [job]
-
-    def sound_reader(self, data: Any) -> tricodec.AudioReader:
-        """Opens the sound of the video."""
-        return tricodec.AudioReader(
-            data,
-            sample_rate=self.audio_rate,
-            num_channels=self.audio_channels or None,
-            ignore_edit_list=self.ignore_edit_list,
-        )
 
     def reader(self, data: Any, settings: Settings, tools: Tools) -> tricodec.FrameReader:
         """Opens the video.
@@ -209,38 +211,15 @@ class DecodeTask:
         return indices
 
     def job(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str) -> DecodeJob:
-        """The decoding of some frames into one answer.
-
-        Args:
-            reader: of the video.
-            indices: the frames, as the reader numbers them now.
-            settings: of the model.
-            remedy: how a client gets fewer frames of one answer.
+        """The decoding of some frames, as the reader numbers them now, into one answer.
 
         Raises:
             tricodec.RefusedError: if they take more memory than the model gives.
         """
         transform = tricodec.Transform(**self.transform)
-        job = DecodeJob(reader, self.selection, indices, transform, (len(indices), *reader.output_shape(transform)))
-        expect_output_room(math.prod(job.shape) * job.element.itemsize, settings, remedy)
+        job = DecodeJob(transform, (len(indices), *reader.output_shape(transform)), reader, self.selection, indices)
+        job.check_room(settings, remedy)
         return job
-
-
-def expect_output_room(num_bytes: int, settings: Settings, remedy: str, what: str = "the frames") -> None:
-    """Raises tricodec.RefusedError for frames of more bytes than an answer may have.
-
-    Args:
-        num_bytes: of the frames.
-        settings: of the model.
-        remedy: how a client gets fewer frames of one answer.
-        what: takes the bytes.
-    """
-    if num_bytes > settings.max_output_bytes:
-        raise tricodec.RefusedError(
-            f"{what} take {num_bytes} bytes, and this model gives at most "
-            f"{settings.max_output_bytes} an answer (its parameter max_output_bytes); ask for fewer frames "
-            f"{remedy}, or for a smaller SIZE"
-        )
 
 
 @dataclasses.dataclass(slots=True)
@@ -287,12 +266,11 @@ class StreamTask(DecodeTask):
     begin: int = 0
     part_bytes: int = 0
 
-    def rest(self, facts: dict[str, Any], num_frames: int, given: dict[str, Any]) -> StreamTask:
+    def rest(self, num_frames: int, given: dict[str, Any]) -> StreamTask:
         """What is left of the task after it was suspended: the same frames from the first one that was not given.
 
         Args:
-            facts: of the first part that was not given.
-            num_frames: frames that were given.
+            num_frames: how many were given.
             given: the facts of the last part that was given; empty if there was none.
         """
         damaged = given.get("damaged", self.damaged_before)
@@ -315,8 +293,7 @@ class StreamTask(DecodeTask):
         Raises:
             tricodec.RefusedError: the client does not send further requests, and they take too much memory.
         """
-        transform = tricodec.Transform(**self.transform)
-        frame_bytes = math.prod(reader.output_shape(transform)) * _element_of(transform).itemsize
+        frame_bytes = self.job(reader, [], settings, "").frame_bytes
         if self.part_bytes:
             most = max(1, self.part_bytes // frame_bytes // self.chunk) * self.chunk
             return min(num_left, self.begin + most - self.num_given)
@@ -342,6 +319,6 @@ class StreamTask(DecodeTask):
             job = self.job(reader, now, settings, "an answer with CHUNK")
             continued = self.num_given + end if end == len(indices) < len(left) else 0
             yield ChunkJob(
-                reader, self.selection, now, job.transform, job.shape, self.damaged_before, continued,
+                job.transform, job.shape, reader, self.selection, now, self.damaged_before, continued,
                 first_place=self.num_given + first, num_places=end - first,
             )  # fmt: skip

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.node.tasks import Block, Place, Tools
-from tricodec.triton_backend.models.decode_task import expect_output_room
+from tricodec.node.tasks import Block, Tools
+from tricodec.triton_backend.models.decode_task import FramesJob
 from tricodec.triton_backend.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,14 +49,12 @@ def unpack(data: Any, num_packets: int, time_base: Sequence[int]) -> list[tricod
 
 
 @dataclasses.dataclass(slots=True)
-class PacketJob:
+class PacketJob(FramesJob):
     """Frames of a live stream that are decoded.
 
     Attributes:
         session: gives them.
         frames: of one size.
-        transform: is done to them.
-        shape: of the result, [F, H, W, C] or what the layout says.
         facts: of the outcome.
         tools: of the process that does it.
         begin: number of the first frame.
@@ -64,32 +62,20 @@ class PacketJob:
 
     session: PacketSession
     frames: list[tricodec.Frame]
-    transform: tricodec.Transform
-    shape: tuple[int, ...]
     facts: dict[str, Any]
     tools: Tools
     begin: int
 
     @property
-    def dtype(self) -> str:
-        """Of the result, NumPy's name or "bfloat16"."""
-        return str(self.transform.options["dtype"])
-
-    @property
-    def element(self) -> np.dtype[Any]:
-        """What NumPy sees in the result: its dtype, or uint16 for the bits of bfloat16."""
-        return np.dtype("uint16" if self.dtype == "bfloat16" else self.dtype)
-
-    @property
     def block(self) -> Block:
         """Frames; beside them their times as float64 seconds, and their numbers."""
         numbers = self.begin + np.arange(len(self.frames))
-        return Block([Place(self.element.str, self.shape)], [self._times(), numbers], self.facts, self.dtype)
+        return Block([self.place], [self._times(), numbers], self.facts, self.dtype)
 
     def write(self, memory: Any) -> None:
         """See Job."""
         if self.frames:
-            out = Place(self.element.str, self.shape).writable(memory, self.dtype)
+            out = self.place.writable(memory, self.dtype)
             self.transform(self.frames, out=out, **self.tools.on_stream)
         self.session.take(len(self.frames))
 
@@ -117,7 +103,7 @@ class PacketSession:
         self._flushed = False
 
     def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> PacketJob:
-        """See OpenSession."""
+        """The job that gives the next frames; when it is done they are taken."""
         if task.selection:
             raise ValueError("this session is a live stream, in which no frames can be chosen; open a VIDEO to seek")
         if task.num_packets:
@@ -126,12 +112,11 @@ class PacketSession:
         self._decode(max(1, task.chunk))
         transform = tricodec.Transform(**task.transform)
         shapes = [transform.output_shape(frame.width, frame.height, frame.rotation) for frame in self._frames[:1]]
-        empty = PacketJob(self, [], transform, (0, *(shapes[0] if shapes else (0, 0, 0))), {}, tools, self.num_given)
-        frames = self._alike(task.most_frames(math.prod(empty.shape[1:]) * empty.element.itemsize))
-        job = dataclasses.replace(
-            empty, frames=frames, shape=(len(frames), *empty.shape[1:]), facts=self._facts(len(frames))
-        )
-        expect_output_room(math.prod(job.shape) * job.element.itemsize, settings, "an answer with CHUNK")
+        shape = shapes[0] if shapes else (0, 0, 0)
+        frames = self._alike(task.most_frames(FramesJob(transform, (0, *shape)).frame_bytes))
+        facts = self._facts(len(frames))
+        job = PacketJob(transform, (len(frames), *shape), self, frames, facts, tools, self.num_given)
+        job.check_room(settings, "an answer with CHUNK")
         return job
 
     def take(self, num_frames: int) -> None:
@@ -140,7 +125,7 @@ class PacketSession:
         self.num_given += num_frames
 
     def close(self) -> None:
-        """See OpenSession."""
+        """Frees all."""
         self._decoder = None
         self._packets.clear()
         self._frames.clear()

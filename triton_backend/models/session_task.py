@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 from collections.abc import Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +16,6 @@ from tricodec.triton_backend.models.decode_task import DecodeJob, DecodeTask
 from tricodec.triton_backend.models.packet_session import PacketSession
 from tricodec.triton_backend.runtime.errors import UnavailableError
 from tricodec.triton_backend.runtime.settings import Settings
-
-
-class OpenSession(Protocol):
-    """What a worker keeps for a session."""
-
-    def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> Job:
-        """The job that gives the next frames; when it is done they are taken."""
-
-    def close(self) -> None:
-        """Frees all."""
-
 
 _OTHER_PLACE = {"start", "start_s", "end_s", "count"}
 """The options that leave the stride of a session as it was."""
@@ -116,7 +104,7 @@ class VideoSession:
             raise
 
     def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> SessionJob:
-        """See OpenSession."""
+        """The job that gives the next frames; when it is done they are taken."""
         del data, tools
         if task.num_packets or task.flush:
             raise ValueError("this session has a video, and takes no packets; open one with CODEC for a live stream")
@@ -124,16 +112,15 @@ class VideoSession:
             self.choose(task.selection)
         begin = self.position
         video = DecodeTask(transform=task.transform)
-        nothing = video.job(self._reader, [], settings, "")
-        chunk = task.most_frames(math.prod(nothing.shape[1:]) * nothing.element.itemsize)
+        chunk = task.most_frames(video.job(self._reader, [], settings, "").frame_bytes)
         job = video.job(self._reader, self.select()[begin : begin + chunk], settings, "an answer with CHUNK")
         return SessionJob(
-            self._reader, self._selection, job.indices, job.transform, job.shape, self, begin,
+            job.transform, job.shape, self._reader, self._selection, job.indices, self, begin,
             first_place=begin, num_places=chunk,
         )  # fmt: skip
 
     def close(self) -> None:
-        """See OpenSession."""
+        """Frees all."""
         self._reader.close()
 
 
@@ -203,7 +190,7 @@ class PullTask:
             if (self.ends or (self.opens and not done)) and _SESSION in tools.kept:
                 tools.kept.pop(_SESSION).close()
 
-    def _begin(self, data: Any, settings: Settings, tools: Tools) -> OpenSession:
+    def _begin(self, data: Any, settings: Settings, tools: Tools) -> VideoSession | PacketSession:
         tools = dataclasses.replace(tools, num_threads=self.num_threads)
         if self.codec:
             options = {"device": tools.device, "num_threads": tools.num_threads, **tools.on_stream}

@@ -5,48 +5,45 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.node.tasks import Outcome
 from tricodec.options import replaced
 from tricodec.remote import RemoteSource
 from tricodec.triton_backend.models.packet_session import NO_PTS, pack
-from tricodec.triton_backend.models.planned import PlannedModel
 from tricodec.triton_backend.models.session_task import PullTask
-from tricodec.triton_backend.models.video_decode import (
-    OUTPUT_DTYPES,
+from tricodec.triton_backend.models.video_request import (
+    CACHE_BYTES,
     SELECTION,
     STREAM,
     TRANSFORM,
-    check_float_only,
+    VIDEO_INPUTS,
+    PlannedModel,
     frames_output,
-    frames_tensors,
+    only_one,
+    read_videos,
+    without_batch,
 )
-from tricodec.triton_backend.models.video_input import CACHE_BYTES, VIDEO_INPUTS, read_video
 from tricodec.triton_backend.runtime.model import Answer, Item
-from tricodec.triton_backend.runtime.rows import Table, check_size, number, numbers, options, word
+from tricodec.triton_backend.runtime.rows import Table, Tensors, inputs, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
-from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.workers import Work
 
-_CODEC: Table = {"CODEC": ("codec", word)}
-_CHOICE: Table = {**SELECTION, "SKIP": ("skip", number)}
+_CODEC = inputs(word, "codec")
+_CHOICE: Table = {**SELECTION, **inputs(number, "skip")}
 """Which frames to continue with."""
 _PULL: Table = {
-    "CHUNK": ("chunk", number),
-    "ROOM": ("room", number),
-    "FLUSH": ("flush", number),
-    "TIME_BASE": ("time_base", numbers(2, "numerator, denominator")),
+    **inputs(number, "chunk", "room", "flush"),
+    **inputs(numbers(2, "numerator, denominator"), "time_base"),
 }
 _OPENING = (*VIDEO_INPUTS, *_CODEC, *STREAM, *TRANSFORM)
 """What only the request that opens a session may have."""
 
 
-class TritonPythonModel(PlannedModel):
+class SessionModel(PlannedModel):
     """What Triton calls."""
 
     INPUTS = (*_OPENING, *_CHOICE, *_PULL, "PACKETS", "PACKET_PTS")
@@ -79,14 +76,12 @@ class TritonPythonModel(PlannedModel):
         """See Model."""
         self.sessions.submit(dataclasses.replace(work, pin=work.task.pin), finish)
 
-    def items(
-        self, request: Any, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str]
-    ) -> Sequence[Item]:
+    def items(self, request: Any, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
         """See Model. The correlation id and the flags of the request say which session it is for."""
         key, flags = request.correlation_id(), request.flags()
         ends = bool(flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_END)
         try:
-            [(data, task)] = self.read(tensors, requested, self.settings)
+            [(data, task)] = self.read(tensors, requested)
             if flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_START:
                 has_video = any(name in tensors for name in VIDEO_INPUTS)
                 if has_video == ("CODEC" in tensors):
@@ -110,47 +105,42 @@ class TritonPythonModel(PlannedModel):
             raise
         return [(data, dataclasses.replace(task, pin=session.pin, ends=ends))]
 
-    def read(
-        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> list[tuple[bytes, PullTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, PullTask]]:
         """See Model. The tensors have no batch dimension: a request is for one session."""
-        rows = {name: tensor[np.newaxis] for name, tensor in tensors.items()}
-        dtype = OUTPUT_DTYPES[frames_output(requested)]
-        check_float_only(tensors, dtype)
-        selection = options(_CHOICE, rows, 0)
-        opening = options({**STREAM, **_CODEC}, rows, 0)
+        rows = without_batch(tensors)
+        transform = self.transform_of(rows, requested)
+        selection, pull = options(_CHOICE, rows), options(_PULL, rows)
+        opening = options({**STREAM, **_CODEC}, rows)
         data, num_packets = b"", 0
         if any(name in tensors for name in VIDEO_INPUTS):
-            data = read_video(tensors, settings)
-            opening = {**self.defaults.source, **options(STREAM, rows, 0)}
+            data = only_one(read_videos(tensors, self.settings))
+            opening = {**self.source, **options(STREAM, rows)}
             chosen = {name: value for name, value in selection.items() if name != "skip"}
-            selection |= replaced(self.defaults.selection, chosen)
+            selection |= replaced(self.selection, chosen)
         if "PACKETS" in tensors:
-            data, num_packets = _packets(tensors, settings)
-        pull = options(_PULL, rows, 0)
-        if not 0 <= pull.get("chunk", 1) <= settings.max_frames:
-            raise ValueError(
-                f"CHUNK is {pull['chunk']}; accepted are 0 to {settings.max_frames} (the model's parameter max_frames)"
-            )
-        transform = self.defaults.transform_to(dtype) | options(TRANSFORM, rows, 0)
+            data, num_packets = _packets(tensors)
+            self.settings.check_input(len(data), "PACKETS")
+        most = self.settings.max_frames
+        if not 0 <= pull.get("chunk", 1) <= most:
+            raise ValueError(f"CHUNK is {pull['chunk']}; accepted are 0 to {most} (the model's parameter max_frames)")
         return [(data, PullTask(transform=transform, selection=selection, num_packets=num_packets, **opening, **pull))]
 
-    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+    def answer(self, outcomes: list[Outcome]) -> Answer:
         """The next frames of a session, their times and numbers, and what is known of the whole."""
         [chunk] = outcomes
         frames, pts, numbers_of_frames = chunk.arrays
-        damage = np.array([chunk.facts["num_damaged_packets"]], np.int64)
-        tensors = frames_tensors(requested, frames, pts, damage)
-        others = {
+        outputs = {
+            **frames_output(frames),
+            "PTS": pts,
+            "NUM_DAMAGED_PACKETS": np.array([chunk.facts["num_damaged_packets"]], np.int64),
             "FRAME_NUMBERS": numbers_of_frames,
             "NUM_FRAMES": np.array([chunk.facts["num_frames"]], np.int64),
             "LAST": np.array([chunk.facts["last"]], np.bool_),
         }
-        tensors += [pb_utils.Tensor(name, array) for name, array in others.items() if name in requested]
-        return Answer(tensors, frames.shape[0], frames.nbytes)
+        return Answer(outputs, frames.nbytes, frames.shape[0])
 
 
-def _packets(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> tuple[bytes, int]:
+def _packets(tensors: Tensors) -> tuple[bytes, int]:
     """The packets of a request in one piece, and their number.
 
     Raises:
@@ -164,6 +154,4 @@ def _packets(tensors: Mapping[str, npt.NDArray[Any]], settings: Settings) -> tup
     pts = tensors.get("PACKET_PTS", np.full(len(packets), NO_PTS)).reshape(-1)
     if len(pts) != len(packets):
         raise ValueError(f"PACKET_PTS has {len(pts)} times, and PACKETS {len(packets)} packets; give a time for each")
-    data = pack(packets, pts.astype(np.int64))
-    check_size(len(data), "PACKETS", settings)
-    return data, len(packets)
+    return pack(packets, pts.astype(np.int64)), len(packets)

@@ -5,21 +5,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import triton_python_backend_utils as pb_utils
 from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models.decode_task import StreamTask
-from tricodec.triton_backend.models.planned import PlannedModel
-from tricodec.triton_backend.models.video_decode import INPUTS, frames_tensors, read_request
+from tricodec.triton_backend.models.video_request import PlannedModel, frames_output, only_one, without_batch
 from tricodec.triton_backend.runtime.model import Answer
-from tricodec.triton_backend.runtime.rows import number, options, text_of
-from tricodec.triton_backend.runtime.settings import Settings
+from tricodec.triton_backend.runtime.rows import Tensors, inputs, number, options, text_of
 
-_CHUNK = {"CHUNK": ("chunk", number)}
+_CHUNK = inputs(number, "chunk")
 _CONTINUE, _NEXT = "CONTINUE", "NEXT"
 """A client that sends further requests for the rest: CONTINUE is empty at first, then NEXT of the last answer."""
 
@@ -28,45 +24,39 @@ _PART_BYTES = 64 << 20
 """Of frames that a request gives such a client, or as many as the video has, because each request brings it again."""
 
 
-class TritonPythonModel(PlannedModel):
+class StreamModel(PlannedModel):
     """What Triton calls."""
 
-    INPUTS = (*INPUTS, *_CHUNK, _CONTINUE)
+    INPUTS = (*PlannedModel.INPUTS, *_CHUNK, _CONTINUE)
     PARAMETERS = (*PlannedModel.PARAMETERS, "max_stall_ms")
     IN_PARTS = True
 
-    def read(
-        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> list[tuple[bytes, StreamTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, StreamTask]]:
         """See Model. The tensors have no batch dimension: a request is one video."""
-        rows = {name: tensor[np.newaxis] for name, tensor in tensors.items()}
-        items = read_request(rows, requested, settings, self.defaults)
-        if len(items) != 1:
-            raise ValueError(f"the request has {len(items)} files; send one in a request")
-        chunk = options(_CHUNK, rows, 0)
-        if not 1 <= chunk.get("chunk", 1) <= settings.max_frames:
-            raise ValueError(
-                f"CHUNK is {chunk['chunk']}; accepted are 1 to {settings.max_frames} (the model's parameter max_frames)"
-            )
-        [(data, task)] = items
-        task = StreamTask(**dataclasses.asdict(task), **chunk)
+        rows = without_batch(tensors)
+        data, video = only_one(self.tasks(rows, requested))
+        chunk, most = options(_CHUNK, rows), self.settings.max_frames
+        if not 1 <= chunk.get("chunk", 1) <= most:
+            raise ValueError(f"CHUNK is {chunk['chunk']}; accepted are 1 to {most} (the model's parameter max_frames)")
+        task = StreamTask(**dataclasses.asdict(video), **chunk)
         if _CONTINUE in rows:
             part_bytes = max(_PART_BYTES, len(data) if isinstance(data, bytes) else 0)
-            [text] = np.asarray(rows[_CONTINUE][0]).reshape(-1)
-            task = _continued(task, text_of(text), min(part_bytes, settings.max_output_bytes))
+            [text] = np.asarray(tensors[_CONTINUE]).reshape(-1)
+            task = _continued(task, text_of(text), min(part_bytes, self.settings.max_output_bytes))
         return [(data, task)]
 
-    def answer(self, requested: Collection[str], outcomes: list[Outcome]) -> Answer:
+    def answer(self, outcomes: list[Outcome]) -> Answer:
         """The frames of one chunk, their times, and how many packets were damaged so far."""
         [chunk] = outcomes
         frames, pts = chunk.arrays
-        damage = np.array([chunk.facts["num_damaged_packets"]], np.int64)
-        tensors = frames_tensors(requested, frames, pts, damage)
-        if _NEXT in requested:
-            state = [chunk.facts["num_given"], chunk.facts["damaged"]]
-            text = json.dumps(state).encode() if state[0] else b""
-            tensors.append(pb_utils.Tensor(_NEXT, np.array([text], np.object_)))
-        return Answer(tensors, frames.shape[0], frames.nbytes)
+        state = [chunk.facts["num_given"], chunk.facts["damaged"]]
+        outputs = {
+            **frames_output(frames),
+            "PTS": pts,
+            "NUM_DAMAGED_PACKETS": np.array([chunk.facts["num_damaged_packets"]], np.int64),
+            _NEXT: np.array([json.dumps(state).encode() if state[0] else b""], np.object_),
+        }
+        return Answer(outputs, frames.nbytes, frames.shape[0])
 
 
 def _continued(task: StreamTask, text: bytes, part_bytes: int) -> StreamTask:

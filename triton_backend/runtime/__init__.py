@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every model runs on: workers, the memory between worker and stub, requests and their answers, counters."""
+"""What every model runs on: requests and their answers, the node that does their tasks, settings, counters."""

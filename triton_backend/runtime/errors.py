@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import traceback
+from collections.abc import Iterable
 from typing import Any
 
 _MAX_MESSAGE = 4000
@@ -77,17 +78,21 @@ def cancelled() -> Failure:
 
 def failure_of_node(described: dict[str, Any]) -> Failure:
     """The failure of a request that a process of the node did, as `tricodec.node` describes it."""
-    names = ["OutOfMemoryError" if name == "MemoryError" else str(name) for name in described.get("names", ())]
-    kind = next((name for name in [*names, str(described["kind"])] if name in _CODES), "InternalError")
+    kind = _kind_of([*described.get("names", ()), described["kind"]]) or "InternalError"
     lost = str(described.get("why") or ("crash" if kind == "UnavailableError" else ""))
     return Failure(kind, str(described["text"])[:_MAX_MESSAGE], lost)
 
 
 def failure_of(error: Exception) -> Failure:
     """Sorts an exception. One of an unexpected kind is logged here; clients see no traceback."""
-    names = ["OutOfMemoryError" if base is MemoryError else base.__name__ for base in type(error).__mro__]
-    kind = next((name for name in names if name in _CODES), None)
+    kind = _kind_of(base.__name__ for base in type(error).__mro__)
     if kind is None:
         traceback.print_exception(error, file=sys.stderr)
         return Failure("InternalError", f"{type(error).__name__}: {error}"[:_MAX_MESSAGE])
     return Failure(kind, (str(error) or kind)[:_MAX_MESSAGE])
+
+
+def _kind_of(names: Iterable[Any]) -> str | None:
+    """The first name of an exception that clients know; they know Python's MemoryError as OutOfMemoryError."""
+    known = ("OutOfMemoryError" if name == "MemoryError" else str(name) for name in names)
+    return next((name for name in known if name in _CODES), None)

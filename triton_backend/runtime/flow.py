@@ -27,115 +27,82 @@ _MOST_ENDED = 1000
 """Names that are kept of streams that have ended, because credits for them may be on their way."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class Suspended:
-    """A task that gave its worker away before it ended.
+    """A task that gave its worker away before it ended."""
+
+
+@dataclasses.dataclass(slots=True)
+class Stream:
+    """The credits of one request; without a bound if its client named none.
 
     Attributes:
-        facts: of the first part that was not given.
-    """
-
-    facts: dict[str, Any]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Waiter:
-    """What a stream without credits needs to know and to do.
-
-    Attributes:
+        changed: guards all streams of a model.
         cancelled: whether the client is gone.
         max_stall_ms: longest time to wait for a client that grants nothing.
+        name: of the stream.
+        credits: answers that may be sent.
     """
 
+    changed: threading.Condition
     cancelled: Callable[[], bool]
     max_stall_ms: int
-
-    def failure(self, since: float) -> Failure | None:
-        """Why a stream ends that has waited since some time of the monotonic clock; None while it may wait."""
-        if self.cancelled():
-            return cancelled()
-        if time.monotonic() > since + self.max_stall_ms / 1000:
-            return Failure(
-                "TimeoutError",
-                f"the client granted no answer for {self.max_stall_ms} ms (parameter max_stall_ms of the model); read "
-                "the stream faster, or ask for it again from the frame that is wanted with START",
-            )
-        return None
-
-
-class Stream:
-    """The credits of one request; without a bound if its client named none."""
-
-    def __init__(self, name: str | None, num_credits: int, changed: threading.Condition) -> None:
-        self.name = name
-        self._credits = num_credits
-        self._changed = changed
+    name: str = ""
+    credits: int = 0
 
     def grant(self, num_credits: int) -> None:
         """Adds credits."""
-        with self._changed:
-            self._credits += num_credits
-            self._changed.notify_all()
+        with self.changed:
+            self.credits += num_credits
+            self.changed.notify_all()
 
     @property
     def has_credit(self) -> bool:
         """Whether an answer may be sent."""
-        return self.name is None or self._credits > 0
+        return not self.name or self.credits > 0
 
     def take(self) -> bool:
         """Takes a credit if there is one."""
-        with self._changed:
+        with self.changed:
             if not self.has_credit:
                 return False
-            self._credits -= 1
+            self.credits -= 1
             return True
 
-    def await_credit(self, waiter: Waiter, is_contended: Callable[[], bool]) -> Failure | bool:
-        """Takes a credit, and waits for one before.
-
-        Args:
-            waiter: the client.
-            is_contended: whether other requests need the worker that waits here.
-
-        Returns:
-            True; or False if the worker is to be given away; or why the stream ends.
-        """
+    def wait(self, is_contended: Callable[[], bool] = lambda: False) -> Failure | None:
+        """Waits for a credit, or until other requests need the worker that waits here; returns why the stream ends."""
         began = time.monotonic()
-        while not self.take():
-            if (failure := waiter.failure(began)) is not None:
-                return failure
-            if time.monotonic() > began + _PATIENCE_SECONDS and is_contended():
-                return False
-            with self._changed:
-                self._changed.wait(_POLL_SECONDS)
-        return True
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Parked:
-    stream: Stream
-    waiter: Waiter
-    since: float
-    proceed: Callable[[], None]
-    fail: Callable[[Failure], None]
+        while not self.has_credit:
+            now = time.monotonic()
+            if self.cancelled():
+                return cancelled()
+            if now > began + self.max_stall_ms / 1000:
+                return Failure(
+                    "TimeoutError",
+                    f"the client granted no answer for {self.max_stall_ms} ms (parameter max_stall_ms of the model); "
+                    "read the stream faster, or ask for it again from the frame that is wanted with START",
+                )
+            if now > began + _PATIENCE_SECONDS and is_contended():
+                break
+            with self.changed:
+                self.changed.wait(_POLL_SECONDS)
+        return None
 
 
 class Flow:
-    """The streams of one model. Thread safety: safe."""
+    """The streams of one model. Thread safety: safe.
 
-    def __init__(self) -> None:
+    Attributes:
+        num_parked: streams that wait for credits without a worker.
+    """
+
+    def __init__(self, max_stall_ms: int) -> None:
+        self._max_stall_ms = max_stall_ms
         self._changed = threading.Condition()
         self._streams: dict[str, Stream] = {}
         self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
-        self._parked: list[_Parked] = []
-        self._thread: threading.Thread | None = None
+        self.num_parked = 0
 
-    @property
-    def num_parked(self) -> int:
-        """Streams that wait for credits without a worker."""
-        return len(self._parked)
-
-    def open(self, request: Any) -> Stream | None:
+    def open(self, request: Any, cancelled: Callable[[], bool]) -> Stream | None:
         """The stream of a request; None for a request that only grants credits to another one.
 
         Raises:
@@ -143,8 +110,9 @@ class Flow:
             UnavailableError: credits for a stream of a process that died.
         """
         text = request.parameters()
+        opened = Stream(self._changed, cancelled, self._max_stall_ms)
         if _CREDITS not in text:
-            return Stream(None, 0, self._changed)
+            return opened
         parameters = json.loads(text)
         num_credits = parameters[_CREDITS]
         if not isinstance(num_credits, int) or isinstance(num_credits, bool) or num_credits < 1:
@@ -164,49 +132,25 @@ class Flow:
                 return None
             if stream is not None:
                 raise ValueError(f"parameter {_STREAM} names a stream that is open; choose a random name for each one")
-            self._streams[name] = Stream(name, num_credits, self._changed)
-            return self._streams[name]
+            opened.name, opened.credits = name, num_credits
+            self._streams[name] = opened
+            return opened
 
     def close(self, stream: Stream) -> None:
         """Forgets a stream that has ended."""
-        if stream.name is not None:
-            with self._changed:
-                if self._streams.pop(stream.name, None) is not None:
-                    self._ended.append(stream.name)
-
-    def park(
-        self, stream: Stream, waiter: Waiter, proceed: Callable[[], None], fail: Callable[[Failure], None]
-    ) -> None:
-        """Lets a stream wait without a worker.
-
-        Args:
-            stream: it has no credits.
-            waiter: its client.
-            proceed: called from another thread when it has credits.
-            fail: called instead with the reason why it ends.
-        """
         with self._changed:
-            self._parked.append(_Parked(stream, waiter, time.monotonic(), proceed, fail))
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._attend, name="tricodec-parked", daemon=True)
-                self._thread.start()
+            if self._streams.pop(stream.name, None) is not None:
+                self._ended.append(stream.name)
 
-    def _attend(self) -> None:
-        """Wakes parked streams, as long as there are any."""
-        while True:
+    def park(self, stream: Stream, proceed: Callable[[], None], fail: Callable[[Failure], None]) -> None:
+        """Lets a stream wait without a worker. Another thread calls `proceed` when it has credits, or `fail`."""
+
+        def attend() -> None:
+            failure = stream.wait()
             with self._changed:
-                if not self._parked:
-                    self._thread = None
-                    return
-                waiting = list(self._parked)
-                if not any(parked.stream.has_credit for parked in waiting):
-                    self._changed.wait(_POLL_SECONDS)
-            for parked in waiting:
-                failure = None if parked.stream.has_credit else parked.waiter.failure(parked.since)
-                if parked.stream.has_credit or failure is not None:
-                    with self._changed:
-                        self._parked.remove(parked)
-                    if failure is not None:
-                        parked.fail(failure)
-                    else:
-                        parked.proceed()
+                self.num_parked -= 1
+            fail(failure) if failure is not None else proceed()
+
+        with self._changed:
+            self.num_parked += 1
+        threading.Thread(target=attend, name="tricodec-parked", daemon=True).start()

@@ -69,10 +69,6 @@ class Metrics:
         self._publisher = threading.Thread(target=self._run, name="tricodec-metrics", daemon=True)
         self._publisher.start()
 
-    def restarted(self, reason: str) -> None:
-        """Counts a worker that was replaced."""
-        self.count("worker_restarts_total", reason=reason)
-
     def count(self, name: str, amount: int = 1, **labels: str) -> None:
         """Adds to one counter, which has at most one label of its own."""
         label, value = next(iter(labels.items()), ("", ""))

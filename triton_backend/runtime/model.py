@@ -15,15 +15,14 @@ import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.remote import RemoteSource
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled, failure_of
-from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended, Waiter
-from tricodec.triton_backend.runtime.guard import check_stub
+from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended
 from tricodec.triton_backend.runtime.metrics import Metrics
-from tricodec.triton_backend.runtime.room import expect_room, has_ample_room, no_room, take_room
+from tricodec.triton_backend.runtime.rows import Tensors
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
+from tricodec.triton_backend.runtime.stub import check_stub, failed, no_room, take_room, tensor
 from tricodec.triton_backend.runtime.workers import Work, Workers
 
 Item = tuple[Any, Any]
@@ -40,14 +39,14 @@ class Answer:
     """The answer to a request.
 
     Attributes:
-        tensors: the outputs, of pb_utils.Tensor.
+        outputs: arrays by name; the request gets those that it asks for.
+        num_bytes: of frames and files, for the counters and for the memory that they take.
         num_frames: that went in or out, for the counters.
-        num_bytes: of the outputs, for the counters.
     """
 
-    tensors: list[Any]
-    num_frames: int
+    outputs: Mapping[str, Any]
     num_bytes: int
+    num_frames: int = 0
 
 
 class Model(abc.ABC):
@@ -70,15 +69,12 @@ class Model(abc.ABC):
     COUNTERS: ClassVar[Mapping[str, str]] = {}
 
     @abc.abstractmethod
-    def read(
-        self, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str], settings: Settings
-    ) -> Sequence[Item]:
+    def read(self, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
         """Checks one request.
 
         Args:
-            tensors: the inputs that it has, each with the batch dimension first.
+            tensors: the inputs that it has.
             requested: names of the outputs that it asks for. Triton names all of them when the client names none.
-            settings: of the model.
 
         Returns:
             The items of the request, one for each row of the batch.
@@ -88,23 +84,17 @@ class Model(abc.ABC):
         """
 
     @abc.abstractmethod
-    def answer(self, requested: Collection[str], outcomes: list[Any]) -> Answer:
+    def answer(self, outcomes: list[Any]) -> Answer:
         """Makes the answer of what the tasks gave, in the order of the items, or of one part of what one gave.
-
-        Args:
-            requested: as for read().
-            outcomes: each an Outcome.
 
         Raises:
             ValueError: if outcomes do not go together.
         """
 
-    def items(
-        self, request: Any, tensors: Mapping[str, npt.NDArray[Any]], requested: Collection[str]
-    ) -> Sequence[Item]:
+    def items(self, request: Any, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
         """What read() returns, for models that need more of a request than its tensors."""
         del request
-        return self.read(tensors, requested, self.settings)
+        return self.read(tensors, requested)
 
     def submit(self, work: Work, finish: Callable[[Any], None]) -> None:
         """Gives the task of an item to a worker; see Workers.submit()."""
@@ -120,7 +110,7 @@ class Model(abc.ABC):
             RuntimeError: if the stub corrupts tensors under this NumPy, or there is no node.
             ValueError: for parameters that are not accepted.
         """
-        check_stub(pb_utils)
+        check_stub()
         self.name = args["model_name"]
         config = json.loads(args["model_config"])
         self._waits_for_room = has_queue_policy(config)
@@ -128,10 +118,10 @@ class Model(abc.ABC):
             args["model_instance_kind"], int(args["model_instance_device_id"])
         )
         self.settings = self.prepare(args["model_repository"], settings)
-        self.flow = Flow()
+        self.flow = Flow(self.settings.max_stall_ms)
         self.metrics = Metrics(pb_utils, args["model_name"], args["model_version"], self.COUNTERS)
         try:
-            self.workers = Workers(self.settings, self.metrics.restarted)
+            self.workers = Workers(self.settings, self.metrics)
         except Exception:
             self.metrics.close()
             raise
@@ -140,15 +130,7 @@ class Model(abc.ABC):
         )
 
     def prepare(self, folder: str, settings: Settings) -> Settings:
-        """Reads what lies beside the configuration, before the model is ready.
-
-        Args:
-            folder: of the model.
-            settings: of the configuration.
-
-        Returns:
-            The settings to use.
-        """
+        """The settings to use, after a look at what lies beside the configuration in the model's folder."""
         return settings
 
     def execute(self, requests: list[Any]) -> None:
@@ -192,12 +174,12 @@ class _Exchange:
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
         try:
-            self._stream = self._model.flow.open(self._request)
+            self._stream = self._model.flow.open(self._request, self._is_cancelled)
             if self._stream is None:
                 self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
                 return
             self._expect_room()
-            given = {tensor.name(): tensor for tensor in self._request.inputs()}
+            given = {each.name(): each for each in self._request.inputs()}
             tensors = {name: given[name].as_numpy() for name in self._model.INPUTS if name in given}
             self._requested = frozenset(self._request.requested_output_names())
             items = self._model.items(self._request, tensors, self._requested)
@@ -230,29 +212,29 @@ class _Exchange:
             )
 
     def _give(self, outcome: Any) -> Failure | Suspended | None:
+        """Sends a part, as soon as the client has granted one. See Work."""
         assert self._stream is not None
-        granted = self._stream.await_credit(self._waiter(), lambda: self._model.workers.num_waiting > 0)
-        if granted is True:
-            self._deliver(*self._response([outcome]))
-            self._given = outcome.facts
-            return None
-        return granted or Suspended(outcome.facts)
-
-    def _waiter(self) -> Waiter:
-        return Waiter(self._is_cancelled, self._model.settings.max_stall_ms)
+        failure = self._stream.wait(lambda: self._model.workers.num_waiting > 0)
+        if failure is not None:
+            return failure
+        if not self._stream.take():
+            return Suspended()
+        self._send([outcome])
+        self._given = outcome.facts
+        return None
 
     def _park(self, proceed: Callable[[], None]) -> None:
         assert self._stream is not None
-        self._model.flow.park(self._stream, self._waiter(), proceed, self._answer_failure)
+        self._model.flow.park(self._stream, proceed, self._answer_failure)
 
-    def _resume(self, data: Any, task: Any, suspended: Suspended) -> None:
-        rest = task.rest(suspended.facts, self._num_frames, self._given)
+    def _resume(self, data: Any, task: Any) -> None:
+        rest = task.rest(self._num_frames, self._given)
         finish = functools.partial(self._finish, 0, data, task)  # what is left is always reckoned from the whole
         self._model.workers.submit(Work(rest, data, self._is_cancelled, self._give), finish)
 
     def _finish(self, index: int, data: Any, task: Any, outcome: Any) -> None:
         if isinstance(outcome, Suspended):
-            self._park(lambda: self._resume(data, task, outcome))
+            self._park(functools.partial(self._resume, data, task))
             return
         with self._lock:
             self._outcomes[index] = outcome
@@ -262,79 +244,64 @@ class _Exchange:
 
     def _answer(self) -> None:
         assert self._stream is not None
-        has_failed = any(isinstance(outcome, Failure) for outcome in self._outcomes)
-        if not has_failed and not self._stream.take():
+        failure = self._failure()
+        if failure is None and not self._stream.take():
             self._park(self._answer)
             return
+        if failure is None and self._is_cancelled(_LAST_LOOK_SECONDS):
+            failure = cancelled()
         try:
-            self._answer_outcomes()
+            if failure is None:
+                self._send(self._outcomes, pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+                self._count("ok")
+            else:
+                self._answer_failure(failure)
         except Exception as error:  # such as no shared memory left for the outputs
             with contextlib.suppress(Exception):
                 self._answer_failure(failure_of(error))
 
-    def _answer_outcomes(self) -> None:
+    def _failure(self) -> Failure | None:
+        """Why the first item failed that did."""
         for index, outcome in enumerate(self._outcomes):
             if isinstance(outcome, Failure):
-                self._answer_failure(self._locate(index, outcome))
-                return
-        if self._is_cancelled(_LAST_LOOK_SECONDS):
-            self._answer_failure(cancelled())
-            return
-        try:
-            response, num_bytes = self._response(self._outcomes)
-        except ValueError as error:
-            self._answer_failure(failure_of(error))
-            return
-        self._send(response, num_bytes)
-        self._count("ok")
-
-    def _response(self, outcomes: list[Any]) -> tuple[Any, int]:
-        """The response, and how many bytes it takes of the memory that Triton shares with this process."""
-        answer = self._model.answer(self._requested, outcomes)
-        self._num_frames += answer.num_frames
-        expect_room(answer.num_bytes)
-        self._bytes_out += answer.num_bytes
-        return pb_utils.InferenceResponse(output_tensors=answer.tensors), answer.num_bytes
-
-    def _locate(self, index: int, failure: Failure) -> Failure:
-        if len(self._outcomes) == 1:
-            return failure
-        return Failure(failure.kind, f"{self._model.ITEM} {index} of the request: {failure.message}")
+                where = f"{self._model.ITEM} {index} of the request: " if len(self._outcomes) > 1 else ""
+                return Failure(outcome.kind, where + outcome.message)
+        return None
 
     def _answer_failure(self, failure: Failure) -> None:
-        error = pb_utils.TritonError(failure.text, getattr(pb_utils.TritonError, failure.code))
         self._close_stream()
         if (trace := _trace_id(self._request)) is not None:
             print(f"{self._model.name}: trace {trace}: {failure.text}", file=sys.stderr, flush=True)
         final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
         try:
-            self._sender.send(pb_utils.InferenceResponse(error=error), flags=final)
+            self._sender.send(failed(failure), flags=final)
         except Exception:  # Triton takes no error after an answer that failed; it then reports that there is none
             self._sender.send(flags=final)
         self._count(failure.code.lower())
-
-    def _send(self, response: Any, num_bytes: int) -> None:
-        """The last answer, with the end of the request.
-
-        A separate end brings the whole server down (Triton 24.10) if the client cancels before it, or is a model.
-        """
-        self._close_stream()
-        self._deliver(response, num_bytes, pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
     def _close_stream(self) -> None:
         if self._stream is not None:
             self._model.flow.close(self._stream)
 
-    def _deliver(self, response: Any, num_bytes: int, flags: int = 0) -> None:
-        # An answer with the end that cannot be sent never ends its request.
-        tensors = [tensor for tensor in response.output_tensors() if tensor.is_cpu()]
-        if tensors and not has_ample_room(num_bytes) and not take_room(tensors):
-            raise no_room(f"an answer of {num_bytes} bytes")
+    def _send(self, outcomes: list[Any], flags: int = 0) -> None:
+        """Sends an answer, the last one with the end of the request as `flags`.
+
+        A separate end brings the whole server down (Triton 24.10) if the client cancels before it, or is a model. An
+        answer with the end that cannot be sent never ends its request.
+        """
+        answer = self._model.answer(outcomes)
+        self._num_frames += answer.num_frames
+        self._bytes_out += answer.num_bytes
+        # Triton would leave out the others itself, but without Python's lock.
+        wanted = [tensor(name, array) for name, array in answer.outputs.items() if name in self._requested]
+        if flags:
+            self._close_stream()
+        take_room([each for each in wanted if each.is_cpu()], answer.num_bytes)
         try:
-            self._sender.send(response, flags)
+            self._sender.send(pb_utils.InferenceResponse(output_tensors=wanted), flags)
         except Exception as error:
             traceback.print_exception(error, file=sys.stderr)
-            raise no_room(f"an answer of {num_bytes} bytes") from None
+            raise no_room(answer.num_bytes) from None
 
     def _count(self, outcome: str) -> None:
         seconds = time.monotonic() - self._began

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tricodec.triton_backend.runtime.settings import Settings
 
 _MAX_WORD = 64
+
+Tensors = Mapping[str, npt.NDArray[Any]]
+"""The inputs of a request by their names, each with the batch dimension first."""
 
 Table = Mapping[str, tuple[str, Callable[[npt.NDArray[Any]], Any]]]
 """By input: the option, and the function that makes its value from a row."""
@@ -53,7 +55,12 @@ def text_of(element: Any) -> bytes:
     return element if isinstance(element, bytes) else str(element).encode()
 
 
-def options(table: Table, tensors: Mapping[str, npt.NDArray[Any]], index: int) -> dict[str, Any]:
+def inputs(convert: Callable[[npt.NDArray[Any]], Any], *names: str) -> Table:
+    """Inputs that have the names of their options in capital letters, and one conversion."""
+    return {name.upper(): (name, convert) for name in names}
+
+
+def options(table: Table, tensors: Tensors, index: int = 0) -> dict[str, Any]:
     """The options that row `index` of a request gives.
 
     Raises:
@@ -67,12 +74,3 @@ def options(table: Table, tensors: Mapping[str, npt.NDArray[Any]], index: int) -
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
     return found
-
-
-def check_size(size: int, name: str, settings: Settings) -> None:
-    """Raises ValueError for an input of more bytes than the model accepts."""
-    if size > settings.max_input_bytes:
-        raise ValueError(
-            f"{name} has {size} bytes, and this model accepts at most {settings.max_input_bytes} (its parameter "
-            "max_input_bytes)"
-        )

@@ -64,16 +64,8 @@ class Sessions:
     """The sessions of one model. Thread safety: safe."""
 
     def __init__(self, settings: Settings, workers: Workers, metrics: Metrics) -> None:
-        """Has no session.
-
-        Args:
-            settings: max_sessions, max_sessions_bytes, max_idle_ms, threads and the number of workers are read.
-            workers: of the model.
-            metrics: with COUNTERS.
-        """
-        self._settings = settings
-        self._workers = workers
-        self._metrics = metrics
+        """Has no session. Args: metrics has COUNTERS."""
+        self._settings, self._workers, self._metrics = settings, workers, metrics
         self._changed = threading.Condition()
         self._open: dict[Key, Session] = {}
         self._ended: collections.OrderedDict[Key, str] = collections.OrderedDict()
@@ -152,13 +144,7 @@ class Sessions:
         self._workers.submit(work, functools.partial(self._finish, session, work.task, done))
 
     def end(self, key: Key, reason: str = "closed", text: str = "") -> None:
-        """Ends a session if it is open.
-
-        Args:
-            key: its correlation id.
-            reason: for the counter.
-            text: the reason that later requests of the client get.
-        """
+        """Ends a session if it is open. Args: reason is for the counter, text for later requests of the client."""
         with self._changed:
             session = self._open.pop(key, None)
             if session is not None:
@@ -191,8 +177,9 @@ class Sessions:
         with self._changed:
             session.tasks.popleft()
             session.idle_since = time.monotonic()
-            if not has_failed:
-                self._note_held(session, outcome.facts.get("held_bytes"))
+            held_bytes = None if has_failed else outcome.facts.get("held_bytes")
+            if isinstance(held_bytes, int) and 0 <= held_bytes <= self._settings.max_input_bytes:  # not trusted
+                session.held_bytes = held_bytes
             is_open = self._open.get(session.key) is session
             has_more = bool(session.tasks)
             self._changed.notify_all()
@@ -206,11 +193,6 @@ class Sessions:
         elif self._open.get(session.key) is not session:
             self._workers.forget(session.pin)
         done(outcome)
-
-    def _note_held(self, session: Session, held_bytes: Any) -> None:
-        """Takes over what a worker reports, which is not trusted."""
-        if isinstance(held_bytes, int) and 0 <= held_bytes <= self._settings.max_input_bytes:
-            session.held_bytes = held_bytes
 
     def _attend(self) -> None:
         """Ends sessions that are idle for too long."""

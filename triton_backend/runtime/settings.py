@@ -73,6 +73,28 @@ class Settings:
             device = "cpu"
         return dataclasses.replace(self, device=device)
 
+    def check_input(self, num_bytes: int, name: str) -> None:
+        """Raises ValueError for an input of more bytes than the model accepts."""
+        if num_bytes > self.max_input_bytes:
+            raise ValueError(
+                f"{name} has {num_bytes} bytes, and this model accepts at most {self.max_input_bytes} (its parameter "
+                "max_input_bytes)"
+            )
+
+    def check_output(self, num_bytes: int, what: str, remedy: str = "") -> None:
+        """Raises tricodec.RefusedError for an answer of more bytes than the model gives.
+
+        Args:
+            num_bytes: of the answer.
+            what: begins the error: "the frames take".
+            remedy: ends it.
+        """
+        if num_bytes > self.max_output_bytes:
+            raise tricodec.RefusedError(
+                f"{what} {num_bytes} bytes, and this model gives at most {self.max_output_bytes} an answer (its "
+                f"parameter max_output_bytes){remedy and '; '}{remedy}"
+            )
+
     @property
     def limits(self) -> dict[str, int]:
         """Arguments for tricodec.set_limits."""

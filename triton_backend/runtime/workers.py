@@ -16,8 +16,15 @@ from tricodec.node import NodeLostError, connect
 from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.runtime.errors import Failure, cancelled, failure_of, failure_of_node
 from tricodec.triton_backend.runtime.flow import Suspended
+from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.settings import Settings
 
+_SMALL_BYTES = 1 << 20
+"""Of media that are sent at once: to hand them to a thread takes as long."""
+_NUM_AHEAD = 2
+"""Tasks that wait in the node for its next free process, unless the model has a number of workers of its own."""
+_NUM_ANSWERING = 2
+"""Threads that send outcomes while the node does the next tasks."""
 # How often a waiting thread looks whether the client has gone away: each look costs stub and server 0.2 ms.
 _POLL_SECONDS = 0.05
 
@@ -46,33 +53,32 @@ class Work:
 class Workers:
     """Hands tasks to the node. Thread safety: safe."""
 
-    def __init__(self, settings: Settings, on_restart: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
         """Connects to the node that TRICODEC_NODE names, or to one that this server's models share.
-
-        Args:
-            settings: of the model.
-            on_restart: called if a process of the node was replaced by a request of this model, with the reason:
-                "crash", "timeout", "cancel", "memory".
 
         Raises:
             RuntimeError: there is no node, and none starts.
         """
-        self._settings, self._on_restart = settings, on_restart
+        self._settings, self._metrics = settings, metrics
         self._node = connect(_socket(), start=True)
         self._changed = threading.Condition()
         self._pending = 0
-        self._threads = ThreadPoolExecutor(settings.num_workers, "tricodec-task")
+        self._most_asked = settings.num_workers + (0 if settings.workers else _NUM_AHEAD)
+        self._slots = threading.Semaphore(self._most_asked)
+        self._threads = ThreadPoolExecutor(self._most_asked + _NUM_ANSWERING, "tricodec-task")
 
     def submit(self, work: Work, done: Callable[[Any], None]) -> None:
-        """Queues one task.
-
-        Args:
-            work: the task; its `give` is called from another thread.
-            done: called from the same thread with the outcome, or its last part, or a Failure; must not raise.
-        """
+        """Queues one task. Another thread calls `done`, which must not raise, with the last part or a Failure."""
         with self._changed:
             self._pending += 1
-        self._threads.submit(self._run, work, done)
+            is_next = self._pending <= self._most_asked
+        asked, is_small = None, isinstance(work.data, bytes) and len(work.data) <= _SMALL_BYTES
+        if is_next and is_small and self._slots.acquire(blocking=False):
+            try:
+                asked = self._ask(work)
+            except Exception:  # the thread meets it again
+                self._slots.release()
+        self._threads.submit(self._run, work, done, asked)
 
     @property
     def num_waiting(self) -> int:
@@ -93,27 +99,33 @@ class Workers:
         """Finishes what is queued."""
         self._threads.shutdown()
 
-    def _run(self, work: Work, done: Callable[[Any], None]) -> None:
-        try:
-            done(self._outcome(work))
-        finally:
-            with self._changed:
-                self._pending -= 1
-                self._changed.notify_all()
+    def _run(self, work: Work, done: Callable[[Any], None], asked: Any) -> None:
+        if asked is None:
+            self._slots.acquire()
+        outcome = self._outcome(work, asked)
+        self._slots.release()
+        with self._changed:
+            self._pending -= 1
+            self._changed.notify_all()
+        done(outcome)
 
-    def _outcome(self, work: Work) -> Any:
-        if work.cancelled():
-            return cancelled()
+    def _ask(self, work: Work) -> Any:
         settings = self._settings
+        return self._node.submit(
+            work.task, settings, work.data, device=settings.device, threads=settings.threads,
+            limits=settings.limits, pin=work.pin, timeout_s=settings.timeout_ms / 1000,
+        )  # fmt: skip
+
+    def _outcome(self, work: Work, asked: Any) -> Any:
+        """The outcome of a task, or a Failure; `asked` if the node has the task already."""
+        if asked is None and work.cancelled():
+            return cancelled()
         try:
             for is_last_try in (False, True):
                 try:
-                    asked = self._node.submit(
-                        work.task, settings, work.data, device=settings.device, threads=settings.threads,
-                        limits=settings.limits, pin=work.pin, timeout_s=settings.timeout_ms / 1000,
-                    )  # fmt: skip
-                    return self._receive(asked, work)
+                    return self._receive(asked or self._ask(work), work)
                 except NodeLostError as error:
+                    asked = None
                     if is_last_try or work.pin or work.give is not None:
                         return Failure("UnavailableError", f"{error}; send the request again", "crash")
         except Exception as error:  # such as no memory for the bytes
@@ -150,7 +162,7 @@ class Workers:
     def _failure(self, described: dict[str, Any], work: Work) -> Failure:
         why = described.get("why")
         if why is not None:
-            self._on_restart(why)
+            self._metrics.count("worker_restarts_total", reason=why)
         if why == "timeout":
             return Failure(
                 "TimeoutError",

@@ -81,8 +81,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
         if data == b"{}" and files:
             text = files.pop()
             try:
-                with map_file(text, os.fstat(text).st_size, writable=False) as memory:
-                    data = memory[:]
+                data = os.pread(text, os.fstat(text).st_size, 0)
             finally:
                 os.close(text)
         message = json.loads(data)
@@ -130,7 +129,7 @@ def empty_file(name: str, size: int) -> int:
     return file
 
 
-def map_file(file: int, size: int, *, writable: bool = True) -> mmap.mmap:
+def map_file(file: int, size: int) -> mmap.mmap:
     """Maps a memory file of another process.
 
     Raises:
@@ -140,9 +139,7 @@ def map_file(file: int, size: int, *, writable: bool = True) -> mmap.mmap:
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     if os.fstat(file).st_size < size:
         raise ValueError(f"a memory file has {os.fstat(file).st_size} bytes, and {size} were announced")
-    protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
-    populate = getattr(mmap, "MAP_POPULATE", 0)
-    return mmap.mmap(file, max(1, size), mmap.MAP_SHARED | populate, protection)
+    return mmap.mmap(file, max(1, size), mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
 
 
 def failure_of(error: BaseException, name: str = "") -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import sys
@@ -22,6 +23,8 @@ from tricodec.node._workers import WorkerProcess
 
 _RECENT_SECONDS = 1.0
 _LOOK_SECONDS = 0.1
+_LIKELY_BYTES = 4 * _MIB
+"""After a result of no more, the next task of the client gets as much at once, and need not ask for it."""
 _OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError")
 
 
@@ -42,6 +45,7 @@ class Scheduler:
         self._queues: dict[str, Queue] = {}
         self._staff = Staff(settings, self._on_answer, self._on_start)
         self._last_seen: dict[Any, float] = {}
+        self._likely: dict[Any, int | None] = {}  # by client: bytes of its last result of a task, if they were few
         self.counts = {"requests": 0, "failures": 0, "frames": 0, "shared_frames": 0, "restarts": 0}
         self.restarts = dict.fromkeys(("crash", "timeout", "cancel", "memory"), 0)
         host, cores = settings.host_memory, settings.num_workers
@@ -148,6 +152,7 @@ class Scheduler:
         """Forgets a client that is gone: its requests and its leases."""
         with self.lock:
             self._last_seen.pop(client, None)
+            self._likely.pop(client, None)
             for queue in self._queues.values():
                 for request in queue.forget(client):
                     self._end(request, None)
@@ -246,10 +251,24 @@ class Scheduler:
             "threads": request.message.get("threads") or num_threads,
         }  # fmt: skip
         files = list(request.files)
+        if request.is_task and worker.device == "cpu":
+            self._take_likely(request)
         if request.slab is not None:
             message["slab"], more = described_slab(request.slab)
             files += more
         worker.send(message, files)
+
+    def _take_likely(self, request: Request) -> None:
+        """Gives a task memory that most likely is enough for its result."""
+        arena, request.need = self._arenas["cpu"], self._likely.get(request.client)
+        if request.need is not None and self._may_take(request, arena):
+            with contextlib.suppress(MemoryError):
+                request.arena, request.slab = arena, arena.take(request.need)
+
+    def _may_take(self, request: Request, arena: Arena) -> bool:
+        """Whether a request that a worker does may have its memory now."""
+        queue = self._queues[arena.device]
+        return self._memory.fits(request, arena) and not self._memory.is_overtaking(request, arena, queue)
 
     def _set_deadline(self, request: Request) -> None:
         """A worker that waits for its client, or for memory, is not late."""
@@ -287,7 +306,9 @@ class Scheduler:
         if request.client is None:
             self._abandon(request, InternalError("its client is gone"))
             return
-        if request.slab is not None and request.arena is not None and not request.is_task:
+        if request.is_task:
+            self._memory.give_back(request)  # what was likely to be enough
+        elif request.slab is not None and request.arena is not None:
             request.on_gpu, request.slab = (request.arena, request.slab), None
         arena = self._arenas["cpu" if message.get("on_host") else worker.device]
         request.need, request.arena = int(message["need"]), arena
@@ -297,9 +318,7 @@ class Scheduler:
         except RefusedError as error:
             self._abandon(request, error)
             return
-        if self._memory.fits(request, arena) and not self._memory.is_overtaking(
-            request, arena, self._queues[arena.device]
-        ):
+        if self._may_take(request, arena):
             self._give_room(request, arena)
         elif request.is_task or request.on_gpu is not None:
             request.deadline = math.inf
@@ -357,7 +376,7 @@ class Scheduler:
                 # What the process keeps for later may leave too little for the next request.
                 request.worker.kill("memory")
                 failure = {**failure, "why": "memory"}
-            self._fail(request, _channel.error_of(failure), failure)
+            self._fail(request, failure)
             return
         if message.get("elsewhere"):
             if request.asked.startswith("auto"):
@@ -366,11 +385,14 @@ class Scheduler:
                 self._fail(request, InternalError(f"{request.device} did not decode a request for it"))
             return
         answer: dict[str, Any] = {name: message[name] for name in message if name not in ("task", "cache")}
-        if request.slab is None or request.client is None:
+        if request.slab is None or request.client is None or "shape" not in message:
             self._end(request, answer)
             return
         self.counts["frames"] += message.get("num_frames", 0)
         self.counts["shared_frames"] += message.get("hits", 0)
+        if request.is_task and request.arena is self._arenas["cpu"]:
+            size = math.prod(message["shape"])
+            self._likely[request.client] = size if size <= _LIKELY_BYTES else None
         self._end(request, *self._memory.hand_over(request, answer, files))
 
     def _move_to_cpu(self, request: Request) -> None:
@@ -394,7 +416,6 @@ class Scheduler:
         why = worker.why or ("timeout" if is_late else "crash")
         self.counts["restarts"] += 1
         self.restarts[why] += 1
-        worker.restarts += 1
         for request in running.values():
             if request is None:
                 continue
@@ -402,11 +423,11 @@ class Scheduler:
             if request.client is None:
                 self._end(request, None)
             elif request.is_cancelled:
-                self._fail_by(request, InternalError("the request was cancelled"), why)
+                self._fail(request, InternalError("the request was cancelled"), why=why)
             elif request.deadline < now:
                 seconds = request.message.get("timeout_s") or self._settings.timeout_s
                 text = f"the request took longer than {seconds:g} s (timeout_s of the node) and was stopped"
-                self._fail_by(request, TimeoutError(f"{text}; ask for fewer frames"), why)
+                self._fail(request, TimeoutError(f"{text}; ask for fewer frames"), why=why)
             elif is_whole and request.asked.startswith("auto") and not is_late:
                 self._move_to_cpu(request)
             elif is_whole and not request.is_again:
@@ -414,7 +435,7 @@ class Scheduler:
                 request.worker, request.is_again = None, True
                 self._queues[request.device].add(request)
             else:
-                self._fail_by(request, crash_of(worker, how, self._settings), why)
+                self._fail(request, crash_of(worker, how, self._settings), why=why)
         self._staff.start(worker)
 
     def _on_start(self, worker: WorkerProcess) -> None:
@@ -447,14 +468,11 @@ class Scheduler:
                 if self.leases.drop_lost_tokens():
                     self._dispatch_all()
 
-    def _fail(self, request: Request, error: Exception, failure: dict[str, Any] | None = None) -> None:
-        """Ends a request with an error, which a worker may have described."""
+    def _fail(self, request: Request, error: Exception | dict[str, Any], **why: str) -> None:
+        """Ends a request with an error, which a worker may have described; `why` if its process ends too."""
         self.counts["failures"] += 1
-        self._end(request, {"failure": failure or _channel.failure_of(error)})
-
-    def _fail_by(self, request: Request, error: Exception, why: str) -> None:
-        """Ends a request with its process."""
-        self._fail(request, error, {**_channel.failure_of(error), "why": why})
+        described = error if isinstance(error, dict) else _channel.failure_of(error)
+        self._end(request, {"failure": {**described, **why}})
 
     def _end(self, request: Request, answer: dict[str, Any] | None, files: list[int] | None = None) -> None:
         self._memory.give_back(request)

@@ -58,7 +58,7 @@ class TaskRun:
                 made.clear()
                 self._num_unread += 1
                 while self._num_unread >= MOST_UNREAD or not self._messages.empty():
-                    self._listen()
+                    self._take(self._messages.get()[0])
         return answer
 
     def _done(self, job: Job, tools: Tools, made: list[int]) -> dict[str, Any]:
@@ -77,7 +77,10 @@ class TaskRun:
         return {"block": block.described(), "shape": shape, "dtype": dtype, "event": None}
 
     def _room(self, size: int, *, on_host: bool) -> tuple[dict[str, Any], list[int]]:
-        """Waits for memory for a part."""
+        """Memory for a part: what came with the request, if that is enough; else it asks, and waits."""
+        given = self._message.pop("slab", None)
+        if given is not None and size <= given["size"]:
+            return given, []
         self._send({"need": size, "on_host": on_host}, [])
         while True:
             message, files = self._messages.get()
@@ -86,10 +89,6 @@ class TaskRun:
                     raise StoppedError
                 return message["slab"], files
             self._take(message)
-
-    def _listen(self) -> None:
-        """Waits until the client has read a part."""
-        self._take(self._messages.get()[0])
 
     def _take(self, message: dict[str, Any]) -> None:
         if message.get("stop"):

@@ -85,7 +85,8 @@ class Worker:
         try:
             if self._gpu is None:
                 set_limits(**{**self._limits, **task.get("limits", {})})
-            answer = self._do(task, source, made) if task["do"] == "task" else self._read(task, source, files, made)
+            do = self._do if task["do"] == "task" else self._read
+            answer = do(task, source, files, made)
         except StoppedError:
             answer = {"stopped": True}
         except ElsewhereError:
@@ -99,8 +100,10 @@ class Worker:
         del self._rooms[task["task"]]
         _channel.send(self._channel, {"task": task["task"], "cache": self._groups.num_bytes, **answer}, made)
 
-    def _do(self, task: dict[str, Any], source: ReceivedSource, made: list[int]) -> dict[str, Any]:
+    def _do(self, task: dict[str, Any], source: ReceivedSource, files: list[int], made: list[int]) -> dict[str, Any]:
         """Does a task that the client described."""
+        if "slab" in task:
+            self._mapped(task["slab"], files[1:])
         number, asked = task["task"], str(task["device"])
         device = "cpu" if self._gpu is None else f"auto:{self._gpu}" if asked.startswith("auto") else self._device
         kept = self._kept.setdefault(task["pin"], {}) if task["pin"] else {}

@@ -40,17 +40,10 @@ class WorkerProcess:
         why: it was killed: "memory" or "cancel"; "" for other reasons.
         keeps: its requests leave something for later ones, so that it is for these alone.
         cache_bytes: of the frames that it keeps.
-        restarts: how often it was started again.
     """
 
     def __init__(
-        self,
-        device: str,
-        capacity: int,
-        config: dict[str, Any],
-        on_answer: Callable[..., None],
-        *,
-        keeps: bool = False,
+        self, device: str, capacity: int, config: dict[str, Any], on_answer: Callable[..., None], *, keeps: bool = False
     ) -> None:
         """Starts nothing.
 
@@ -73,7 +66,6 @@ class WorkerProcess:
         self.is_ready = self.is_ending = False
         self.why = ""
         self.cache_bytes = 0
-        self.restarts = 0
 
     @property
     def has_room(self) -> bool:

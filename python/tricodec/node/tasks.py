@@ -122,7 +122,8 @@ class Block:
             {"typestr": each.dtype.str, "shape": each.shape, "bytes": base64.b64encode(each.tobytes()).decode()}
             for each in self.beside
         ]
-        return {"places": [dataclasses.asdict(each) for each in self.places], "beside": beside, "facts": self.facts}
+        places = [{"typestr": each.typestr, "shape": each.shape, "start": each.start} for each in self.places]
+        return {"places": places, "beside": beside, "facts": self.facts}
 
 
 def outcome_of(described: dict[str, Any], array: Any) -> Outcome:
@@ -196,18 +197,17 @@ class Task(Protocol):
 def described(value: Any) -> dict[str, Any]:
     """A dataclass of JSON values in a message, without its defaults: a short text needs no file beside it."""
     kind: Any = type(value)
-    values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    values = {name: given for name, given in values.items() if given != _defaults(kind).get(name, _NONE)}
+    values = {name: given for name, default in _defaults(kind).items() if (given := getattr(value, name)) != default}
     return {"module": kind.__module__, "class": kind.__name__, "values": values}
 
 
 @functools.cache
 def _defaults(kind: Any) -> dict[str, Any]:
+    """The fields of a dataclass with their defaults, _NONE for those that have none."""
     defaults = {}
     for field in dataclasses.fields(kind):
-        if field.default is not dataclasses.MISSING:
-            defaults[field.name] = field.default
-        elif field.default_factory is not dataclasses.MISSING:
+        defaults[field.name] = _NONE if field.default is dataclasses.MISSING else field.default
+        if field.default_factory is not dataclasses.MISSING:
             defaults[field.name] = field.default_factory()
     return defaults
 

@@ -60,7 +60,6 @@ def test_a_slow_client_gets_two_parts_ahead_and_may_stop(shared_node: nodes.Node
     np.testing.assert_array_equal(np.concatenate([part.outcome.arrays[0] for part in parts]), whole[:15])
     assert not any(part.is_last for part in parts)
     del parts
-
     asked.tell("enough")
     while not (last := said(asked)).is_last:
         pass
@@ -99,6 +98,12 @@ def test_a_task_waits_for_memory_with_its_process(node: nodes.Node) -> None:
     del late
     held.clear()
     assert len(said(waiting).outcome.arrays[0]) == 50
+
+
+def test_a_result_may_be_larger_than_the_one_before(shared_node: nodes.Node) -> None:
+    for count in (1, 1, 50, 1):  # after a small one the node gives a task as much memory at once
+        found = said(ask(shared_node, DecodeTask({"count": count}))).outcome.arrays[0]
+        np.testing.assert_array_equal(found, tricodec.decode_video(CLIP, device="cpu", count=count).frames)
 
 
 PROGRAM = """

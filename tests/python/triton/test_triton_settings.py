@@ -4,12 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tricodec.triton_backend.runtime.settings import (
-    CODEC_PARAMETERS,
-    VIDEO_PARAMETERS,
-    Settings,
-    parse_settings,
-)
+from tricodec.triton_backend.runtime.settings import CODEC_PARAMETERS, VIDEO_PARAMETERS, Settings, parse_settings
 
 
 @pytest.mark.parametrize(

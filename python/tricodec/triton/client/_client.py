@@ -280,14 +280,11 @@ class Client:
         """
         inputs = option_tensors(encoder_values(options), TRANSCODE_OPTIONS, "transcode")
         inputs.append(video_tensor(source))
-        names = ["VIDEO", "NUM_FRAMES", "NUM_AUDIO_PACKETS", "NUM_DAMAGED_PACKETS", "SIZE_BYTES", "SECONDS", "DECODER",
-                 "ENCODER", "LEFT_OUT"]  # fmt: skip
-        result = self._ask(model, inputs, names)
-        values = {name.lower(): result.as_numpy(name)[0, 0] for name in names[1:]}
-        facts: dict[str, Any] = {
-            name: each.decode() if isinstance(each, bytes) else each.item() for name, each in values.items()
-        }
-        return TranscodeResult(**facts, cancelled=False, data=_file(result))
+        facts = "NUM_FRAMES NUM_AUDIO_PACKETS NUM_DAMAGED_PACKETS SIZE_BYTES SECONDS DECODER ENCODER LEFT_OUT".split()
+        result = self._ask(model, inputs, ["VIDEO", *facts])
+        values = {name.lower(): result.as_numpy(name)[0, 0] for name in facts}
+        said: Any = {name: each.decode() if isinstance(each, bytes) else each.item() for name, each in values.items()}
+        return TranscodeResult(**said, cancelled=False, data=_file(result))
 
     def compress(self, array: Any, *, header: bool = False, model: str = "compress", **options: Any) -> Any:
         """Compress an array on the server. The bytes are those of `tricodec.Codec` with the same options.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -243,11 +244,7 @@ def _is_python(config: str, source: Path) -> bool:
 def _with_parameters(config: str, parameters: Mapping[str, str]) -> str:
     """A configuration with `parameters`; of several entries with one key, Triton uses the last one."""
     lines = [config.rstrip("\n")] if config else []
-    for key, value in parameters.items():
-        lines.append(f"parameters {{ key: {_quoted(key)} value {{ string_value: {_quoted(value)} }} }}")
+    for each in parameters.items():
+        key, value = (json.dumps(text, ensure_ascii=False) for text in each)
+        lines.append(f"parameters {{ key: {key} value {{ string_value: {value} }} }}")
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

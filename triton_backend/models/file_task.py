@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that workers make: of frames, as `tricodec.encode_video`, and of other files, as `tricodec.transcode`."""
+"""Files that workers make or describe: `tricodec.encode_video`, `tricodec.transcode` and `tricodec.probe`."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import mmap
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -13,6 +14,9 @@ import numpy as np
 import tricodec
 from tricodec.node.tasks import Block, Place, Tools
 from tricodec.triton_backend.runtime.settings import Settings
+
+_SMALLER_FILE = "encode fewer frames, or with a lower BIT_RATE or a higher CRF"
+_NO_VIDEO = {"num_frames": 0, "width": 0, "height": 0, "frame_rate": 0.0, "seconds": 0.0, "codec": ""}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class EncodeTask:
         frames = np.frombuffer(buffer, dtype, count).reshape(self.shape)
         pts = np.frombuffer(buffer, np.float64, self.shape[0], count * dtype.itemsize) if self.has_pts else None
         file = tricodec.encode_video(frames, pts, device=tools.device, **self.options)
-        _check_file(len(file), settings)
+        settings.check_output(len(file), "the file takes", _SMALLER_FILE)
         yield [FileJob(file, {"num_frames": self.shape[0]})]
 
 
@@ -96,9 +100,52 @@ class TranscodeTask:
             **self.options,
         )
         assert result.data is not None
-        _check_file(len(result.data), settings)
+        settings.check_output(len(result.data), "the file takes", _SMALLER_FILE)
         facts = dataclasses.asdict(dataclasses.replace(result, data=None))
         yield [FileJob(result.data, facts)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ProbeTask:
+    """The request for one file.
+
+    Attributes:
+        stream_index: of the video stream; -1 is the best one.
+    """
+
+    DOING: ClassVar[str] = "describing"
+    SHORTEN: ClassVar[str] = "send a smaller file"
+
+    stream_index: int = -1
+
+    @contextlib.contextmanager
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[FileJob]]:
+        """Describes the file.
+
+        Raises:
+            ValueError, tricodec.Error: as tricodec.probe, and tricodec.FrameReader for a file with video.
+        """
+        info = tricodec.probe(data)
+        video = self._video(data, info, tools.num_threads) if info.video is not None or self.stream_index >= 0 else None
+        facts = info.to_dict() | {"name": "", "video": video}
+        yield [FileJob(json.dumps(facts).encode(), video or _NO_VIDEO)]
+
+    def _video(self, data: Any, info: tricodec.video.MediaInfo, num_threads: int) -> dict[str, Any]:
+        with tricodec.FrameReader(
+            data, device="cpu", stream_index=self.stream_index, num_workers=num_threads
+        ) as reader:
+            stream = reader.stream
+            height, width, _ = reader.output_shape(tricodec.Transform())
+            rate = stream.average_frame_rate or stream.real_frame_rate
+            return {
+                "stream_index": stream.index,
+                "num_frames": len(reader),
+                "width": width,
+                "height": height,
+                "frame_rate": float(rate) if rate else 0.0,
+                "seconds": float(stream.duration_seconds or info.duration_seconds or 0),
+                "codec": stream.codec_name,
+            }
 
 
 def _check_frames(num_frames: int, settings: Settings) -> None:
@@ -107,13 +154,4 @@ def _check_frames(num_frames: int, settings: Settings) -> None:
         raise tricodec.RefusedError(
             f"there are {num_frames} frames, and this model encodes at most {settings.max_frames} a request (its "
             "parameter max_frames); send them in parts"
-        )
-
-
-def _check_file(size: int, settings: Settings) -> None:
-    """Raises RefusedError for a file of more bytes than the model's parameter max_output_bytes allows."""
-    if size > settings.max_output_bytes:
-        raise tricodec.RefusedError(
-            f"the file takes {size} bytes, and this model gives at most {settings.max_output_bytes} (its parameter "
-            "max_output_bytes); encode fewer frames, or with a lower BIT_RATE or a higher CRF"
         )
