@@ -23,7 +23,7 @@ from tricodec.node._workers import WorkerProcess
 
 _RECENT_SECONDS = 1.0
 _LOOK_SECONDS = 0.1
-_LIKELY_BYTES = 4 * _MIB
+_LIKELY_BYTES = 4 << 20
 """After a result of no more, the next task of the client gets as much at once, and need not ask for it."""
 _OUT_OF_MEMORY = ("OutOfMemoryError", "MemoryError")
 
