@@ -52,7 +52,7 @@ std::unique_ptr<Session> take_idle(const cuda::Context& context, const Geometry&
     return session;
 }
 
-/// Idle decoders, the longest idle first, that must go so that all decoders of the context, and `more`, have their part.
+/// Idle decoders, the longest idle first, that must go so that all decoders of the context and `more` have their part.
 std::vector<std::unique_ptr<Session>> take_surplus(cuda::Context& context, std::size_t more) {
     const auto total = static_cast<std::int64_t>(context.properties().total_memory_bytes);
     const auto most = static_cast<std::size_t>(std::min(total / kPartOfMemory, limits().max_device_buffered_bytes));
