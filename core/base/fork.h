@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Note [Fork]: a child made by fork() has a copy of the memory, and of the threads only the one that called fork().
 /// Two things would hang it.
-/// - Locks that another thread held. A ForkSafeMutex protects what the whole process shares and what several threads
-/// may
-///   use at once: a fork waits until no other thread holds one, so the child finds it free and its data whole. The same
-///   holds for locks inside FFmpeg where a ForkGuard surrounds the call.
+/// - Locks that another thread held. A ForkSafeMutex protects what the process or several threads share: a fork waits
+///   until no other thread holds one, so the child finds it free and its data whole. The same holds for locks inside
+///   FFmpeg where a ForkGuard surrounds the call.
 /// - Threads of an object: a codec's, or those of the pool at work on a read. The object carries a ForkMark. In a child
 ///   it is never joined, flushed or freed, because each of these waits for its threads: it is leaked on purpose, and
 ///   made again where that is possible (FrameReader, decoders), or calls fail with the remedy (encoders, writers).

@@ -45,9 +45,9 @@ inline constexpr unsigned kSlice = 1, kIdr = 5, kSei = 6, kSps = 7, kPps = 8, kE
 
 namespace hevc_nal {
 
-inline constexpr unsigned kFirstLeading = 6, kFirstRasl = 8, kLastLeading = 9, kFirstIrap = 16, kIdr = 19,
-                          kIdrWithoutLeading = 20, kCra = 21, kLastIrap = 23, kLastSlice = 31, kVps = 32, kSps = 33,
-                          kPps = 34, kEndOfSequence = 36, kEndOfStream = 37, kPrefixSei = 39, kSuffixSei = 40;
+inline constexpr unsigned kFirstLeading = 6, kLastLeading = 9, kFirstIrap = 16, kCra = 21, kLastIrap = 23,
+                          kLastSlice = 31, kVps = 32, kSps = 33, kPps = 34, kEndOfSequence = 36, kEndOfStream = 37,
+                          kPrefixSei = 39, kSuffixSei = 40;
 inline constexpr std::size_t kHeaderBytes = 2;
 
 [[nodiscard]] constexpr unsigned type_of(unsigned first_byte) noexcept {
@@ -66,15 +66,8 @@ inline constexpr std::size_t kHeaderBytes = 2;
 [[nodiscard]] constexpr bool is_irap(unsigned type) noexcept {
     return type >= kFirstIrap && type <= kLastIrap;
 }
-[[nodiscard]] constexpr bool is_idr(unsigned type) noexcept {
-    return type == kIdr || type == kIdrWithoutLeading;
-}
 [[nodiscard]] constexpr bool is_leading(unsigned type) noexcept {
     return type >= kFirstLeading && type <= kLastLeading;
-}
-/// A leading picture that may refer to pictures from before its key frame.
-[[nodiscard]] constexpr bool is_rasl(unsigned type) noexcept {
-    return type >= kFirstRasl && type <= kLastLeading;
 }
 /// No picture of its temporal layer refers to such a picture.
 [[nodiscard]] constexpr bool is_non_reference(unsigned type) noexcept {

@@ -19,7 +19,6 @@ using Bytes = ByteWindow;
 
 constexpr std::int64_t kUntold = std::numeric_limits<std::int64_t>::max();  // the size of the part was cut off, too
 
-/// A part of a file. The next part begins at `next`.
 struct Part {
     std::int64_t next = 0;
     const char* name = "";

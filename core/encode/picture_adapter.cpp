@@ -19,10 +19,6 @@ namespace {
 
 constexpr int kHighDefinition = 720;  // rows: from here on YUV is BT.709, as UnspecifiedMatrix::by_height reads it
 
-Size upright(int width, int height, Orientation orientation) noexcept {
-    return orientation.swaps_axes() ? Size{width, height} : Size{height, width};
-}
-
 Size swapped_if(Size size, bool swap) noexcept {
     return swap ? Size{size.width, size.height} : size;
 }

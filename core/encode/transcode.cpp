@@ -34,7 +34,6 @@ PartPlan plan_whole(const StreamInfo& video, const TranscodeOptions& options, co
     return plan;
 }
 
-/// The frames of a range of time.
 struct FramesInRange {
     VideoTimes times;  ///< of all frames of the video
     std::int64_t first = 0;

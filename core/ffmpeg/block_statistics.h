@@ -28,7 +28,6 @@ struct BlockStatistics {
 };
 static_assert(sizeof(BlockStatisticsHeader) == 32 && sizeof(BlockStatistics) == 12);
 
-/// Bytes of the statistics of a picture.
 [[nodiscard]] constexpr std::size_t block_statistics_bytes(int coded_width, int coded_height) noexcept {
     const auto blocks = [](int size) { return static_cast<std::size_t>((size + 15) / 16); };
     return sizeof(BlockStatisticsHeader) + blocks(coded_width) * blocks(coded_height) * sizeof(BlockStatistics);

@@ -43,7 +43,6 @@ struct DeleterInProcess {
     }
 };
 
-using BufferPtr = std::unique_ptr<AVBufferRef, DeleterInProcess<av_buffer_unref>>;
 using FramePtr = std::unique_ptr<AVFrame, DeleterInProcess<av_frame_free>>;
 using PacketPtr = std::unique_ptr<AVPacket, Deleter<av_packet_free>>;
 using CodecContextPtr = std::unique_ptr<AVCodecContext, DeleterInProcess<avcodec_free_context>>;
@@ -167,7 +166,6 @@ void set_duration(AVFrame& frame, std::int64_t duration) noexcept;
 [[nodiscard]] bool reconfigures(const AVCodec& codec) noexcept;
 /// True for the yuvj* formats, which have full range by their name.
 [[nodiscard]] bool is_full_range_format(AVPixelFormat format) noexcept;
-/// The colors that a frame, or the parameters of a stream, say.
 [[nodiscard]] ColorDescription color_of(const AVFrame& frame) noexcept;
 [[nodiscard]] ColorDescription color_of(const AVCodecParameters& parameters) noexcept;
 /// From the 3x3 display matrix of a container or SEI.

@@ -38,8 +38,7 @@ struct Explanation {
     }
 
     void geometry() const {
-        const Size whole = plan.key.orientation.swaps_axes() ? Size{plan.key.width, plan.key.height}
-                                                             : Size{plan.key.height, plan.key.width};
+        const Size whole = upright(plan.key.width, plan.key.height, plan.key.orientation);
         if (options.crop && *options.crop == Crop{0, 0, whole.height, whole.width}) {
             erased("crop: it is the whole picture");
         } else if (options.crop) {

@@ -34,7 +34,6 @@ public:
     [[nodiscard]] StreamIndex build_index();
     /// The index of the packets that the container's table lists. Note [Listed packets]
     [[nodiscard]] std::optional<StreamIndex> listed_index(bool predicts);
-    /// See placed_index().
     [[nodiscard]] std::optional<StreamIndex> placed_index(const StreamIndex& index,
                                                           std::span<const std::int64_t> entries);
     /// Reads packets [first, last] of a listed index, and completes it by their headers. The packets are kept for the

@@ -107,7 +107,6 @@ public:
     [[nodiscard]] bool is_open(std::int64_t entry_packet) const;
     /// The last packet that must be fed for frame `i` to be complete.
     [[nodiscard]] std::int64_t last_packet_for(std::int64_t i) const;
-    /// Numbers of the frames at which decoding can start.
     [[nodiscard]] std::vector<std::int64_t> entry_frames() const;
     /// The GOPs in the order of their packets; one if decoding can only start at the first packet.
     [[nodiscard]] std::vector<Gop> gops() const;

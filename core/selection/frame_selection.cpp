@@ -15,14 +15,6 @@ namespace {
 
 constexpr double kWholeInstant = 1e-6;  // of an instant: rounding adds none at the end of a part
 
-std::int64_t size_of(const VideoTimes& video) {
-    return static_cast<std::int64_t>(video.pts_seconds.size());
-}
-
-double time_of(std::int64_t frame, const VideoTimes& video) {
-    return video.pts_seconds[static_cast<std::size_t>(frame)];
-}
-
 /// The video with the times of its playback clock.
 VideoTimes by_clock(const VideoTimes& video) {
     auto played = video;

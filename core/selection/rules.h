@@ -12,6 +12,13 @@
 
 namespace tricodec {
 
+[[nodiscard]] inline std::int64_t size_of(const VideoTimes& video) noexcept {
+    return static_cast<std::int64_t>(video.pts_seconds.size());
+}
+[[nodiscard]] inline double time_of(std::int64_t frame, const VideoTimes& video) noexcept {
+    return video.pts_seconds[static_cast<std::size_t>(frame)];
+}
+
 /// Frames from a number on, `stride` apart.
 struct FrameRange {
     std::int64_t start = 0;

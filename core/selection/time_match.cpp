@@ -18,14 +18,6 @@ bool is_float32(double value) {
     return static_cast<double>(static_cast<float>(value)) == value;
 }
 
-std::int64_t size_of(const VideoTimes& video) {
-    return static_cast<std::int64_t>(video.pts_seconds.size());
-}
-
-double time_of(std::int64_t frame, const VideoTimes& video) {
-    return video.pts_seconds[static_cast<std::size_t>(frame)];
-}
-
 /// The frame at a place in the order of time, with equal times in the order of their numbers.
 std::int64_t placed(std::int64_t place, const VideoTimes& video) {
     return video.by_time.empty() ? place : video.by_time[static_cast<std::size_t>(place)];

@@ -177,10 +177,6 @@ void turn(const Picture& from, const Picture& to, Orientation orientation) {
     }
 }
 
-Size upright(int width, int height, Orientation orientation) noexcept {
-    return orientation.swaps_axes() ? Size{width, height} : Size{height, width};
-}
-
 Picture picture_over(const TensorView& plane) {
     Picture picture;
     picture.data = static_cast<std::byte*>(plane.data);

@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 import tricodec
 from gpu_helpers import has_cuda
+from programs import limits
 
 # A shell lets a command that it starts in the background ignore Ctrl-C, and Python leaves it so.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -201,6 +202,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
         return status, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture
+def restored_limits() -> Iterator[None]:
+    """The limits of the process as they were."""
+    with limits():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ enum class DeviceAttribute : int {
 enum class FunctionAttribute : int { max_dynamic_shared_size_bytes = 8 };
 
 /// CUpointer_attribute.
-enum class PointerAttribute : int { context = 1, memory_type = 2, device_pointer = 3, device_ordinal = 9 };
+enum class PointerAttribute : int { context = 1, memory_type = 2, device_ordinal = 9 };
 
 enum class MemoryType : int { host = 1, device = 2, array = 3, unified = 4 };
 
@@ -92,11 +92,7 @@ struct MemoryPoolProperties {
     unsigned char reserved[54] = {};
 };
 
-enum class MemoryPoolAttribute : int { release_threshold = 4 };
-
 enum : unsigned { kStreamNonBlocking = 1, kEventBlockingSync = 1, kEventDisableTiming = 2, kHostMemoryPortable = 1 };
-
-using HostFunction = void (*)(void*);
 
 // name in Api, symbol, arguments. The first list is what every driver since CUDA 11.0 has.
 #define TRICODEC_CUDA_FUNCTIONS(X)                                                                                 \
@@ -129,7 +125,6 @@ using HostFunction = void (*)(void*);
     X(stream_wait_event, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                               \
     X(stream_get_context, "cuStreamGetCtx", (StreamHandle, ContextHandle*))                                        \
     X(stream_is_capturing, "cuStreamIsCapturing", (StreamHandle, int*))                                            \
-    X(launch_host_function, "cuLaunchHostFunc", (StreamHandle, HostFunction, void*))                               \
     X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                                     \
     X(event_destroy, "cuEventDestroy_v2", (EventHandle))                                                           \
     X(event_record, "cuEventRecord", (EventHandle, StreamHandle))                                                  \
@@ -146,7 +141,6 @@ using HostFunction = void (*)(void*);
 // Since CUDA 11.2, the last one since 12.5; null on an older driver.
 #define TRICODEC_CUDA_OPTIONAL_FUNCTIONS(X)                                                                            \
     X(memory_pool_create, "cuMemPoolCreate", (MemoryPoolHandle*, const MemoryPoolProperties*))                         \
-    X(memory_pool_set_attribute, "cuMemPoolSetAttribute", (MemoryPoolHandle, MemoryPoolAttribute, void*))              \
     X(memory_pool_destroy, "cuMemPoolDestroy", (MemoryPoolHandle))                                                     \
     X(memory_pool_trim, "cuMemPoolTrimTo", (MemoryPoolHandle, std::size_t))                                            \
     X(memory_allocate_async, "cuMemAllocFromPoolAsync", (DevicePointer*, std::size_t, MemoryPoolHandle, StreamHandle)) \

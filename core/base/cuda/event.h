@@ -38,7 +38,6 @@ public:
     [[nodiscard]] StreamView stream() const noexcept { return stream_; }
     /// True once the work before it is done, or when nothing was recorded. Throws Error(device) if that work failed.
     [[nodiscard]] bool done() const;
-    /// The host waits.
     void wait() const;
     /// What is queued on `stream` from now on waits; the host does not.
     void wait_on(StreamView stream) const;

@@ -130,11 +130,6 @@ void Memory::wait() const {
     if (written_) written_->wait();
 }
 
-bool Memory::ready() const {
-    std::lock_guard lock(mutex_);
-    return !written_ || written_->done();
-}
-
 void expect_not_captured(StreamView stream) {
     TRICODEC_EXPECT(!is_capturing(stream), unsupported,
                     "the stream is captured in a CUDA graph, which would write this memory after it has other users; "

@@ -62,7 +62,6 @@ public:
     void lend_to(StreamView stream);
     /// The host waits until the bytes are complete. Throws Error(device) if the work failed.
     void wait() const;
-    [[nodiscard]] bool ready() const;
 
 private:
     Memory(std::shared_ptr<Context> context, SizedPool* pool, Block block, std::size_t size_bytes,

@@ -96,7 +96,6 @@ struct SharedChromaRow {
     int num_chroma = 0;
 };
 
-/// One row of each component.
 using ComponentRows = std::array<const std::int16_t*, 3>;
 /// Where a row of each channel goes, samples side by side. `interleaved`: all channels side by side at channel[0].
 struct ChannelRows {

@@ -12,11 +12,9 @@
 #if defined(__CUDACC__)
 #define TRICODEC_KERNEL __host__ __device__ __forceinline__
 #define TRICODEC_UNROLL _Pragma("unroll")
-#define TRICODEC_NO_UNROLL _Pragma("unroll 1")
 #else
 #define TRICODEC_KERNEL inline
 #define TRICODEC_UNROLL
-#define TRICODEC_NO_UNROLL
 #endif
 
 namespace tricodec::image::gpu {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "base/cuda/kernel_set.h"
 #include "base/never_destroyed.h"
@@ -49,11 +50,6 @@ std::array<cuda::KernelSet, kNames.size()>& binaries() {
 }
 
 }  // namespace
-
-std::string_view binary_of(std::string_view kernel) noexcept {
-    const std::size_t number = number_of(kernel);
-    return number < kNames.size() ? kNames[number] : std::string_view();
-}
 
 cuda::FunctionHandle find_kernel(const std::shared_ptr<cuda::Context>& context, const std::string& name) {
     const std::size_t number = number_of(name);

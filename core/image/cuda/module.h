@@ -2,17 +2,14 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/cuda/context.h"
 
 namespace tricodec::image::gpu {
 
-/// The fat binary that `kernel` is in, by its name in kernel_list.h; empty if none has such kernels.
-[[nodiscard]] std::string_view binary_of(std::string_view kernel) noexcept;
-
-/// A kernel; its binary is loaded into `context` when the first of its kernels is asked for. Throws Error(unsupported)
-/// where the library has none for the GPU, Error(device) where the driver cannot load it. Thread safety: safe.
+/// A kernel of kernel_list.h; its binary is loaded into `context` when the first of its kernels is asked for. Throws
+/// Error(unsupported) where the library has none for the GPU, Error(device) where the driver cannot load it. Thread
+/// safety: safe.
 [[nodiscard]] cuda::FunctionHandle find_kernel(const std::shared_ptr<cuda::Context>& context, const std::string& name);
 
 }  // namespace tricodec::image::gpu

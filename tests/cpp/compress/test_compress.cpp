@@ -32,9 +32,9 @@ Bytes sample(std::size_t size) {
 
 Bytes compressed(const Codec& codec, ByteView input) {
     Bytes result;
-    codec.compress({&input, 1}, [&](std::size_t, std::size_t size) {
-        result.resize(size);
-        return std::span<std::byte>(result);
+    codec.compress({&input, 1}, [&](std::span<const std::size_t> sizes) {
+        result.resize(sizes[0]);
+        return std::vector<MutableBytes>{result};
     });
     return result;
 }

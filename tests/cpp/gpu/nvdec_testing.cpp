@@ -2,6 +2,7 @@
 #include "gpu/nvdec_testing.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #include "decode/engines.h"
@@ -51,13 +52,14 @@ std::vector<Packet> packets_of(const std::filesystem::path& path) {
     return packets;
 }
 
-std::vector<Frame> decode(const std::vector<Packet>& packets, Decoder& decoder, std::int64_t first_tag) {
+std::vector<Frame> decode(const std::vector<Packet>& packets, Decoder& decoder) {
     std::vector<Frame> frames;
+    std::int64_t tag = 0;
     const auto drain = [&] {
         while (auto frame = decoder.receive()) frames.push_back(std::move(*frame));
     };
     for (const auto& packet : packets) {
-        decoder.send(packet, first_tag++);
+        decoder.send(packet, tag++);
         drain();
     }
     decoder.send_end();

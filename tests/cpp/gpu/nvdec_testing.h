@@ -2,7 +2,6 @@
 /// Decoding the same packets by NVDEC and by libavcodec, and what differs.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -18,8 +17,7 @@ constexpr Device kGpu{Device::Kind::cuda, 0};
 
 [[nodiscard]] std::unique_ptr<Demuxer> open(const std::filesystem::path& path);
 [[nodiscard]] std::vector<Packet> packets_of(const std::filesystem::path& path);
-[[nodiscard]] std::vector<Frame> decode(const std::vector<Packet>& packets, Decoder& decoder,
-                                        std::int64_t first_tag = 0);
+[[nodiscard]] std::vector<Frame> decode(const std::vector<Packet>& packets, Decoder& decoder);
 
 /// What differs between two decodings, in words; empty if nothing does.
 [[nodiscard]] std::string difference(const std::vector<Frame>& cpu, const std::vector<Frame>& gpu, bool timed = true);

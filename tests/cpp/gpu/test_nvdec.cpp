@@ -48,23 +48,6 @@ TEST(Nvdec, every_clip_of_the_folder_gives_the_frames_that_libavcodec_gives) {
     }
 }
 
-TEST(Nvdec, reset_begins_again_at_any_key_frame) {
-    const auto path = clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242");
-    const auto stream = open(path)->stream();
-    const auto packets = packets_of(path);
-    const auto decoder = make_nv_decoder(stream, kGpu);
-    const auto whole = decode(packets, *decoder);
-    for (std::size_t i = 0; i < packets.size(); ++i) {
-        if (!packets[i].key) continue;
-        decoder->reset(i > 0);
-        const auto part = decode({packets.begin() + static_cast<std::ptrdiff_t>(i), packets.end()}, *decoder,
-                                 static_cast<std::int64_t>(i));
-        ASSERT_EQ(part.size(), packets.size() - i);
-        for (std::size_t k = 0; k < part.size(); ++k) EXPECT_EQ(packed(part[k]), packed(whole[i + k])) << i << "+" << k;
-    }
-    EXPECT_TRUE(decoder->issues().empty());
-}
-
 TEST(Nvdec, a_stream_that_begins_at_an_open_group_gives_the_frames_that_libavcodec_gives) {
     const auto h264 =
         clip("g.h264.open.mkv", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3 -x264-params open-gop=1:b-pyramid=normal",
@@ -96,21 +79,6 @@ TEST(Nvdec, sessions_are_reused_for_streams_of_the_same_and_of_smaller_size) {
     EXPECT_EQ(nvdec::num_idle_sessions(), 1);
     EXPECT_EQ(compare(large).difference, "");
     EXPECT_EQ(nvdec::num_idle_sessions(), 1);
-}
-
-TEST(Nvdec, auto_takes_the_gpu_where_frames_are_exact_and_the_cpu_elsewhere) {
-    const auto h264 = open(clip("g.h264.mp4", "-pix_fmt yuv420p -c:v libx264 -g 12 -bf 3", 30, "322x242"));
-    EXPECT_EQ(Decoder::create(h264->stream(), {"auto", 1})->device(), kGpu);
-    const auto mpeg2 = open(clip("g.mpeg2.mkv", "-pix_fmt yuv420p -c:v mpeg2video", 30, "322x242"));
-    EXPECT_EQ(Decoder::create(mpeg2->stream(), {"auto", 1})->device(), Device{});
-    const auto deep = open(clip("g.h264_10.mkv", "-pix_fmt yuv422p10le -c:v libx264", 30, "322x242"));
-    EXPECT_EQ(Decoder::create(deep->stream(), {"auto", 1})->device(), Device{});
-    EXPECT_THROW((void)Decoder::create(deep->stream(), {"cuda", 1}), Error);
-    // Packets alone do not tell: the CPU takes over once the pictures turn out to be too much.
-    const auto decoder = Decoder::create(CodecId::h264, {"auto", 1});
-    const auto packets = packets_of(clip("g.deep.h264", "-pix_fmt yuv422p10le -c:v libx264", 30, "322x242"));
-    EXPECT_EQ(decode(packets, *decoder).size(), 30u);
-    EXPECT_EQ(decoder->device(), Device{});
 }
 
 }  // namespace

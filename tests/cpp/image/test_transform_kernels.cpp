@@ -82,17 +82,12 @@ TEST(TransformKernels, are_each_in_the_one_binary_that_their_name_says) {
     for (const auto& [binary, kernels] : gpu::kernels_by_binary()) {
         EXPECT_FALSE(kernels.empty()) << binary;
         for (const std::string& kernel : kernels) {
-            EXPECT_EQ(gpu::binary_of(kernel), binary) << kernel;
             EXPECT_TRUE(seen.insert(kernel).second) << kernel << " is there twice";
-            int others = 0;
             for (const auto& [other, unused] : gpu::kernels_by_binary()) {
-                others += other != binary && kernel.starts_with("tricodec_" + other + "_") ? 1 : 0;
+                EXPECT_EQ(kernel.starts_with("tricodec_" + other + "_"), other == binary) << kernel;
             }
-            EXPECT_EQ(others, 0) << kernel;
         }
     }
-    EXPECT_EQ(gpu::binary_of("tricodec_gather"), "");
-    EXPECT_EQ(gpu::binary_of("tricodec_convert"), "");
 }
 
 TEST(TransformKernels, give_the_bytes_of_the_oracle_for_random_geometries_of_every_format) {

@@ -58,5 +58,20 @@ TEST(FrameReader, a_file_that_is_emptied_while_it_is_open_raises_at_each_read) {
     EXPECT_THROW(while (it->next()){}, Error);
 }
 
+TEST(FrameReader, a_file_that_is_halved_while_it_is_open_raises_or_tells_of_damage) {
+    const auto path = testing::write_file("halved.mp4", testing::read_file(standard_clip()));
+    const auto reader = open(path);
+    (void)reader->frame(0);
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    try {
+        const auto it = reader->iterate({});
+        while (it->next()) {
+        }
+        EXPECT_GT(reader->num_damaged_packets(), 0);
+    } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::corrupt_data || error.code() == ErrorCode::io) << error.what();
+    }
+}
+
 }  // namespace
 }  // namespace tricodec

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from file_likes import ReadOnly
 from forked import PRELUDE
 from media import ffmpeg_samples, generated
 from preloaded import with_tricodec
@@ -31,16 +32,6 @@ CLIPS = [
     "s16.mov",
     "surround.wav",
 ]
-
-
-class Pipe:
-    """Bytes that can only be read in order."""
-
-    def __init__(self, data: bytes) -> None:
-        self._file = io.BytesIO(data)
-
-    def read(self, size: int) -> bytes:
-        return self._file.read(size)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
@@ -106,7 +97,7 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "text": str,
     "bytes": Path.read_bytes,
     "file": lambda path: io.BytesIO(path.read_bytes()),
-    "pipe": lambda path: Pipe(path.read_bytes()),
+    "pipe": lambda path: ReadOnly(path.read_bytes()),
 }
 
 

@@ -26,9 +26,6 @@ from tricodec.triton.serve.command import build_parser as server_parser
 Run = Callable[..., tuple[int, str, str]]
 
 
-# probe
-
-
 # frames
 
 

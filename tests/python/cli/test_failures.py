@@ -15,8 +15,6 @@ from pathlib import Path
 import media
 import numpy as np
 import pytest
-from media import generated
-from programs import printed_by
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -173,22 +171,3 @@ def test_a_command_says_that_its_input_was_shortened(command: str, tmp_path: Pat
 
     assert process.returncode == 1, errors
     assert "another program shortened it" in errors
-
-
-def test_a_reader_reports_that_its_file_was_shortened(tmp_path: Path) -> None:
-    path = tmp_path / "a.mp4"
-    path.write_bytes(generated("h264_bframes.mp4").read_bytes())
-    code = """
-        import os, sys, tricodec
-        with tricodec.FrameReader(sys.argv[1], device="cpu") as reader:
-            reader[0]
-            os.truncate(sys.argv[1], os.path.getsize(sys.argv[1]) // 2)
-            try:
-                reader.batch(slice(None))
-            except tricodec.Error as error:
-                print(type(error).__name__)
-            else:
-                print(reader.num_damaged_packets > 0)
-    """
-
-    assert printed_by(code, path).strip() in ("True", "CorruptDataError", "MediaIOError")

@@ -16,6 +16,7 @@ from dali_testing import (
     PerSample,
     collect,
     decode,
+    for_dali,
     operator_pipeline,
     pipeline,
     read,
@@ -25,16 +26,6 @@ from dali_testing import (
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
-
-
-def dali_type(name: str) -> Any:
-    from nvidia.dali import types
-
-    return {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}[name]
-
-
-def for_dali(request: dict[str, Any]) -> dict[str, Any]:
-    return {**request, "dtype": dali_type(request["dtype"])} if "dtype" in request else dict(request)
 
 
 def assert_same(decoded: Decoded, clip: str, **request: Any) -> None:
@@ -65,30 +56,17 @@ def test_decode_video_makes_one_dense_array_of_videos_of_one_size() -> None:
 
 
 @pytest.mark.parametrize("integer", [np.int64, np.int32, np.uint8])
-def test_decode_video_takes_start_stride_and_count_of_each_sample(integer: type) -> None:
+def test_decode_video_takes_the_request_of_each_sample(integer: type) -> None:
     clips = ["h264_bframes.mp4", "h264_open_gop.mkv", "hevc.mp4"]
-    start, stride, count = [0, 13, 40], [1, 2, 3], [5, 6, 1]
+    words = {"start": [0, 13, 40], "stride": [1, 2, 3], "count": [5, 6, 1]}
+    tuples = {"crop": [(0, 0, 180, 320), *[(10, 20, 50, 60)] * 2], "size": [(32, 32), (32, 32), (90, 90)]}
 
-    batch = decode(
-        [generated(clip) for clip in clips],
-        start=PerSample(map(integer, start)),
-        stride=PerSample(map(integer, stride)),
-        count=PerSample(map(integer, count)),
-    )
+    arguments = {name: PerSample(map(integer, values)) for name, values in words.items()}
+    arguments |= {name: PerSample(values) for name, values in tuples.items()}
+    batch = decode([generated(clip) for clip in clips], **arguments)
 
     for i, decoded in enumerate(batch):
-        assert_same(decoded, clips[i], start=start[i], stride=stride[i], count=count[i])
-
-
-def test_decode_video_takes_crop_and_size_of_each_sample() -> None:
-    clip = "h264_bframes.mp4"
-    crops = [(0, 0, 180, 320), (10, 20, 50, 60), (10, 20, 50, 60)]
-    sizes = [(32, 32), (32, 32), (90, 90)]
-
-    batch = decode([generated(clip)] * 3, count=2, crop=PerSample(crops), size=PerSample(sizes))
-
-    for i, decoded in enumerate(batch):
-        assert_same(decoded, clip, count=2, crop=crops[i], size=sizes[i])
+        assert_same(decoded, clips[i], **{name: values[i] for name, values in (words | tuples).items()})
 
 
 EXECUTORS: dict[str, dict[str, Any]] = {
@@ -138,13 +116,8 @@ def test_decode_video_survives_serialization_of_its_pipeline() -> None:
 
     data = read(generated("h264_bframes.mp4"))
     request: dict[str, Any] = {
-        "start": 4,
-        "count": 2,
-        "size": (30, 40),
-        "dtype": "float32",
-        "mean": [0.5],
-        "layout": "CHW",
-    }
+        "start": 4, "count": 2, "size": (30, 40), "dtype": "float32", "mean": [0.5], "layout": "CHW",
+    }  # fmt: skip
     pipe = pipeline([generated("h264_bframes.mp4")], **for_dali(request))
 
     restored = Pipeline.deserialize(pipe.serialize())
@@ -275,33 +248,26 @@ def test_frames_of_two_sizes_without_a_size_are_an_error_of_their_sample() -> No
     assert np.array_equal(whole.frames, tricodec.decode_video(good, device="cpu").frames)
 
 
-def test_decode_video_raises_for_a_count_that_is_not_there(shortened: bytes) -> None:
+def test_decode_video_raises_for_a_count_that_is_not_there_or_empties_its_sample(shortened: bytes) -> None:
     pipe = pipeline([shortened], count=PROMISED)
-
     with pytest.raises(IndexError, match=rf"Sample 0 .*{PROMISED} frames .*has {LEFT} frames"):
         pipe.run()
 
-
-def test_decode_video_empties_a_sample_whose_count_is_not_there(shortened: bytes) -> None:
     short, whole = decode([shortened, generated("h264_bframes.mp4")], count=PROMISED, size=(36, 64), on_error="empty")
 
     assert short.frames.shape == (0, 36, 64, 3)
     assert whole.frames.shape == (PROMISED, 36, 64, 3)
 
 
-def test_read_video_raises_for_a_sequence_with_a_frame_that_is_not_there(shortened: bytes, tmp_path: Path) -> None:
+def test_read_video_raises_for_a_sequence_with_a_frame_that_is_not_there_or_empties_it(
+    shortened: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "shortened.mp4"
     path.write_bytes(shortened)
-    pipe = reading_pipeline(batch_size=1, filenames=str(path), sequence_length=PROMISED)
-
+    words: dict[str, Any] = {"batch_size": 1, "filenames": str(path), "sequence_length": PROMISED}
     with pytest.raises(IndexError, match=rf"shortened\.mp4.*frame {LEFT} .*has {LEFT} frames"):
-        pipe.run()
+        reading_pipeline(**words).run()
 
-
-def test_read_video_empties_a_sequence_with_a_frame_that_is_not_there(shortened: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "shortened.mp4"
-    path.write_bytes(shortened)
-
-    (batch,) = read_batches(1, batch_size=1, filenames=str(path), sequence_length=PROMISED, on_error="empty")
+    (batch,) = read_batches(1, on_error="empty", **words)
 
     assert batch[0].frames.shape[0] == 0

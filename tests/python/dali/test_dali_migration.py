@@ -39,39 +39,36 @@ def run(operator: Callable[..., Any], *, batch_size: int = 4, num_batches: int =
     return samples
 
 
-def reading(**words: Any) -> tuple[list[Sample], list[Sample]]:
-    """DALI's samples and ours of the same reader."""
-    import tricodec.dali  # noqa: F401  (registers the operators)
+def ops() -> Any:
+    """The operators of DALI, and ours."""
+    import tricodec.dali  # noqa: F401  (registers them)
     from nvidia.dali import fn
 
+    return fn
+
+
+def read_by(operator: Callable[..., Any], **words: Any) -> list[Sample]:
+    """Of the clip, unless the words name files."""
     words = {"sequence_length": 4, "enable_timestamps": False} | words
     if "file_list" not in words and "file_root" not in words:
         words = {"filenames": [str(generated(CLIP))]} | words
-    return run(fn.experimental.readers.video, **words), run(fn.tricodec.read_video, **words)
+    return run(operator, **words)
 
 
-def decoding(**words: Any) -> tuple[list[Sample], list[Sample]]:
-    """DALI's samples and ours of the same decoder."""
-    import tricodec.dali  # noqa: F401
-    from nvidia.dali import fn
+def decoded_by(operator: Callable[..., Any], **words: Any) -> list[Sample]:
+    """Two samples of the clip; words that are tuples have a value for each."""
+    fn = ops()
 
-    def around(operator: Callable[..., Any]) -> Callable[..., Any]:
-        def call(**words: Any) -> Any:
-            encoded = fn.external_source(source=constant_source([read(generated(CLIP))] * 2), batch=True)
-            tensors = {
-                name: fn.external_source(
-                    source=constant_source([np.asarray(each, np.int32) for each in value]), batch=True
-                )
-                for name, value in words.items()
-                if isinstance(value, tuple)
-            }
-            return operator(encoded, **(words | tensors))
+    def call(**words: Any) -> Any:
+        encoded = fn.external_source(source=constant_source([read(generated(CLIP))] * 2), batch=True)
+        tensors = {
+            name: fn.external_source(source=constant_source([np.asarray(each, np.int32) for each in value]), batch=True)
+            for name, value in words.items()
+            if isinstance(value, tuple)
+        }
+        return operator(encoded, **(words | tensors))
 
-        return call
-
-    theirs = run(around(fn.decoders.video), batch_size=2, num_batches=1, **words)
-    mine = run(around(fn.tricodec.decode_video), batch_size=2, num_batches=1, enable_timestamps=False, **words)
-    return theirs, mine
+    return run(call, batch_size=2, num_batches=1, **words)
 
 
 def assert_same(theirs: list[Sample], mine: list[Sample], tolerance: float = 1) -> None:
@@ -89,8 +86,7 @@ def assert_same(theirs: list[Sample], mine: list[Sample], tolerance: float = 1) 
 @cache
 def pictures() -> np.ndarray:
     """All frames, by DALI."""
-    from nvidia.dali import fn
-
+    fn = ops()
     (sample,) = run(
         lambda: fn.decoders.video(fn.external_source(source=constant_source([read(generated(CLIP))]), batch=True)),
         batch_size=1,
@@ -154,17 +150,11 @@ def test_read_video_reads_what_dalis_reader_reads(words: dict[str, Any], tmp_pat
     if lines:
         words["file_list"] = listed(tmp_path, *lines)
 
-    assert_same(*reading(**words))
+    assert_same(read_by(ops().experimental.readers.video, **words), read_by(ops().tricodec.read_video, **words))
 
 
 def mine_of(**words: Any) -> list[Sample]:
-    import tricodec.dali  # noqa: F401
-    from nvidia.dali import fn
-
-    words = {"sequence_length": 4, "enable_timestamps": False} | words
-    if "file_list" not in words:
-        words = {"filenames": [str(generated(CLIP))]} | words
-    return run(fn.tricodec.read_video, num_batches=1, **words)
+    return read_by(ops().tricodec.read_video, num_batches=1, **words)
 
 
 def test_file_list_frame_num_takes_frames_as_readers_video_does(tmp_path: Path) -> None:
@@ -250,13 +240,13 @@ DECODERS: dict[str, list[dict[str, Any]]] = {
     ("words"), [pytest.param(words, id=f"{row}-{i}") for row, each in DECODERS.items() for i, words in enumerate(each)]
 )
 def test_decode_video_decodes_what_dalis_decoder_decodes(words: dict[str, Any]) -> None:
-    assert_same(*decoding(**words))
+    mine = decoded_by(ops().tricodec.decode_video, enable_timestamps=False, **words)
+    assert_same(decoded_by(ops().decoders.video, **words), mine)
 
 
 def resized(frames: np.ndarray, **words: Any) -> np.ndarray:
     """DALI's own resize of frames, on the CPU."""
-    from nvidia.dali import fn
-
+    fn = ops()
     (sample,) = run(
         lambda **words: fn.resize(
             fn.external_source(source=constant_source([frames]), batch=True, layout="FHWC"),
@@ -323,21 +313,7 @@ def test_words_that_exclude_each_other_are_an_error(case: str) -> None:
     operator, words, message = REFUSED[case]
 
     with pytest.raises(ValueError, match=message):
-        mine_of(**words) if operator == "read" else decoding_mine(**words)
-
-
-def decoding_mine(**words: Any) -> list[Sample]:
-    import tricodec.dali  # noqa: F401
-    from nvidia.dali import fn
-
-    return run(
-        lambda **words: fn.tricodec.decode_video(
-            fn.external_source(source=constant_source([read(generated(CLIP))]), batch=True), **words
-        ),
-        batch_size=1,
-        num_batches=1,
-        **words,
-    )
+        mine_of(**words) if operator == "read" else decoded_by(ops().tricodec.decode_video, **words)
 
 
 @pytest.mark.parametrize(
@@ -352,4 +328,4 @@ def decoding_mine(**words: Any) -> list[Sample]:
 )
 def test_frames_that_do_not_exist_are_an_error(words: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        decoding_mine(**words)
+        decoded_by(ops().tricodec.decode_video, **words)

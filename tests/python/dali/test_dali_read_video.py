@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from dali_testing import Sequence, read_batches, reading_pipeline, sequences_of
+from dali_testing import Sequence, for_dali, read_batches, reading_pipeline, sequences_of
 from media import ffmpeg_frames, generated
 from range_server import range_server
 
@@ -34,13 +34,6 @@ REQUESTS: dict[str, dict[str, Any]] = {
 @functools.cache
 def whole(clip: str) -> Any:
     return tricodec.decode_video(generated(clip), device="cpu")
-
-
-def for_dali(request: dict[str, Any]) -> dict[str, Any]:
-    from nvidia.dali import types
-
-    names = {"float16": types.FLOAT16, "float32": types.FLOAT}
-    return {**request, "dtype": names[request["dtype"]]} if "dtype" in request else dict(request)
 
 
 def assert_frames(sequence: Sequence, clip: str, numbers: list[int]) -> None:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of fn.tricodec.read_video: epochs, shards, shuffling, padding and checkpoints, beside DALI's own reader."""
+"""The order of fn.tricodec.read_video: epochs, shards, shuffling, padding and checkpoints, beside DALI's own reader.
+
+Also under DALI's iterator for PyTorch.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -153,3 +157,56 @@ def test_read_video_goes_on_from_a_checkpoint(num_before: int, words: dict[str, 
     resumed = reading_pipeline(batch_size=3, options=options | {"seed": 9, "checkpoint": saved}, **words)
 
     assert items_of(resumed, 12) == expected
+
+
+OUTPUTS = ["frames", "pts", "label", "number"]
+
+
+def iterator(pipes: list[Any], **words: Any) -> Any:
+    from nvidia.dali.plugin.pytorch import DALIGenericIterator
+
+    return DALIGenericIterator(pipes, OUTPUTS, reader_name="reader", auto_reset=True, **words)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("num_shards", [1, 3])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_torchs_iterator_gives_every_sequence_once_with_partial_last_batches(num_shards: int, shuffle: bool) -> None:
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+
+    words = words_for() | {"batch_size": 6, "num_shards": num_shards, "pad_last_batch": True, "random_shuffle": shuffle}
+    pipes = [reading_pipeline(shard_id=shard, seed=shard, **words) for shard in range(num_shards)]
+    batches = iterator(pipes, last_batch_policy=LastBatchPolicy.PARTIAL)
+
+    epochs = [
+        [
+            (int(label), int(number))
+            for outputs in batches
+            for batch in outputs
+            for label, number in zip(batch["label"].ravel(), batch["number"].ravel(), strict=True)
+        ]
+        for _ in range(3)
+    ]
+
+    assert all(sorted(epoch) == all_items() for epoch in epochs)
+    assert (epochs[0] != epochs[1]) == (shuffle or num_shards > 1)
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("num_before", [0, 2, 7])
+def test_torchs_iterator_goes_on_from_a_checkpoint_to_the_same_bytes(num_before: int) -> None:
+    words = words_for() | {"batch_size": 4, "random_shuffle": True, "seed": 6, "num_shards": 2, "pad_last_batch": True}
+
+    def pull(batches: Any, count: int) -> list[bytes]:
+        epochs = itertools.chain.from_iterable(itertools.repeat(batches))  # it begins again at the end of an epoch
+        given = itertools.islice(epochs, count)
+        return [b"".join(batch[name].numpy().tobytes() for name in OUTPUTS) for (batch,) in given]
+
+    batches = iterator([reading_pipeline(options={"enable_checkpointing": True}, **words)])
+    pull(batches, num_before)
+    (saved,) = batches.checkpoints()
+    expected = pull(batches, 6)
+
+    resumed = iterator([reading_pipeline(options={"enable_checkpointing": True, "checkpoint": saved}, **words)])
+
+    assert pull(resumed, 6) == expected

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import transform_oracle as oracle
 import tricodec
-from dali_testing import PerSample, decode, operator_pipeline
+from dali_testing import PerSample, decode, for_dali, operator_pipeline
 from media import generated
 
 pytestmark = pytest.mark.needs_dali
@@ -29,17 +29,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
 RANDOM = np.random.default_rng(1)
 
 
-def dali_dtype(request: dict[str, Any]) -> dict[str, Any]:
-    from nvidia.dali import types
-
-    names = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
-    return request | ({"dtype": names[request["dtype"]]} if "dtype" in request else {})
-
-
 def transform(samples: list[np.ndarray], *, num_threads: int = 2, **arguments: Any) -> list[tuple[np.ndarray, str]]:
     """One batch through fn.tricodec.transform: copies of the outputs, with their layout."""
     options = {"num_threads": num_threads}
-    (outputs,) = operator_pipeline("transform", samples, pipeline_options=options, **dali_dtype(arguments)).run()
+    (outputs,) = operator_pipeline("transform", samples, pipeline_options=options, **for_dali(arguments)).run()
     return [(np.array(outputs.at(i)), outputs.layout()) for i in range(len(outputs))]
 
 

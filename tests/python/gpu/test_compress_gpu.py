@@ -66,13 +66,17 @@ def test_every_size_comes_back(algorithm: str, kind: nvcomp.BitstreamKind) -> No
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_streams_go_from_engine_to_engine(algorithm: str, kind: nvcomp.BitstreamKind) -> None:
-    arrays = datas(algorithm)
+    expect_from_engine_to_engine(datas(algorithm), algorithm=algorithm, kind=kind)
 
-    from_gpu = [host(array) for array in gpu(algorithm, kind).encode(arrays)]
-    from_cpu = [bytes(array) for array in cpu(algorithm, kind).encode(arrays)]
 
-    assert [bytes(array) for array in cpu(algorithm, kind).decode(from_gpu)] == arrays
-    assert [host(array) for array in gpu(algorithm, kind).decode(from_cpu)] == arrays
+def expect_from_engine_to_engine(arrays: list[bytes], **options: Any) -> None:
+    """Streams of the GPU are read there and on the CPU, streams of the CPU on the GPU."""
+    from_gpu = [host(array) for array in gpu(**options).encode(arrays)]
+    from_cpu = [bytes(array) for array in cpu(**options).encode(arrays)]
+
+    assert [bytes(array) for array in cpu(**options).decode(from_gpu)] == arrays
+    assert [host(array) for array in gpu(**options).decode(from_cpu)] == arrays
+    assert [host(array) for array in gpu(**options).decode(from_gpu)] == arrays
 
 
 @pytest.mark.needs_gpu
@@ -94,18 +98,13 @@ def test_element_types_of_ans_come_back(data_type: str, kind: nvcomp.BitstreamKi
 @pytest.mark.parametrize("algorithm_type", [0, 1])
 @pytest.mark.parametrize("data_type", ["|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"])
 def test_bitcomp_goes_from_engine_to_engine(data_type: str, algorithm_type: int, kind: nvcomp.BitstreamKind) -> None:
-    options = {"kind": kind, "data_type": data_type, "algorithm_type": algorithm_type}
     sparse = np.zeros(100_000, data_type)
     sparse[::97] = 5
     walk = np.cumsum(np.random.default_rng(1).integers(-2, 3, 70_000)).astype(data_type)
     arrays = [sparse.tobytes(), walk.tobytes(), walk[:1].tobytes(), b""]
-
-    from_gpu = [host(array) for array in gpu("Bitcomp", **options).encode(arrays)]
-    from_cpu = [bytes(array) for array in cpu("Bitcomp", **options).encode(arrays)]
-
-    assert [bytes(array) for array in cpu("Bitcomp", **options).decode(from_gpu)] == arrays
-    assert [host(array) for array in gpu("Bitcomp", **options).decode(from_cpu)] == arrays
-    assert [host(array) for array in gpu("Bitcomp", **options).decode(from_gpu)] == arrays
+    expect_from_engine_to_engine(
+        arrays, algorithm="Bitcomp", kind=kind, data_type=data_type, algorithm_type=algorithm_type
+    )
 
 
 @pytest.mark.needs_gpu
@@ -115,16 +114,9 @@ def test_bitcomp_goes_from_engine_to_engine(data_type: str, algorithm_type: int,
 def test_shuffled_streams_go_from_engine_to_engine(
     data_type: str, mode: nvcomp.BitshuffleMode, kind: nvcomp.BitstreamKind
 ) -> None:
-    options = {"algorithm": "LZ4", "kind": kind, "bitshuffle_mode": mode, "data_type": data_type}
     sizes = (4, 60, 1000, 8188, 8192, 8196, 65536, 65540, 200004)
     arrays = [corpus()[name][:size] for name in ("walk", "noise") for size in sizes]
-
-    from_gpu = [host(array) for array in gpu(**options).encode(arrays)]
-    from_cpu = [bytes(array) for array in cpu(**options).encode(arrays)]
-
-    assert [bytes(array) for array in cpu(**options).decode(from_gpu)] == arrays
-    assert [host(array) for array in gpu(**options).decode(from_cpu)] == arrays
-    assert [host(array) for array in gpu(**options).decode(from_gpu)] == arrays
+    expect_from_engine_to_engine(arrays, algorithm="LZ4", kind=kind, bitshuffle_mode=mode, data_type=data_type)
 
 
 @pytest.mark.needs_gpu

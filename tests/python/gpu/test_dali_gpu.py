@@ -13,10 +13,11 @@ import pytest
 import tricodec
 from dali_testing import (
     Decoded,
-    PerSample,
     Sequence,
+    collect,
     constant_source,
     decode,
+    pipeline,
     read,
     read_batches,
     reading_pipeline,
@@ -38,28 +39,12 @@ MODEL_INPUT: dict[str, Any] = {
 }
 
 
-def mixed(clips: list[Path | bytes], *, exec_dynamic: bool = True, runs: int = 1, **arguments: Any) -> list[Decoded]:
+def mixed(clips: list[Path | bytes], *, runs: int = 1, **arguments: Any) -> list[Decoded]:
     """One batch through a pipeline on the GPU, copied to the host; the last of several equal runs."""
-    import tricodec.dali  # noqa: F401  (registers the operators)
-    from nvidia.dali import Pipeline, fn
-
-    pipe = Pipeline(batch_size=len(clips), num_threads=4, device_id=0, exec_dynamic=exec_dynamic)
-    with pipe:
-        encoded = fn.external_source(source=constant_source([read(clip) for clip in clips]), batch=True)
-        for name, value in arguments.items():
-            if isinstance(value, PerSample):
-                tensors = [np.asarray(item) for item in value]
-                arguments[name] = fn.external_source(source=constant_source(tensors), batch=True)
-        pipe.set_outputs(*fn.tricodec.decode_video(encoded, device="mixed", **arguments))
-    pipe.build()
+    pipe = pipeline(clips, num_threads=4, options={"device_id": 0, "exec_dynamic": True}, device="mixed", **arguments)
     for _ in range(runs):
         outputs = pipe.run()
-    layout = outputs[0].layout()
-    frames, pts, *damage = (output.as_cpu() for output in outputs)
-    return [
-        Decoded(np.array(frames.at(i)), np.array(pts.at(i)), layout, *(np.array(each.at(i)) for each in damage))
-        for i in range(len(clips))
-    ]
+    return collect(outputs)
 
 
 def expect_equal(actual: list[Decoded], expected: list[Decoded]) -> None:
@@ -265,12 +250,12 @@ def encodes_on_gpu() -> bool:
     return tricodec.encode.encoder_for("h264", "auto").endswith("_nvenc")
 
 
-def encoded_on_gpu(codec: str = "libx264", *, exec_dynamic: bool = True, **decoding: Any) -> list[bytes]:
+def encoded_on_gpu(codec: str = "libx264", **decoding: Any) -> list[bytes]:
     """Decoded and encoded in one pipeline of the GPU, the last of two runs; files copied to the host."""
     import tricodec.dali  # noqa: F401  (registers the operators)
     from nvidia.dali import Pipeline, fn
 
-    pipe = Pipeline(batch_size=len(CLIPS), num_threads=4, device_id=0, exec_dynamic=exec_dynamic)
+    pipe = Pipeline(batch_size=len(CLIPS), num_threads=4, device_id=0, exec_dynamic=True)
     described = {key: decoding[key] for key in ("color", "layout", "format") if key in decoding}
     with pipe:
         encoded = fn.external_source(source=constant_source([read(generated(name)) for name in CLIPS]), batch=True)
@@ -286,13 +271,7 @@ def encoded_on_gpu(codec: str = "libx264", *, exec_dynamic: bool = True, **decod
 
 @pytest.mark.parametrize(
     "decoding",
-    [
-        {},
-        {"layout": "CHW"},
-        {"color": "bgr"},
-        {"color": "gray"},
-        {"size": (64, 96)},
-    ],
+    [{}, {"layout": "CHW"}, {"color": "bgr"}, {"color": "gray"}, {"size": (64, 96)}],
     ids=str,
 )
 def test_the_cpu_encodes_frames_of_the_gpu_to_the_bytes_of_the_cpu(decoding: dict[str, Any]) -> None:

@@ -69,34 +69,6 @@ def test_a_transforms_input_is_filled_again_while_its_stream_works_on(num_frames
     assert not any(plane.any() for picture in pictures for plane in picture)
 
 
-@pytest.mark.parametrize("library", ["torch", "cupy", "handle"])
-def test_events_of_every_library_are_recorded(library: str) -> None:
-    import torch
-
-    picture = planes()
-    frame = tricodec.Frame.from_planes(picture, "nv12")
-    transform = tricodec.Transform(size=(90, 160))
-    wanted = transform(frame.cpu())
-    if library == "cupy":
-        cupy = pytest.importorskip("cupy")
-        event = cupy.cuda.Event(disable_timing=True)
-        wait, given = event.synchronize, event
-    else:
-        event = torch.cuda.Event()
-        wait, given = event.synchronize, event
-        if library == "handle":
-            event.record()
-            given = event.cuda_event
-
-    result = transform(frame, stream=torch.cuda.Stream(), input_consumed=given)
-    wait()
-    for plane in picture:
-        plane.fill_(0)
-    torch.cuda.synchronize()
-
-    np.testing.assert_array_equal(result.numpy(), wanted)
-
-
 def test_an_encoders_picture_is_filled_again_before_the_stream_is_flushed() -> None:
     import torch
 

@@ -13,6 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+def for_dali(request: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with DALI's data type."""
+    from nvidia.dali import types
+
+    names = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
+    return {**request, "dtype": names[request["dtype"]]} if "dtype" in request else dict(request)
+
+
 class PerSample(list[Any]):
     """An argument that differs by sample: one value for each, given to the operator as a tensor."""
 
@@ -66,13 +74,19 @@ def constant_source(batch: list[np.ndarray]) -> Callable[[], list[np.ndarray]]:
     return lambda: batch
 
 
+def on_host(output: Any) -> Any:
+    """An output of the CPU or of a GPU."""
+    from nvidia.dali.backend import TensorListGPU
+
+    return output.as_cpu() if isinstance(output, TensorListGPU) else output
+
+
 def collect(outputs: Any) -> list[Decoded]:
     """Copies of what a run returned, sample by sample."""
-    frames, pts, *damage = outputs
+    layout = outputs[0].layout()
+    frames, pts, *damage = map(on_host, outputs)
     return [
-        Decoded(
-            np.array(frames.at(i)), np.array(pts.at(i)), frames.layout(), *(np.array(each.at(i)) for each in damage)
-        )
+        Decoded(np.array(frames.at(i)), np.array(pts.at(i)), layout, *(np.array(each.at(i)) for each in damage))
         for i in range(len(frames))
     ]  # copies: DALI reuses its memory
 
@@ -110,11 +124,9 @@ def reading_pipeline(
 
 def sequences_of(outputs: Any) -> list[Sequence]:
     """Copies of what a run of such a pipeline returned, sample by sample."""
-    from nvidia.dali.backend import TensorListGPU
-
     layout = outputs[0].layout()
     sources = [outputs[0][i].source_info() for i in range(len(outputs[0]))]
-    frames, pts, *more = (output.as_cpu() if isinstance(output, TensorListGPU) else output for output in outputs)
+    frames, pts, *more = map(on_host, outputs)
     return [
         Sequence(
             np.array(frames.at(i)),

@@ -32,6 +32,23 @@ def printed_by(code: str, *arguments: object, **environment: str) -> str:
     return result.stdout
 
 
+CTRL_C = """
+import os, signal, sys, threading, time
+import numpy as np
+import tricodec
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
+began = None
+def interrupt():
+    global began
+    time.sleep(0.5)
+    began = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+def interrupt_soon():
+    threading.Thread(target=interrupt, daemon=True).start()
+"""
+"""What programs begin with that press Ctrl-C themselves; `began` is when."""
+
+
 def run_threads(works: Iterable[Callable[[], Any]]) -> None:
     """Runs each in a thread of its own and waits for all of them."""
     threads = [threading.Thread(target=work) for work in works]

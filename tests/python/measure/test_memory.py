@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,14 +118,6 @@ def test_a_tracker_that_was_not_entered_and_a_negative_number_are_refused() -> N
 
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
-
-
-@pytest.fixture
-def restored_limits() -> Iterator[None]:
-    """The limits of the process as they were."""
-    limits = tricodec.get_limits()
-    yield
-    tricodec.set_limits(**dataclasses.asdict(limits))
 
 
 def peak_of(reader: tricodec.FrameReader, request: dict[str, Any]) -> int:

@@ -11,8 +11,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from forked import PRELUDE
-from gpu_helpers import build_fake_decoder, build_fake_driver, run_with_driver
+from forked import ON_GPU, PRELUDE
+from gpu_helpers import build_fake_decoder, build_fake_driver, build_fake_nvcomp, run_with_driver
 from media import ffmpeg_framemd5, generated
 from preloaded import Preloaded, with_tricodec
 
@@ -228,36 +228,9 @@ def test_an_encoder_in_mid_work_raises_in_a_child_and_goes_on_in_the_parent(code
 @pytest.mark.needs_nvdec
 def test_a_reader_on_a_gpu_raises_at_once_in_a_child(tmp_path: Path) -> None:
     """Over stand-ins for the driver; tests/python/gpu/test_streams_gpu.py does the same on a GPU."""
-    script = (
-        PRELUDE
-        + f"clip = {str(generated('h264_nob.mp4'))!r}\n"
-        + """
-reader = tricodec.FrameReader(clip, device="cuda")
-automatic = tricodec.FrameReader(clip)
-demuxer = tricodec.Demuxer(clip)
-decoder = tricodec.Decoder(demuxer.stream, device="cuda")
-for _ in range(5): decoder.decode(demuxer.read())
-assert reader.device == automatic.device == "cuda:0"
-frames, live, batches = [reader[3], reader[4]], iter(reader), reader.batches(4, size=(16, 16))
-next(live)
-automatic[5]
-def work():
-    for each in (reader, automatic):
-        raises(tricodec.DeviceError, "'spawn'", lambda: each[0])
-        raises(tricodec.DeviceError, "'spawn'", lambda: each.batch([1, 2], size=(16, 16)))
-    raises(tricodec.DeviceError, "'spawn'", lambda: decoder.decode(demuxer.read()))
-    raises(tricodec.DeviceError, "'spawn'", lambda: next(live))
-    raises(tricodec.DeviceError, "'spawn'", lambda: next(batches))
-    frames.clear()
-    reader.close()
-    on_cpu = tricodec.FrameReader(clip, device="cpu")
-    assert on_cpu[0].device == "cpu"
-in_children(work, 2)
-assert [frame.index for frame in live] == list(range(1, 50))
-del automatic, decoder
-gc.collect()
-"""
-    )
+    clip = f"import sys; sys.argv = ['', {str(generated('h264_nob.mp4'))!r}, 'stand-ins']\n"
     driver = build_fake_decoder(build_fake_driver(tmp_path))
-    result = run_with_driver(driver, script)
-    assert result.returncode == 0, result.stderr
+
+    result = run_with_driver(driver, PRELUDE + clip + ON_GPU, TRICODEC_LIBNVCOMP=str(build_fake_nvcomp(driver)))
+
+    assert (result.returncode, result.stdout) == (0, "2 on the GPU\n"), result.stderr

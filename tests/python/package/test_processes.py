@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tricodec
 from preloaded import with_tricodec
-from programs import printed_by
+from programs import CTRL_C, printed_by
 from range_server import range_server
 
 # Each call takes far longer than MOST_SECONDS if nothing ends it. One call of a slow encoder alone does.
@@ -36,24 +36,14 @@ DATA = {
     "Codec.encode": (48 << 20,),
 }
 
-PROGRAM = """
-import os, signal, sys, threading, time
-import numpy as np
-import tricodec
+PROGRAM = f"""{CTRL_C}
 from pathlib import Path
 from tricodec.compress import compress_file
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
 SOURCE, SOUND, RAW, URL, TARGET = sys.argv[1:]
-data = np.random.default_rng(0).integers(0, 8, {shape}, np.uint8)
-began = None
-def interrupt():
-    global began
-    time.sleep(0.5)
-    began = time.monotonic()
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt, daemon=True).start()
+data = np.random.default_rng(0).integers(0, 8, {{shape}}, np.uint8)
+interrupt_soon()
 try:
-    {call}
+    {{call}}
     sys.exit("the call was over before Ctrl-C")
 except KeyboardInterrupt:
     took = time.monotonic() - began

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tricodec
 from compress_data import ALGORITHMS, available, corpus, whole
-from dali_testing import decode, operator_pipeline
+from dali_testing import decode, for_dali, operator_pipeline
 from tricodec.node.tasks import Tools
 from tricodec.triton.serve import Server
 from tricodec.triton_backend.models.decode_task import DecodeTask
@@ -92,11 +92,7 @@ def joined(chunks: Iterable[tricodec.DecodedVideo]) -> tricodec.DecodedVideo:
 
 
 def decoded_by_dali(path: Path, request: dict[str, Any]) -> tricodec.DecodedVideo:
-    from nvidia.dali import types
-
-    dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
-    arguments = request | ({"dtype": dtypes[request["dtype"]]} if "dtype" in request else {})
-    (sample,) = decode([path], **arguments)
+    (sample,) = decode([path], **for_dali(request))
     return tricodec.DecodedVideo(sample.frames, sample.pts)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 from programs import resident_bytes, run_python
-from pynv_helpers import decode_all, decode_packets, packets_of, pycuda_driver
+from pynv_helpers import decode_all, decode_packets, packets_of
 from pynv_helpers.pixels import nv12_bytes
 
 # The one warning that says where frames of usedevicememory=True are has a test of its own.
@@ -113,15 +113,15 @@ def test_c31_width_is_even_where_chroma_comes_in_pairs(name: str, size: tuple[in
 
 
 def test_c35_c37_asynchronous_copies_on_another_stream_give_the_pixels() -> None:
-    context, decoding, copying = pycuda_driver.Context(), pycuda_driver.Stream(), pycuda_driver.Stream()
+    context, decoding, copying = 0x5000_0000_1000, 0x5000_0000_2000, 0x5000_0000_3000
     decoder = nvc.CreateDecoder(
-        cudacontext=context.handle, cudastream=decoding.handle, usedevicememory=True, enableasyncallocations=True
+        cudacontext=context, cudastream=decoding, usedevicememory=True, enableasyncallocations=True
     )
 
     copies = []
     for packet in packets_of("h264_bframes.mp4"):
         for frame in decoder.Decode(packet):
-            decoder.WaitOnCUStream(copying.handle)
+            decoder.WaitOnCUStream(copying)
             copies.append(ctypes.string_at(frame.GetPtrToPlane(0), frame.framesize()))
 
     assert copies == expected_nv12()

@@ -12,7 +12,7 @@ import numpy as np
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
-from pynv_helpers import HEIGHT, WIDTH, Array, encode
+from pynv_helpers import HEIGHT, WIDTH, encode
 from tricodec.encode import CPU_ENCODERS, Settings, build
 
 
@@ -129,38 +129,6 @@ def test_c60_c61_tensors_of_all_rows_are_accepted(lead: tuple[int, ...]) -> None
     packets = list(encoder.Encode(torch.full((*lead, 72, 64), 90, dtype=torch.uint8))) + list(encoder.EndEncode())
 
     assert len(packets) == 1
-
-
-class Plane:
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        return {
-            "shape": self.array.shape, "strides": self.array.strides, "typestr": "|u1", "version": 3,
-            "data": (self.array.ctypes.data, False),
-        }  # fmt: skip
-
-
-class AppFrame:
-    def __init__(self, picture: Array) -> None:
-        rows = picture.shape[0] * 2 // 3
-        self.planes = [
-            Plane(picture[:rows].reshape(rows, -1, 1)), Plane(picture[rows:].reshape(rows // 2, -1, 2)),
-        ]  # fmt: skip
-
-    def cuda(self) -> list[Plane]:
-        return self.planes
-
-
-def test_c58_objects_with_cuda_are_accepted_and_give_the_same_stream(tmp_path: Path) -> None:
-    frames = bitstreams.moving(WIDTH, HEIGHT, 3)
-    encoder = nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", False, preset="P1")
-
-    data = b"".join([encoder.Encode(AppFrame(frame)) for frame in frames] + [encoder.EndEncode()])
-
-    assert data == encode(frames, tmp_path).read_bytes()
 
 
 @pytest.mark.parametrize("size", [64 * 72 - 1, 64 * 72 + 1])

@@ -89,14 +89,6 @@ def chroma(name: str) -> Any:
     return getattr(nvc.cudaVideoChromaFormat, name)
 
 
-def decoded(decoder: nvc.PyNvDecoder, packets: Any) -> list[bytes]:
-    return [np.asarray(frame).tobytes() for packet in packets for frame in decoder.Decode(packet)]
-
-
-def frames_of(name: str, width: int = 320, height: int = 180) -> list[bytes]:
-    return [nv12_bytes(data, width, height) for data in media.ffmpeg_frames(media.generated(name), "yuv420p")]
-
-
 @pytest.mark.parametrize(
     ("codec", "subsampling", "depth", "supported"),
     [("H264", "420", 8, 1), ("HEVC", "444", 12, 1), ("VP8", "420", 10, 0), ("NV12", "420", 8, 0)],
@@ -117,28 +109,24 @@ def test_decoder_caps_are_those_of_the_engine_that_decodes(
         assert caps["width_max"] == (tricodec.get_limits().max_width if supported else 0)
 
 
-def test_decoder_takes_the_positional_order_of_1_0_when_the_sixth_argument_is_a_bool() -> None:
+@pytest.mark.parametrize(
+    ("from_the_sixth", "format"),
+    [((False, 640, 360, nvc.OutputColorType.RGB, False), "RGB"),
+     ((640, 360, nvc.OutputColorType.RGBP, False, False), "RGBP")],
+    ids=["1.0: a bool", "2.2: an int"],
+)  # fmt: skip
+def test_decoder_takes_the_positional_order_that_the_sixth_argument_tells(
+    from_the_sixth: tuple[Any, ...], format: str
+) -> None:
     decoder = nvc.CreateDecoder(
-        0, nvc.cudaVideoCodec.H264, 0, 0, False, False, 640, 360, nvc.OutputColorType.RGB,  # type: ignore[call-arg]
-        False, nvc.DisplayDecodeLatencyType.LOW,
-    )  # fmt: skip
+        0, nvc.cudaVideoCodec.H264, 0, 0, False, *from_the_sixth, nvc.DisplayDecodeLatencyType.LOW
+    )
 
     frame = decoder.Decode(next(nvc.CreateDemuxer(media.generated("h264_intra_only.mp4"))))[0]
 
-    assert frame.format == nvc.Pixel_Format.RGB
+    assert frame.format == nvc.Pixel_Format[format]
     with pytest.raises(RuntimeError, match="CUDA context and CUDA stream"):
         nvc.CreateDecoder(0, nvc.cudaVideoCodec.H264, 0, 0, True, True)
-
-
-def test_decoder_takes_the_positional_order_of_2_2_when_the_sixth_argument_is_an_int() -> None:
-    decoder = nvc.CreateDecoder(
-        0, nvc.cudaVideoCodec.H264, 0, 0, False, 640, 360, nvc.OutputColorType.RGBP, False, False,  # type: ignore[misc]
-        nvc.DisplayDecodeLatencyType.LOW,
-    )  # fmt: skip
-
-    frame = decoder.Decode(next(nvc.CreateDemuxer(media.generated("h264_intra_only.mp4"))))[0]
-
-    assert frame.format == nvc.Pixel_Format.RGBP
 
 
 def test_decoder_leaves_out_frames_before_a_seek_time() -> None:
@@ -167,7 +155,8 @@ def test_decoder_gives_the_frames_that_it_kept() -> None:
     decoder = nvc.CreateDecoder(latency=nvc.DisplayDecodeLatencyType.LOW)
 
     assert decoder.GetNumDecodedFrame(demuxer.Demux()) == 1
-    assert np.asarray(decoder.GetFrame()).tobytes() == frames_of("h264_intra_only.mp4")[0]
+    first = media.ffmpeg_frames(media.generated("h264_intra_only.mp4"), "yuv420p")[0]
+    assert np.asarray(decoder.GetFrame()).tobytes() == nv12_bytes(first, 320, 180)
     with pytest.raises(IndexError, match="no frame is ready"):
         decoder.GetFrame()
 
@@ -179,7 +168,8 @@ def test_frame_turns_to_rgb_as_the_decoder_would_turn_it() -> None:
 
     turned = [np.asarray(frame.nv12_to_rgb()).tobytes() for frame in frames]
 
-    assert turned == decoded(rgb, nvc.CreateDemuxer(path))
+    expected = [frame for packet in nvc.CreateDemuxer(path) for frame in rgb.Decode(packet)]
+    assert turned == [np.asarray(frame).tobytes() for frame in expected]
     assert frames[0].decoder_stream_event == 0
     with pytest.raises(ValueError, match="takes NV12 frames, this one is RGBP"):
         frames[0].nv12_to_rgb().nv12_to_rgb()

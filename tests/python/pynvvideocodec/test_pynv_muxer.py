@@ -138,10 +138,6 @@ def test_transcoder_needs_no_audio_and_names_segments(tmp_path: Path) -> None:
         transcoder.segmented_transcode(0.7, 0.2)
 
 
-def transcoder(target: Path, **options: object) -> nvc.Transcoder:
-    return nvc.Transcoder(str(media.generated("h264_bframes.mp4")), str(target), preset="P1", **options)
-
-
 def test_packets_with_times_of_ones_own_are_written(talking: Path, tmp_path: Path) -> None:
     demuxer = nvc.CreateDemuxer(str(talking))
     muxer = nvc.FFmpegMuxer(str(tmp_path / "a.mp4"), nvc.MP4, demuxer.GetAVFormatInputContext(), "h264", WIDTH, HEIGHT)

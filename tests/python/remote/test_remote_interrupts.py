@@ -11,6 +11,7 @@ from pathlib import Path
 
 import media
 import pytest
+from programs import CTRL_C
 from range_server import RangeServer, range_server
 
 obstore = pytest.importorskip("obstore")
@@ -32,28 +33,18 @@ CALLS = {
         "tricodec.read_many([tricodec.open_remote(URL), tricodec.open_remote(SOUND)], size=(8, 8), device='cpu')",
     ),
 }
-PROGRAM = """
-import os, signal, sys, threading, time
-import numpy as np
-import tricodec
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
+PROGRAM = f"""{CTRL_C}
 URL, SOUND, LOCAL, TARGET = sys.argv[1:]
-{before}
+{{before}}
 print("opened", flush=True)
 sys.stdin.readline()
-began = None
-def interrupt():
-    global began
-    time.sleep(0.5)
-    began = time.monotonic()
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt, daemon=True).start()
+interrupt_soon()
 try:
-    {call}
+    {{call}}
     sys.exit("the call was over before Ctrl-C")
 except KeyboardInterrupt:
     print(time.monotonic() - began, flush=True)
-{after}
+{{after}}
 """
 AGAIN = """
 sys.stdin.readline()

@@ -105,6 +105,21 @@ def results(futures: list[Future[Any]]) -> list[Any]:
 Make = Callable[..., tricodec.Batcher[Any, Any]]
 
 
+def refusal_of(batcher: tricodec.Batcher[Any, Any], item: int) -> tuple[threading.Thread, list[Exception]]:
+    """A thread that submits an item, and the error that it meets."""
+    errors: list[Exception] = []
+
+    def submit() -> None:
+        try:
+            batcher.submit(item)
+        except (queue.Full, RuntimeError) as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=submit)
+    thread.start()
+    return thread, errors
+
+
 def test_a_single_item_leaves_alone_when_the_wait_is_over(make: Make, clock: FakeClock) -> None:
     double = Function()
     batcher = make(double, 4, 1000, clock=clock)
@@ -174,16 +189,7 @@ def test_a_call_fails_when_there_is_no_room_in_time(make: Make, clock: FakeClock
     double.wait_until_entered()
     futures.append(batcher.submit(1))
 
-    errors: list[Exception] = []
-
-    def refused() -> None:
-        try:
-            batcher.submit(2)
-        except queue.Full as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=refused)
-    thread.start()
+    thread, errors = refusal_of(batcher, 2)
     clock.until_waits(0.5)
     clock.advance(0.5)
     thread.join(timeout=20)
@@ -213,16 +219,7 @@ def test_close_without_drain_cancels_the_queue_and_refuses_what_waits_for_room(m
     working = batcher.submit(0)
     double.wait_until_entered()
     queued = batcher.submit(1)
-    errors: list[Exception] = []
-
-    def late() -> None:
-        try:
-            batcher.submit(2)
-        except RuntimeError as error:
-            errors.append(error)
-
-    waiting = threading.Thread(target=late)
-    waiting.start()
+    waiting, errors = refusal_of(batcher, 2)
     clock.until_waits(None)
     closing = threading.Thread(target=batcher.close, args=(False,))
     closing.start()

@@ -13,25 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from file_likes import FileLike
 from media import ffmpeg, ffmpeg_framemd5, ffprobe, generated
 
 CONTAINERS = ["h264_bframes.mp4", "h264_open_gop.mkv", "vp9.webm", "h264.ts", "av1.ivf", "h264.avi"]
-
-
-class FileLike:
-    """read() and seek() and nothing else; counts the bytes that were read."""
-
-    def __init__(self, data: bytes) -> None:
-        self._file = io.BytesIO(data)
-        self.num_read = 0
-
-    def read(self, size: int) -> bytes:
-        data = self._file.read(size)
-        self.num_read += len(data)
-        return data
-
-    def seek(self, offset: int, whence: int) -> int:
-        return self._file.seek(offset, whence)
 
 
 def packet_facts(demuxer: tricodec.Demuxer) -> list[tuple[int | None, int | None, bool, str]]:

@@ -13,29 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tricodec
+from file_likes import FileLike
 from media import ffmpeg, ffmpeg_framemd5, ffprobe, generated
 
 # How damage is concealed depends on the number of threads; one is the definition (docs/explanation/architecture.md).
 ONE_THREAD = ("-threads", "1")
-
-
-class CountingFile:
-    """A file-like object that counts the bytes read from it."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-        self.num_bytes = 0
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self.num_bytes += len(data)
-        return data
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._file.seek(offset, whence)
-
-    def close(self) -> None:
-        self._file.close()
 
 
 def md5s(reader: tricodec.FrameReader) -> list[str]:
@@ -72,12 +54,11 @@ def test_saved_index_spares_reading_the_file(tmp_path: Path) -> None:
     index = tmp_path / "clip.index"
     read = []
     for _ in range(2):
-        file = CountingFile(clip)
+        file = FileLike(clip.read_bytes())
         with tricodec.FrameReader(file, index=index) as reader:
-            opened = file.num_bytes
+            opened = file.num_read
             len(reader)
-            read.append(file.num_bytes - opened)
-        file.close()
+            read.append(file.num_read - opened)
     assert read[0] >= clip.stat().st_size - opened
     assert read[1] == 0
 
@@ -90,14 +71,13 @@ def test_saved_index_leaves_only_the_group_of_a_frame_to_be_read(tmp_path: Path,
     index = tmp_path / "clip.index"
     num_bytes, md5s_of_a_frame = [], set()
     for _ in range(2):
-        file = CountingFile(clip)
+        file = FileLike(clip.read_bytes())
         with tricodec.FrameReader(file, index=index) as reader:
-            opened = file.num_bytes
+            opened = file.num_read
             assert len(reader) == 60 * len(ffmpeg_framemd5(source))
-            num_bytes.append(file.num_bytes - opened)
+            num_bytes.append(file.num_read - opened)
             md5s_of_a_frame.add(reader[len(reader) * 3 // 4].md5())
-            assert file.num_bytes - opened - num_bytes[-1] < clip.stat().st_size / 8
-        file.close()
+            assert file.num_read - opened - num_bytes[-1] < clip.stat().st_size / 8
     without, saved = num_bytes
 
     assert without >= 0.9 * clip.stat().st_size - opened

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
 import hashlib
 import io
@@ -19,7 +18,10 @@ import media
 import PyNvVideoCodec as nvc
 import pytest
 import tricodec
+from file_likes import ReadOnly
 from tricodec.io import StreamReader
+
+pytestmark = pytest.mark.usefixtures("restored_limits")
 
 # Larger than the buffers between the source and libavformat.
 LONG = {"long.mp4": [], "long_faststart.mp4": ["-movflags", "+faststart"], "long.avi": []}
@@ -42,19 +44,6 @@ def clip(name: str) -> Path:
         media.ffmpeg("-stream_loop 2 -i", base, "-c copy", *LONG[name], made)
         made.replace(path)
     return path
-
-
-class ReadOnly:
-    """An object with read() and nothing else."""
-
-    def __init__(self, data: bytes) -> None:
-        self._file = io.BytesIO(data)
-        self.num_read = 0
-
-    def read(self, size: int) -> bytes:
-        data = self._file.read(size)
-        self.num_read += len(data)
-        return data
 
 
 class ShortReads(ReadOnly):
@@ -100,13 +89,6 @@ def opened(kind: str, data: bytes) -> Iterator[Any]:
 
 def digests(packets: Any) -> list[str]:
     return [hashlib.md5(packet.data, usedforsecurity=False).hexdigest() for packet in packets]
-
-
-@pytest.fixture(autouse=True)
-def limits() -> Iterator[None]:
-    before = tricodec.get_limits()
-    yield
-    tricodec.set_limits(**dataclasses.asdict(before))
 
 
 @pytest.mark.parametrize("kind", CANNOT_SEEK)

@@ -13,7 +13,6 @@
 
 namespace tricodec {
 
-/// The container that a `Muxer` writes.
 struct MuxerOptions {
     /// libavformat's name of the container ("mp4", "mov", "matroska", "webm", "mpegts", "ivf", "h264", ...; also "mkv"
     /// and "ts"). Empty: by the extension of the target's name.

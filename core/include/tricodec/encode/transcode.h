@@ -15,7 +15,6 @@
 
 namespace tricodec {
 
-/// How far a `transcode` is.
 struct TranscodeProgress {
     std::int64_t num_frames = 0;  ///< written so far
     double seconds = 0;           ///< of the output so far

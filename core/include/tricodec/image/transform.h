@@ -36,6 +36,10 @@ struct Size {
     int width = 0;
     friend bool operator==(const Size&, const Size&) = default;
 };
+/// The size of a stored picture when it is upright.
+[[nodiscard]] inline Size upright(int width, int height, const Orientation& orientation) noexcept {
+    return orientation.swaps_axes() ? Size{width, height} : Size{height, width};
+}
 
 enum class Resize : std::uint8_t { nearest, bilinear, bicubic };
 /// What the channels of the output are. `yuv` keeps the stream's samples (4:4:4, limited or full as they are),

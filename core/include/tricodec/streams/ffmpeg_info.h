@@ -18,23 +18,17 @@ namespace tricodec::ffmpeg {
 /// FFmpeg's numbers, -8 (quiet) to 56 (trace). The lines go to our own log, where its level lets them pass. -8 until
 /// one is set: errors and warnings are then lines of level debug, and the rest is none.
 [[nodiscard]] int log_level() noexcept;
-/// Sets `log_level()`.
 void set_log_level(int level) noexcept;
 
 /// Kinds of codecs.
 enum class Media { audio, video };
 
-/// Short name -> long name.
+/// Short name -> long name, as in the functions that follow. There are no devices if libavdevice is not installed.
 [[nodiscard]] std::map<std::string, std::string> demuxers();
-/// Short name -> long name.
 [[nodiscard]] std::map<std::string, std::string> muxers();
-/// Short name -> long name.
 [[nodiscard]] std::map<std::string, std::string> decoders(Media media);
-/// Short name -> long name.
 [[nodiscard]] std::map<std::string, std::string> encoders(Media media);
-/// Empty if libavdevice is not installed.
 [[nodiscard]] std::map<std::string, std::string> input_devices();
-/// Empty if libavdevice is not installed.
 [[nodiscard]] std::map<std::string, std::string> output_devices();
 /// Protocols of URLs that can be read.
 [[nodiscard]] std::vector<std::string> input_protocols();
@@ -43,8 +37,5 @@ enum class Media { audio, video };
 
 /// Forgets the GPU contexts that streams share. Streams that use one keep it.
 void clear_cuda_context_cache() noexcept;
-
-using tricodec::EncoderProbe;  // the names of 0.0, for one minor version
-using tricodec::probe_encoder;
 
 }  // namespace tricodec::ffmpeg

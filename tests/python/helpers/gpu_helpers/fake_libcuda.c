@@ -24,7 +24,6 @@ struct Block {
   char* data;
   size_t size;
   int type;
-  int borrowed;
   struct Block* next;
 };
 struct Stream {
@@ -80,25 +79,22 @@ static void note(const char* what, uintptr_t stream, uintptr_t other) {
     if (planned) return planned;                     \
   } while (0)
 
-/* Memory of its own, or without `pointer` that at `data`. */
-static Result add_block(void** pointer, void* data, size_t size, int type) {
+static Result allocate(void** pointer, size_t size, int type) {
   take();
   const int full = type == DEVICE && used + size > (size_t)number("FAKE_CUDA_MEMORY", 1L << 30);
   struct Block* block = full ? NULL : malloc(sizeof(struct Block));
   if (block) {
-    block->borrowed = !pointer;
-    block->data = pointer ? calloc(1, size ? size : 1) : data;
+    block->data = calloc(1, size ? size : 1);
     block->size = size;
     block->type = type;
     block->next = blocks;
     blocks = block;
     if (type == DEVICE) used += size;
-    if (pointer) *pointer = block->data;
+    *pointer = block->data;
   }
   give();
   return block ? 0 : 2;
 }
-static Result allocate(void** pointer, size_t size, int type) { return add_block(pointer, NULL, size, type); }
 
 static Result release(void* data) {
   Result result = 1;
@@ -108,7 +104,7 @@ static Result release(void* data) {
     struct Block* block = *at;
     *at = block->next;
     if (block->type == DEVICE) used -= block->size;
-    if (!block->borrowed) free(block->data);
+    free(block->data);
     free(block);
     result = 0;
     break;
@@ -158,7 +154,6 @@ EXPORT Result cuDevicePrimaryCtxRetain(void** context, int device) {
   *context = &contexts[device];
   return 0;
 }
-EXPORT Result cuDevicePrimaryCtxRelease_v2(int device) { return device < 0; }
 EXPORT Result cuCtxPushCurrent_v2(void* context) {
   current[depth++] = context;
   return 0;
@@ -195,10 +190,6 @@ EXPORT Result cuCtxSynchronize(void) {
   note("cuCtxSynchronize", 0, 0);
   return 0;
 }
-EXPORT Result cuCtxSynchronize_v2(void* context) {
-  note("cuCtxSynchronize", (uintptr_t)context, 0);
-  return 0;
-}
 EXPORT Result cuMemHostAlloc(void** data, size_t size, unsigned flags) {
   (void)flags;
   RUN("cuMemHostAlloc");
@@ -207,16 +198,6 @@ EXPORT Result cuMemHostAlloc(void** data, size_t size, unsigned flags) {
 }
 EXPORT Result cuMemFreeHost(void* data) {
   note("cuMemFreeHost", 0, 0);
-  return release(data);
-}
-EXPORT Result cuMemHostRegister_v2(void* data, size_t size, unsigned flags) {
-  (void)flags;
-  RUN("cuMemHostRegister_v2");
-  note("cuMemHostRegister", 0, size);
-  return add_block(NULL, data, size, HOST);
-}
-EXPORT Result cuMemHostUnregister(void* data) {
-  note("cuMemHostUnregister", 0, 0);
   return release(data);
 }
 EXPORT Result cuMemcpyAsync(Pointer to, Pointer from, size_t size, void* stream) {
@@ -292,11 +273,6 @@ EXPORT Result cuStreamIsCapturing(void* stream, int* status) {
   *status = (long)stream == number("FAKE_CUDA_CAPTURED", 0);
   return 0;
 }
-EXPORT Result cuLaunchHostFunc(void* stream, void (*function)(void*), void* argument) {
-  (void)stream;
-  function(argument);
-  return 0;
-}
 EXPORT Result cuEventCreate(struct Event** event, unsigned flags) {
   (void)flags;
   RUN("cuEventCreate");
@@ -342,39 +318,15 @@ EXPORT Result cuModuleLoadData(void** module, const void* image) {
   note("module", (uintptr_t)current[depth - 1], (uintptr_t)image);
   return 0;
 }
-EXPORT Result cuModuleUnload(void* module) {
-  (void)module;
-  return 0;
-}
 EXPORT Result cuModuleGetFunction(void** function, void* module, const char* name) {
   (void)module;
   *function = strcmp(name, "tricodec_gather") == 0 ? &gather : contexts;
   return 0;
 }
-EXPORT Result cuModuleGetGlobal_v2(Pointer* pointer, size_t* size, void* module, const char* name) {
-  (void)pointer;
-  (void)size;
-  (void)module;
-  (void)name;
-  return 500;
-}
 EXPORT Result cuFuncSetAttribute(void* function, int attribute, int value) {
   (void)function;
   (void)attribute;
   (void)value;
-  return 0;
-}
-EXPORT Result cuFuncGetAttribute(int* value, int attribute, void* function) {
-  (void)attribute;
-  (void)function;
-  *value = 0;
-  return 0;
-}
-EXPORT Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_out, void* function, int threads, size_t shared) {
-  (void)function;
-  (void)threads;
-  (void)shared;
-  *blocks_out = 2;
   return 0;
 }
 EXPORT Result cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -392,12 +344,6 @@ EXPORT Result cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned 
 EXPORT Result cuMemPoolCreate(void** pool, const void* properties) {
   (void)properties;
   *pool = contexts;
-  return 0;
-}
-EXPORT Result cuMemPoolSetAttribute(void* pool, int attribute, void* value) {
-  (void)pool;
-  (void)attribute;
-  (void)value;
   return 0;
 }
 EXPORT Result cuMemPoolDestroy(void* pool) {

@@ -1,19 +1,75 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs use of ``pycuda.driver``, over the real driver by ctypes: pycuda has no wheels for most machines."""
+"""What programs use of ``pycuda.driver``, by ctypes over the driver, or over host memory on machines without a GPU.
+
+pycuda has no wheels for most machines.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import functools
+import itertools
 import types
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpu_helpers import has_cuda
+
+
+class HostMemory:
+    """Answers for libcuda where there is no GPU: "device" memory is host memory, and work is done at once."""
+
+    def __init__(self) -> None:
+        self._handles = itertools.count(0x5000_0000_0000, 0x1000)
+        self._memory: dict[int, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: 0  # there is nothing to start or to wait for
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = 1
+        return 0
+
+    def cuDeviceGet(self, _: Any, number: int) -> int:
+        return 101 if number else 0
+
+    def cuDeviceGetName(self, text: Any, *_: Any) -> int:
+        text.value = b"host memory"
+        return 0
+
+    def cuDevicePrimaryCtxRetain(self, handle: Any, _: Any) -> int:
+        handle._obj.value = next(self._handles)
+        return 0
+
+    cuStreamCreate = cuDevicePrimaryCtxRetain
+
+    def cuMemAlloc_v2(self, address: Any, size: Any) -> int:
+        memory = ctypes.create_string_buffer(size.value)
+        address._obj.value = ctypes.addressof(memory)
+        self._memory[address._obj.value] = memory
+        return 0
+
+    def cuMemFree_v2(self, address: Any) -> int:
+        del self._memory[address.value]
+        return 0
+
+    def cuMemcpyHtoD_v2(self, to: Any, source: Any, size: Any) -> int:
+        ctypes.memmove(getattr(to, "value", to), getattr(source, "value", source), size.value)
+        return 0
+
+    cuMemcpyDtoH_v2 = cuMemcpyHtoD_v2
+
+
+@functools.cache
+def library() -> Any:
+    return ctypes.CDLL("libcuda.so.1") if has_cuda() else HostMemory()
+
 
 def call(name: str, *arguments: Any) -> None:
     """One function of libcuda. Raises Error for results other than success."""
-    result = getattr(ctypes.CDLL("libcuda.so.1"), name)(*arguments)
+    result = getattr(library(), name)(*arguments)
     if result != 0:
         message = f"{name} returned {result}"
         raise Error(message)
@@ -128,6 +184,13 @@ class Driver(types.ModuleType):
         call("cuMemcpyHtoD_v2", ctypes.c_ulonglong(int(dest)), data, ctypes.c_size_t(len(data)))
 
     def memcpy_dtoh(self, dest: npt.NDArray[Any], src: DeviceAllocation | int) -> None:
+        """Checks its arguments as the original does."""
+        if not isinstance(dest, np.ndarray) or not dest.flags.c_contiguous or not dest.flags.writeable:
+            message = "dest must be a writable C-contiguous array"
+            raise TypeError(message)
+        if not isinstance(src, DeviceAllocation | int) or int(src) == 0:
+            message = f"src must be an address, not {src!r}"
+            raise TypeError(message)
         host, device = ctypes.c_void_p(dest.ctypes.data), ctypes.c_ulonglong(int(src))
         call("cuMemcpyDtoH_v2", host, device, ctypes.c_size_t(dest.nbytes))
 
