@@ -60,6 +60,9 @@ std::size_t Codec::max_compressed_bytes(std::size_t size_bytes) const {
     return engine_->max_compressed_bytes(size_bytes);
 }
 
+void Codec::compress(std::span<const ByteView> inputs, const Placer& place, const Execution& on) const {
+    compress(inputs, one_by_one(place), on);
+}
 void Codec::compress(std::span<const ByteView> inputs, const BatchPlacer& place, const Execution& on) const {
     const StageScope scope(Stage::compress, count_of(inputs));
     engine_->compress_each(jobs_of(*engine_, inputs), place, on);

@@ -77,4 +77,33 @@ DLManagedTensorVersioned* export_tensor_versioned(const TensorView& view, std::s
     return managed;
 }
 
+TensorView import_tensor(const DLTensor& tensor) {
+    TensorView view;
+    bool found = false;
+    for (int i = 0; i < kNumDTypes && !found; ++i) {
+        const auto candidate = to_dlpack_dtype(static_cast<DType>(i));
+        found = candidate.code == tensor.dtype.code && candidate.bits == tensor.dtype.bits && tensor.dtype.lanes == 1;
+        if (found) view.dtype = static_cast<DType>(i);
+    }
+    TRICODEC_EXPECT(found, unsupported,
+                    "a DLPack tensor of type code " + std::to_string(tensor.dtype.code) + " with " +
+                        std::to_string(tensor.dtype.bits) +
+                        " bits is not supported; use uint8, uint16, int16, int32, int64, bfloat16 or float");
+    const auto type = tensor.device.device_type;
+    TRICODEC_EXPECT(
+        type == kCpu || type == kCuda || type == kCudaHost, unsupported,
+        "a DLPack tensor on device type " + std::to_string(type) + " is not supported; use CPU or CUDA memory");
+    view.device = type == kCuda ? Device{Device::Kind::cuda, tensor.device.device_id} : Device{};
+    view.data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+    view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+    if (tensor.strides == nullptr) {
+        view.strides_bytes = contiguous_strides(view.shape, view.dtype);
+    } else {
+        for (int i = 0; i < tensor.ndim; ++i) {
+            view.strides_bytes.push_back(tensor.strides[i] * static_cast<std::int64_t>(size_of(view.dtype)));
+        }
+    }
+    return view;
+}
+
 }  // namespace tricodec::dlpack

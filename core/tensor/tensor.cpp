@@ -38,6 +38,14 @@ TensorView TensorView::operator[](std::int64_t index) const {
             {strides_bytes.begin() + 1, strides_bytes.end()}};
 }
 
+TensorView TensorView::slice(std::int64_t begin, std::int64_t end) const {
+    TRICODEC_INVARIANT(!shape.empty() && begin >= 0 && begin <= end && end <= shape[0]);
+    TensorView result = *this;
+    result.data = static_cast<std::byte*>(data) + begin * strides_bytes[0];
+    result.shape[0] = end - begin;
+    return result;
+}
+
 std::vector<std::int64_t> contiguous_strides(const std::vector<std::int64_t>& shape, DType dtype) {
     std::vector<std::int64_t> strides(shape.size());
     auto step = static_cast<std::int64_t>(size_of(dtype));

@@ -58,6 +58,14 @@ std::shared_ptr<CudaStream> CudaStream::make_new(int device_index) {
     return std::shared_ptr<CudaStream>(new CudaStream(view, device, std::move(owned)));
 }
 
+void CudaStream::synchronize() const {
+    const cuda::Api* api = cuda::try_api();
+    if (api == nullptr) return;
+    const auto context = cuda::Context::of(view_, device_index_);
+    const cuda::ContextScope scope(*context);
+    cuda::check(api->stream_synchronize(cuda::handle_of(view_)), "waiting for a stream");
+}
+
 void record_event(EventView event, StreamView stream, int device_index) {
     const auto context = cuda::Context::of(stream, device_index);
     const cuda::ContextScope scope(*context);

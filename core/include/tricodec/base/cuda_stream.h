@@ -26,6 +26,8 @@ public:
     [[nodiscard]] int device_index() const noexcept { return device_index_; }
     [[nodiscard]] bool is_special() const noexcept { return view_.handle <= 2; }
     [[nodiscard]] StreamView view() const noexcept { return view_; }
+    /// The host waits for what is queued on it.
+    void synchronize() const;
 
 private:
     CudaStream(StreamView view, int device_index, std::shared_ptr<cuda::Stream> owned)

@@ -222,6 +222,7 @@ public:
     /// Compresses each input to the memory that `place` gives. Throws Error(invalid_argument) for an input that is not
     /// a multiple of the element type or is too large for the algorithm.
     void compress(std::span<const ByteView> inputs, const BatchPlacer& place, const Execution& on = {}) const;
+    void compress(std::span<const ByteView> inputs, const Placer& place, const Execution& on = {}) const;
 
     /// An input and its codec.
     struct Job {

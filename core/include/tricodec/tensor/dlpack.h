@@ -9,7 +9,7 @@
 /// The in-memory layout of the DLPack exchange format, versions 0.8 and 1.x (dmlc.github.io/dlpack).
 namespace tricodec::dlpack {
 
-enum : std::int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };
+enum DeviceType : std::int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3 };
 
 struct DLDevice {
     std::int32_t device_type;
@@ -58,6 +58,9 @@ struct DLManagedTensorVersioned {
 [[nodiscard]] DLManagedTensor* export_tensor(const TensorView& view, std::shared_ptr<const void> owner);
 [[nodiscard]] DLManagedTensorVersioned* export_tensor_versioned(const TensorView& view,
                                                                 std::shared_ptr<const void> owner, std::uint64_t flags);
+
+/// Reads a DLTensor's description; the memory stays the producer's. Throws Error(unsupported) on other dtypes.
+[[nodiscard]] TensorView import_tensor(const DLTensor& tensor);
 
 [[nodiscard]] DLDevice to_dlpack(Device device) noexcept;
 

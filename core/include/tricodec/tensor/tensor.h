@@ -24,6 +24,8 @@ struct TensorView {
     [[nodiscard]] bool is_contiguous() const noexcept;
     /// The view of element `index` along the first axis.
     [[nodiscard]] TensorView operator[](std::int64_t index) const;
+    /// Elements [begin, end) along the first axis.
+    [[nodiscard]] TensorView slice(std::int64_t begin, std::int64_t end) const;
 };
 
 /// C-contiguous strides in bytes.
