@@ -133,7 +133,7 @@ class Lease:
         number: its name between node and client.
         arena, slab: the memory.
         described: the shape, dtype and more that a client needs.
-        owner: the client to which the memory counts; None once that client is gone.
+        owner: the client to which the memory counts: the one that asked for it, then one that holds it, or None.
         holders: clients, once for each array, and tokens on their way to another process; the slab is free when there
             is none.
         is_left: a holder has closed its connection, and may still read its array.
@@ -150,9 +150,10 @@ class Lease:
 
 @dataclasses.dataclass(eq=False)
 class _Token:
-    """A lease on its way: from which process, and whether that is gone since a time."""
+    """A lease on its way: from which client, for which process, and whether the client is gone since a time."""
 
     lease: Lease
+    sender: Any
     parent: int
     lost_at: float | None = None
 
@@ -170,8 +171,20 @@ class Leases:
         return len(self._leases)
 
     def held(self, client: Any, arena: Arena) -> int:
-        """Bytes of a device that a client holds, or has passed on and no client has claimed."""
+        """Bytes of a device that a client has asked for, and that are in use."""
         return self._held.get((client, arena.device), 0)
+
+    def has_passed_on(self, client: Any, arena: Arena) -> bool:
+        """Whether other processes have results that a client has asked for."""
+        return any(
+            lease.owner is client and lease.arena is arena and client not in lease.holders
+            for lease in self._leases.values()
+        )
+
+    def count(self, client: Any, arena: Arena, size: int) -> None:
+        """Changes what a client holds: memory of a request that is at work counts, too."""
+        if client is not None:
+            self._held[client, arena.device] = self._held.get((client, arena.device), 0) + size
 
     def add(self, client: Any, arena: Arena, slab: Slab, answer: dict[str, Any]) -> dict[str, Any]:
         """A lease of a client; returns what describes it."""
@@ -198,7 +211,7 @@ class Leases:
         if lease is None or client not in lease.holders:
             raise ValueError(f"this process holds no lease {number}")
         token = secrets.token_hex(16)
-        self._tokens[token] = _Token(lease, parent)
+        self._tokens[token] = _Token(lease, client, parent)
         lease.holders.append(token)
         return token
 
@@ -213,7 +226,8 @@ class Leases:
         lease = self._tokens.pop(token).lease
         lease.holders.remove(token)
         lease.holders.append(client)
-        self._own(lease, client)
+        if lease.owner is None:
+            self._own(lease, client)
         return self._description(lease), [lease.slab.file]
 
     def drop(self, client: Any) -> None:
@@ -223,9 +237,11 @@ class Leases:
             while client in lease.holders:
                 lease.is_left = True
                 self._let_go(lease, client)
+        for lease in self._leases.values():
+            if lease.owner is client:
+                self._own(lease, next((each for each in lease.holders if not isinstance(each, str)), None))
         for token in self._tokens.values():
-            if token.lease.owner is client:
-                self._own(token.lease, None)
+            if token.sender is client:
                 token.lost_at = now
         for key in [key for key in self._held if key[0] is client]:
             del self._held[key]
@@ -245,8 +261,6 @@ class Leases:
     def _let_go(self, lease: Lease, holder: Any) -> Arena | None:
         lease.holders.remove(holder)
         if lease.holders:
-            if lease.owner is holder and holder not in lease.holders:  # a token stays its sender's
-                self._own(lease, next((each for each in lease.holders if not isinstance(each, str)), holder))
             return None
         self._own(lease, None)
         del self._leases[lease.number]
@@ -255,9 +269,7 @@ class Leases:
 
     def _own(self, lease: Lease, client: Any) -> None:
         for owner, sign in ((lease.owner, -1), (client, 1)):
-            if owner is not None:
-                key = (owner, lease.arena.device)
-                self._held[key] = self._held.get(key, 0) + sign * lease.slab.size
+            self.count(owner, lease.arena, sign * lease.slab.size)
         lease.owner = client
 
     def _description(self, lease: Lease) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from tricodec.errors import RefusedError
@@ -14,6 +15,9 @@ _MIB = 1 << 20
 _GPU_CONTEXT = 512 * _MIB
 _LEAST_FOR_DECODERS = 1536 * _MIB
 """Of a GPU, where a quarter of it is not more: 20 decoders for 1920x1080, and frames that they decode ahead."""
+_LEFT = 0.25
+"""The part of the memory for results that clients which pass theirs on leave to others at least."""
+_ACTIVE_SECONDS = 60.0
 KEPT = 0.5
 """The part of the memory for results and kept frames that the kept frames may have."""
 
@@ -25,6 +29,10 @@ class Memory:
         arenas: by device.
         leases: what clients hold.
         waiting: tasks that wait for memory with their workers, in their order.
+
+    Memory counts to the client that asked for it, also when it has passed its array on. Such a client leaves some for
+    those that have none: the consumer of a DataLoader takes results in their order, so it would wait for ever for one
+    worker if the others, which are ahead, took all.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -32,12 +40,38 @@ class Memory:
         self.arenas: dict[str, Arena] = {}
         self.leases = Leases()
         self.waiting: list[Request] = []
+        self._needs: dict[tuple[Any, str], tuple[int, float]] = {}  # by client and device: bytes of the last one, when
 
     def fits(self, request: Request, arena: Arena) -> bool:
         """Whether a request can have its memory now, and its client hold it."""
         assert request.need is not None
-        held = self.leases.held(request.client, arena)
-        return arena.fits(request.need) and held + arena.rounded(request.need) <= self._most(arena)
+        need, now = arena.rounded(request.need), time.monotonic()
+        self._needs[request.client, arena.device] = need, now
+        if not arena.fits(need) or self.leases.held(request.client, arena) + need > self._most(arena):
+            return False
+        if not self.leases.has_passed_on(request.client, arena):
+            return True
+        others = sum(
+            size
+            for (client, device), (size, when) in self._needs.items()
+            if device == arena.device and now < when + _ACTIVE_SECONDS and not self.leases.held(client, arena)
+        )
+        return arena.leased + need + max(others, int(_LEFT * arena.total)) <= arena.total
+
+    def take(self, request: Request, arena: Arena) -> None:
+        """Gives a request its memory.
+
+        Raises:
+            MemoryError: the machine has less memory than the node may use.
+        """
+        assert request.need is not None
+        request.arena, request.slab = arena, arena.take(request.need)
+        self.leases.count(request.client, arena, request.slab.size)
+
+    def forget(self, client: Any) -> None:
+        """A client is gone."""
+        self._needs = {key: need for key, need in self._needs.items() if key[0] is not client}
+        self.leases.drop(client)
 
     def is_overtaking(self, request: Request, arena: Arena, queue: Queue) -> bool:
         """Whether another request waits for memory of the device that this one would take first."""
@@ -70,15 +104,16 @@ class Memory:
         assert request.arena is not None
         take_file(request, files)
         slab, request.slab = request.slab, None
+        self.leases.count(request.client, request.arena, -slab.size)
         slab.event = answer["event"]
         return {**answer, **self.leases.add(request.client, request.arena, slab, answer)}, [slab.file]
 
     def give_back(self, request: Request) -> None:
         """Takes the memory of a request that has no use for it, or does not wait for it any more."""
-        if request.slab is not None and request.arena is not None:
-            request.arena.give_back(request.slab)
-        if request.on_gpu is not None:
-            request.on_gpu[0].give_back(request.on_gpu[1])
+        for arena, slab in ((request.arena, request.slab), request.on_gpu or (None, None)):
+            if arena is not None and slab is not None:
+                self.leases.count(request.client, arena, -slab.size)
+                arena.give_back(slab)
         request.slab = request.arena = request.on_gpu = None
         if request in self.waiting:
             self.waiting.remove(request)

@@ -165,7 +165,7 @@ class Scheduler:
                 if not request.is_task:
                     self._abandon(request, InternalError("its client is gone"))
             self._staff.forget_client(client)
-            self.leases.drop(client)
+            self._memory.forget(client)
             self._dispatch_all()
 
     def release(self, client: Any, number: int) -> None:
@@ -220,7 +220,7 @@ class Scheduler:
             queue.remove(request)
             if request.need is not None:
                 try:
-                    request.arena, request.slab = arena, arena.take(request.need)
+                    self._memory.take(request, arena)
                 except MemoryError as error:
                     self._fail(request, error)
                     continue
@@ -263,7 +263,7 @@ class Scheduler:
         arena, request.need = self._arenas["cpu"], self._likely.get(request.client)
         if request.need is not None and self._may_take(request, arena):
             with contextlib.suppress(MemoryError):
-                request.arena, request.slab = arena, arena.take(request.need)
+                self._memory.take(request, arena)
 
     def _may_take(self, request: Request, arena: Arena) -> bool:
         """Whether a request that a worker does may have its memory now."""
@@ -334,12 +334,12 @@ class Scheduler:
 
     def _give_room(self, request: Request, arena: Arena) -> None:
         """Gives memory to a request that a worker does."""
-        assert request.need is not None
         try:
-            request.slab = arena.take(request.need)
+            self._memory.take(request, arena)
         except MemoryError as error:
             self._abandon(request, error)
             return
+        assert request.slab is not None
         self._set_deadline(request)
         described, files = described_slab(request.slab)
         request.worker.send({"room": request.task, "slab": described}, files)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -90,6 +91,23 @@ def test_a_client_over_its_share_does_not_hold_up_another_one(node: nodes.Node, 
     assert not late.done()
     held.pop()
     assert (late.result(20) == held[0]).all()
+
+
+@with_48_mib(client_share=1.0)
+def test_clients_that_pass_results_on_leave_room_for_one_that_has_none(
+    node: nodes.Node, threads: ThreadPoolExecutor
+) -> None:
+    ahead = another_client(node)
+    passed = [pickle.dumps(decode(client)) for client in (node, node, ahead, ahead)]  # 36 of 48 MiB
+    late = [threads.submit(decode, client) for client in (node, ahead)]
+    waits(node, 2)
+
+    behind = nodes.Node(node.path.replace("/tmp/", "///tmp/"))
+    assert len(decode(behind)) == 50  # the one that their consumer waits for
+    assert not any(request.done() for request in late)
+    for data in passed[:2]:
+        assert len(pickle.loads(data)) == 50
+    assert all(len(request.result(20)) == 50 for request in late)
 
 
 @pytest.mark.parametrize(
