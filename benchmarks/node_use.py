@@ -379,7 +379,7 @@ _TASKS: dict[str, Callable[[_Job], contextlib.AbstractContextManager[Run]]] = {
 def _node_settings(case: Case, device: str, gpus: str) -> dict[str, Any]:
     """What the node of a case may use."""
     if case.task in (WINDOW, ROUND_TRIP):  # too little to keep a group of pictures
-        settings: dict[str, Any] = {"memory": 64 * _MIB, "gpu_memory": (1280 + 48) * _MIB}
+        settings: dict[str, Any] = {"memory": 64 * _MIB, "gpu_memory": (2048 + 64) * _MIB}
     else:
         settings = {"gpu_memory": 8 * _GIB if case.task == GPUS else _NODES[case.contender]}
     return {**settings, "gpus": tuple(range(int(gpus[:1] or device == "cuda"))), "idle_s": 20.0}

@@ -31,7 +31,7 @@ class Memory:
         waiting: tasks that wait for memory with their workers, in their order.
 
     Memory counts to the client that asked for it, also when it has passed its array on. Such a client leaves some for
-    those that have none: the consumer of a DataLoader takes results in their order, so it would wait for ever for one
+    those that have none: the consumer of a DataLoader takes results in their order, so it would wait forever for one
     worker if the others, which are ahead, took all.
     """
 
