@@ -86,9 +86,9 @@ class Arena:
             self._free.remove(slab)
             if self.used <= self.total:
                 return slab
-            self._drop(slab)
+            self.drop(slab)
         while self._free and self.used + wanted > self.total:
-            self._drop(self._free.pop(0))
+            self.drop(self._free.pop(0))
         slab = Slab(next(self._numbers), wanted, generation=self._generation)
         if self.device == "cpu":
             slab.file, slab.is_new = _channel.empty_file("tricodec-result", wanted), False
@@ -103,10 +103,6 @@ class Arena:
         else:
             self._free.append(slab)
 
-    def leave(self, slab: Slab) -> None:
-        """Takes a slab that a process may still read: it is not used again, and is free when that process drops it."""
-        self._drop(slab)
-
     def forget(self, slab: Slab) -> None:
         """Takes a slab that does not exist any more, or never did: its worker has ended."""
         self.used -= slab.size
@@ -120,7 +116,8 @@ class Arena:
         while self._free:
             self.forget(self._free.pop())
 
-    def _drop(self, slab: Slab) -> None:
+    def drop(self, slab: Slab) -> None:
+        """Takes a slab out of use. Its memory is free when no process reads it any more."""
         self._on_drop(slab)
         self.forget(slab)
 
@@ -264,7 +261,7 @@ class Leases:
             return None
         self._own(lease, None)
         del self._leases[lease.number]
-        (lease.arena.leave if lease.is_left else lease.arena.give_back)(lease.slab)
+        (lease.arena.drop if lease.is_left else lease.arena.give_back)(lease.slab)
         return lease.arena
 
     def _own(self, lease: Lease, client: Any) -> None:
