@@ -282,7 +282,7 @@ class Scheduler:
                 return
             task = message["task"]
             if "need" in message:
-                self._on_need(worker, worker.running[task], message, files)
+                self._on_need(worker.running[task], message, files)
                 return
             if "part" in message:
                 self._on_part(worker, worker.running[task], message["part"], files)
@@ -295,9 +295,7 @@ class Scheduler:
                 _channel.close(files)
             self._dispatch(worker.device)
 
-    def _on_need(
-        self, worker: WorkerProcess, request: Request | None, message: dict[str, Any], files: list[int]
-    ) -> None:
+    def _on_need(self, request: Request | None, message: dict[str, Any], files: list[int]) -> None:
         """Gives a request memory for its result, or lets it wait for that: a task with its worker, others without."""
         if request is None or (request.client is None and request.is_task):
             _channel.close(files)
@@ -310,24 +308,26 @@ class Scheduler:
             self._memory.give_back(request)  # what was likely to be enough
         elif request.slab is not None and request.arena is not None:
             request.on_gpu, request.slab = (request.arena, request.slab), None
-        arena = self._arenas["cpu" if message.get("on_host") else worker.device]
+        arena = self._arenas["cpu" if message.get("on_host") else request.worker.device]
         request.need, request.arena = int(message["need"]), arena
         request.arrived = time.monotonic() if request.is_task else request.arrived
+        is_for_cpu = arena.device != "cpu" and request.asked.startswith("auto") and not request.is_task
         try:
             self._memory.expect_ever(request, arena)
         except RefusedError as error:
-            self._abandon(request, error)
-            return
+            if not is_for_cpu:
+                self._abandon(request, error)
+                return
         if self._may_take(request, arena):
             self._give_room(request, arena)
         elif request.is_task or request.on_gpu is not None:
             request.deadline = math.inf
             self._memory.waiting.append(request)
         else:
-            worker.running[request.task] = None
-            worker.send({"room": request.task, "slab": None}, [])
+            request.worker.running[request.task] = None
+            request.worker.send({"room": request.task, "slab": None}, [])
             request.worker = request.arena = None
-            if request.asked.startswith("auto") and worker.device != "cpu":  # the CPU has time and memory of its own
+            if is_for_cpu:
                 request.device, request.need = "cpu", None
             self._queues[request.device].add(request)
             self._dispatch(request.device)
@@ -369,7 +369,7 @@ class Scheduler:
         is_for_cpu = request.asked.startswith("auto") and request.device != "cpu"
         is_for_cpu = is_for_cpu and not request.has_parts and not request.pin
         if failure is not None:
-            if is_for_cpu and failure["kind"] in ("UnsupportedError", "DeviceError", *_OUT_OF_MEMORY):
+            if is_for_cpu and failure["kind"] in ("UnsupportedError", "DeviceError", "RefusedError", *_OUT_OF_MEMORY):
                 self._move_to_cpu(request)
                 return
             if failure["kind"] in _OUT_OF_MEMORY and request.is_task and request.device == "cpu" and not request.pin:
