@@ -42,11 +42,7 @@ class PipelineModel(Model):
     ITEM = "sample"
 
     def initialize(self, args: dict[str, str]) -> None:
-        """See Model. A pipeline that does not fit the configuration fails now.
-
-        Raises:
-            RuntimeError: also if the pipeline cannot be built, such as without DALI; the text has the reason.
-        """
+        """See Model. A pipeline that cannot be built, or does not fit the configuration, is a RuntimeError now."""
         config = json.loads(args["model_config"])
         self._path = str(Path(args["model_repository"]) / args["model_version"] / _FILE)
         self.INPUTS = [described["name"] for described in config["input"]]
@@ -58,7 +54,7 @@ class PipelineModel(Model):
             self.finalize()
             raise
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, DaliTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, DaliTask]]:
         """See Model."""
         missing = [name for name in self.INPUTS if name not in tensors]
         if missing:
@@ -110,11 +106,7 @@ class PipelineModel(Model):
 
 
 def _plain(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A row in the form of DALI: an element of BYTES as its bytes.
-
-    Raises:
-        ValueError: for several elements of BYTES.
-    """
+    """A row in the form of DALI: an element of BYTES as its bytes."""
     if row.dtype != np.object_:
         return row
     if row.size != 1:

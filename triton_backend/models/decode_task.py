@@ -56,9 +56,8 @@ class FramesJob:
     def check_room(self, settings: Settings, remedy: str, sound_bytes: int = 0) -> None:
         """Raises tricodec.RefusedError for more bytes than the model gives; `remedy` is a way to fewer frames."""
         what = "the frames and their sound take" if sound_bytes else "the frames take"
-        settings.check_output(
-            self.place.end + sound_bytes, what, f"ask for fewer frames {remedy}, or for a smaller SIZE"
-        )
+        remedy = f"ask for fewer frames {remedy}, or for a smaller SIZE"
+        settings.check_output(self.place.end + sound_bytes, what, remedy)
 
 
 @dataclasses.dataclass(slots=True)
@@ -77,10 +76,11 @@ class DecodeJob(FramesJob):
     reader: tricodec.FrameReader
     selection: dict[str, Any]
     indices: list[int]
-    first_place: int = dataclasses.field(default=0, kw_only=True)
-    num_places: int = dataclasses.field(default=-1, kw_only=True)
-    read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
-    sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
+    _: dataclasses.KW_ONLY
+    first_place: int = 0
+    num_places: int = -1
+    read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = None
+    sound: npt.NDArray[Any] | None = None
 
     @property
     def block(self) -> Block:
@@ -105,11 +105,7 @@ class DecodeJob(FramesJob):
         self._take(numbers.tolist())
 
     def _take(self, indices: list[int]) -> None:
-        """Takes over the frames that were read.
-
-        Raises:
-            tricodec.CorruptDataError: if there are more than were planned, for which there is no room.
-        """
+        """Takes over the frames that were read. For more than were planned there is no room."""
         if indices == self.indices:
             return
         if len(indices) > len(self.indices):
@@ -147,11 +143,7 @@ class DecodeTask:
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[Job]]:
-        """Opens a video for as long as the context lasts. See `tricodec.node.tasks.Task`.
-
-        Raises:
-            ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
-        """
+        """Opens a video for as long as the context lasts. See `tricodec.node.tasks.Task`."""
         with self.reader(data, settings, tools) as reader, contextlib.ExitStack() as stack:
             job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
@@ -169,13 +161,7 @@ class DecodeTask:
             yield [job]
 
     def reader(self, data: Any, settings: Settings, tools: Tools) -> tricodec.FrameReader:
-        """Opens the video.
-
-        Raises:
-            ElsewhereError: it is for the CPU, and the process is for a GPU.
-            tricodec.RefusedError: it is larger than the model's limits. The process of a GPU works for others too, so
-                that it cannot have these limits itself.
-        """
+        """Opens the video. The limits are checked here, because the process of a GPU works for other models too."""
         reader = tricodec.FrameReader(
             data,
             device=tools.device,
@@ -196,12 +182,7 @@ class DecodeTask:
         return reader
 
     def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:
-        """The frames asked for.
-
-        Raises:
-            IndexError: if the video has fewer.
-            tricodec.RefusedError: if they are more than the model's limit.
-        """
+        """The frames asked for, as many as the model gives."""
         indices = reader.select(**self.selection)
         if len(indices) > settings.max_frames:
             raise tricodec.RefusedError(
@@ -210,14 +191,14 @@ class DecodeTask:
             )
         return indices
 
-    def job(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str) -> DecodeJob:
-        """The decoding of some frames, as the reader numbers them now, into one answer.
-
-        Raises:
-            tricodec.RefusedError: if they take more memory than the model gives.
-        """
+    def job(
+        self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str,
+        kind: type[DecodeJob] = DecodeJob, **more: Any,
+    ) -> DecodeJob:  # fmt: skip
+        """The decoding of some frames, as the reader numbers them now, into one answer."""
         transform = tricodec.Transform(**self.transform)
-        job = DecodeJob(transform, (len(indices), *reader.output_shape(transform)), reader, self.selection, indices)
+        shape = (len(indices), *reader.output_shape(transform))
+        job = kind(transform, shape, reader, self.selection, indices, **more)
         job.check_room(settings, remedy)
         return job
 
@@ -267,12 +248,7 @@ class StreamTask(DecodeTask):
     part_bytes: int = 0
 
     def rest(self, num_frames: int, given: dict[str, Any]) -> StreamTask:
-        """What is left of the task after it was suspended: the same frames from the first one that was not given.
-
-        Args:
-            num_frames: how many were given.
-            given: the facts of the last part that was given; empty if there was none.
-        """
+        """What is left of the task after `num_frames` frames; `given` are the facts of the last part, or empty."""
         damaged = given.get("damaged", self.damaged_before)
         return dataclasses.replace(self, num_given=self.num_given + num_frames, damaged_before=damaged)
 
@@ -288,11 +264,7 @@ class StreamTask(DecodeTask):
             yield self._jobs(reader, self.indices(reader, settings), settings)
 
     def _num_frames(self, reader: tricodec.FrameReader, num_left: int, settings: Settings) -> int:
-        """How many of the frames that are left this request gives: Triton keeps all of them until it ends.
-
-        Raises:
-            tricodec.RefusedError: the client does not send further requests, and they take too much memory.
-        """
+        """How many of the frames that are left this request gives: Triton keeps all of them until it ends."""
         frame_bytes = self.job(reader, [], settings, "").frame_bytes
         if self.part_bytes:
             most = max(1, self.part_bytes // frame_bytes // self.chunk) * self.chunk
@@ -316,9 +288,8 @@ class StreamTask(DecodeTask):
 
             end = min(first + self.chunk, len(indices))
             now = self.indices(reader, settings)[first:end]
-            job = self.job(reader, now, settings, "an answer with CHUNK")
-            continued = self.num_given + end if end == len(indices) < len(left) else 0
-            yield ChunkJob(
-                job.transform, job.shape, reader, self.selection, now, self.damaged_before, continued,
+            yield self.job(
+                reader, now, settings, "an answer with CHUNK", ChunkJob, damaged_before=self.damaged_before,
+                num_given=self.num_given + end if end == len(indices) < len(left) else 0,
                 first_place=self.num_given + first, num_places=end - first,
             )  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import math
+import itertools
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 NO_PTS = np.iinfo(np.int64).min
 """In the place of a time of a packet without one."""
 
+_form = operator.attrgetter("width", "height", "format")
+
 
 def pack(packets: Sequence[bytes], pts: npt.NDArray[np.int64]) -> bytes:
     """Packets and their times as one piece, which unpack() takes apart."""
@@ -30,13 +33,7 @@ def pack(packets: Sequence[bytes], pts: npt.NDArray[np.int64]) -> bytes:
 
 
 def unpack(data: Any, num_packets: int, time_base: Sequence[int]) -> list[tricodec.Packet]:
-    """The packets that pack() put together; their bytes are copied.
-
-    Args:
-        data: bytes-like.
-        num_packets: that are in it.
-        time_base: of their times.
-    """
+    """The packets that pack() put together, with the time base of their times; their bytes are copied."""
     view = memoryview(data)
     facts = np.frombuffer(view[: 16 * num_packets], np.int64).reshape(2, num_packets)
     packets = []
@@ -68,9 +65,10 @@ class PacketJob(FramesJob):
 
     @property
     def block(self) -> Block:
-        """Frames; beside them their times as float64 seconds, and their numbers."""
+        """Frames; beside them their times as float64 seconds, NaN for None, and their numbers."""
+        times = np.array([frame.pts_seconds for frame in self.frames], np.float64)
         numbers = self.begin + np.arange(len(self.frames))
-        return Block([self.place], [self._times(), numbers], self.facts, self.dtype)
+        return Block([self.place], [times, numbers], self.facts, self.dtype)
 
     def write(self, memory: Any) -> None:
         """See Job."""
@@ -79,24 +77,17 @@ class PacketJob(FramesJob):
             self.transform(self.frames, out=out, **self.tools.on_stream)
         self.session.take(len(self.frames))
 
-    def _times(self) -> npt.NDArray[np.float64]:
-        times = [math.nan if frame.pts_seconds is None else frame.pts_seconds for frame in self.frames]
-        return np.array(times, np.float64)
-
 
 class PacketSession:
     """A decoder with the packets that wait for it, and the frames that wait for the client.
 
     Packets wait undecoded: so a client that pushes faster than it pulls costs the memory of packets, not of frames.
-
-    Attributes:
-        num_given: frames that were given.
     """
 
     def __init__(self, decoder: tricodec.Decoder) -> None:
         """Args: decoder has decoded nothing."""
-        self.num_given = 0
-        self._decoder: tricodec.Decoder | None = decoder
+        self._decoder = decoder
+        self._num_given = 0
         self._packets: collections.deque[tricodec.Packet] = collections.deque()
         self._frames: list[tricodec.Frame] = []
         self._ends = False
@@ -115,18 +106,17 @@ class PacketSession:
         shape = shapes[0] if shapes else (0, 0, 0)
         frames = self._alike(task.most_frames(FramesJob(transform, (0, *shape)).frame_bytes))
         facts = self._facts(len(frames))
-        job = PacketJob(transform, (len(frames), *shape), self, frames, facts, tools, self.num_given)
+        job = PacketJob(transform, (len(frames), *shape), self, frames, facts, tools, self._num_given)
         job.check_room(settings, "an answer with CHUNK")
         return job
 
     def take(self, num_frames: int) -> None:
         """Drops frames that were given."""
         del self._frames[:num_frames]
-        self.num_given += num_frames
+        self._num_given += num_frames
 
     def close(self) -> None:
-        """Frees all."""
-        self._decoder = None
+        """Frees what waits; the decoder ends with the session."""
         self._packets.clear()
         self._frames.clear()
 
@@ -147,7 +137,6 @@ class PacketSession:
 
     def _decode(self, num_frames: int) -> None:
         """Decodes until so many frames wait, or no packet does."""
-        assert self._decoder is not None
         while len(self._frames) < num_frames and self._packets:
             self._frames += self._decoder.decode(self._packets.popleft())
         if len(self._frames) < num_frames and self._ends and not self._flushed:
@@ -156,14 +145,9 @@ class PacketSession:
 
     def _alike(self, most: int) -> list[tricodec.Frame]:
         """The frames up to one of another size."""
-        frames = self._frames[:most]
-        for index, frame in enumerate(frames):
-            if (frame.width, frame.height, frame.format) != (frames[0].width, frames[0].height, frames[0].format):
-                return frames[:index]
-        return frames
+        return list(itertools.takewhile(lambda frame: _form(frame) == _form(self._frames[0]), self._frames[:most]))
 
     def _facts(self, num_frames: int) -> dict[str, Any]:
-        assert self._decoder is not None
         is_last = self._ends and self._flushed and not self._packets and num_frames == len(self._frames)
         return {
             "num_damaged_packets": self._decoder.num_issues,

@@ -29,24 +29,22 @@ class SessionJob(DecodeJob):
     """The next frames of a session with a video.
 
     Attributes:
-        session: gives them.
-        begin: position of the first one among the frames that are selected.
+        session: gives them, from `first_place` on.
     """
 
     session: VideoSession
-    begin: int
 
     def _facts(self) -> dict[str, Any]:
         return {
             "num_damaged_packets": self.reader.num_damaged_packets,
             "num_frames": len(self.reader),
-            "last": self.begin + len(self.indices) >= len(self.session.select()),
+            "last": self.first_place + len(self.indices) >= len(self.session.select()),
         }
 
     def write(self, memory: Any) -> None:
         """See Job."""
         DecodeJob.write(self, memory)
-        self.session.position = self.begin + len(self.indices)
+        self.session.position = self.first_place + len(self.indices)
 
     def _beside(self) -> list[npt.NDArray[Any]]:
         return [*DecodeJob._beside(self), np.array(self.indices, np.int64)]
@@ -67,56 +65,42 @@ class VideoSession:
         self._selected: tuple[int, list[int]] | None = None
 
     def select(self) -> list[int]:
-        """Numbers of the frames that are selected, as the reader numbers frames now.
-
-        Raises:
-            IndexError: if the video has fewer.
-        """
+        """Numbers of the frames that are selected, as the reader numbers frames now."""
         num_frames = len(self._reader)
         if self._selected is None or self._selected[0] != num_frames:
             self._selected = num_frames, self._reader.select(**self._selection)
         return self._selected[1]
 
     def choose(self, selection: dict[str, Any]) -> None:
-        """Begins a new selection of frames. What is left out of it is all frames; a stride stays.
+        """Begins a new selection of frames, if it is one of this video. What is left out is all frames; a stride stays.
 
         Args:
             selection: the options of tricodec.decode_video that select frames, and skip: how many of these frames were
                 given already. With skip alone the selection stays.
-
-        Raises:
-            ValueError, IndexError: the selection is not one of this video; the one before stays then.
         """
-        before = self.position, self._selection, self._selected
-        try:
-            chosen = dict(selection)
-            skip = chosen.pop("skip", 0)
-            if self._selected is not None and not chosen:
-                chosen = self._selection
-            elif "stride" in self._selection and chosen.keys() <= _OTHER_PLACE:
-                chosen["stride"] = self._selection["stride"]
-            self.position, self._selection, self._selected = skip, chosen, None
-            num_selected = len(self.select())
-            if not 0 <= skip <= num_selected:
-                raise ValueError(f"SKIP is {skip}; accepted are 0 to {num_selected}, the number of the frames chosen")
-        except BaseException:
-            self.position, self._selection, self._selected = before
-            raise
+        chosen = dict(selection)
+        skip = chosen.pop("skip", 0)
+        if self._selected is not None and not chosen:
+            chosen = self._selection
+        elif "stride" in self._selection and chosen.keys() <= _OTHER_PLACE:
+            chosen["stride"] = self._selection["stride"]
+        selected = len(self._reader), self._reader.select(**chosen)
+        if not 0 <= skip <= len(selected[1]):
+            raise ValueError(f"SKIP is {skip}; accepted are 0 to {len(selected[1])}, the number of the frames chosen")
+        self.position, self._selection, self._selected = skip, chosen, selected
 
-    def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> SessionJob:
+    def pull(self, task: PullTask, data: Any, settings: Settings, tools: Tools) -> DecodeJob:
         """The job that gives the next frames; when it is done they are taken."""
-        del data, tools
         if task.num_packets or task.flush:
             raise ValueError("this session has a video, and takes no packets; open one with CODEC for a live stream")
         if task.selection or self._selected is None:
             self.choose(task.selection)
         begin = self.position
-        video = DecodeTask(transform=task.transform)
+        video = DecodeTask(selection=self._selection, transform=task.transform)
         chunk = task.most_frames(video.job(self._reader, [], settings, "").frame_bytes)
-        job = video.job(self._reader, self.select()[begin : begin + chunk], settings, "an answer with CHUNK")
-        return SessionJob(
-            job.transform, job.shape, self._reader, self._selection, job.indices, self, begin,
-            first_place=begin, num_places=chunk,
+        return video.job(
+            self._reader, self.select()[begin : begin + chunk], settings, "an answer with CHUNK",
+            SessionJob, session=self, first_place=begin, num_places=chunk,
         )  # fmt: skip
 
     def close(self) -> None:
@@ -171,12 +155,10 @@ class PullTask:
 
         Args:
             data: the media file of a session with a video that begins, packets of one with packets, else nothing.
-            settings: max_input_bytes, max_output_bytes and the limits of videos are read.
-            tools: of the process; the number of threads that a session began with is the one it has.
+            settings, tools: see `tricodec.node.tasks.Task`; a session has the number of threads that it began with.
 
         Raises:
             UnavailableError: the session is not there, because it has ended or its process died.
-            ValueError, IndexError, tricodec.Error: as tricodec.FrameReader, tricodec.Decoder and their methods.
         """
         done = False
         try:

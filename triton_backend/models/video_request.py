@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
+from tricodec.node.tasks import Outcome
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option, replaced
 from tricodec.remote import RemoteSource
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
@@ -58,12 +59,7 @@ class PlannedModel(Model):
     transform: Mapping[str, Any] = {}
 
     def prepare(self, folder: str, settings: Settings) -> Settings:
-        """See Model. Parameters that are not 0 replace the plan's choices.
-
-        Raises:
-            ValueError: the plan is not one that this instance can follow.
-            tricodec.Error: as tricodec.Plan.load.
-        """
+        """See Model. Parameters that are not 0 replace the plan's choices."""
         path = Path(folder) / PLAN_NAME
         if not path.is_file():
             return settings
@@ -92,11 +88,7 @@ class PlannedModel(Model):
         return tasks
 
     def transform_of(self, tensors: Tensors, requested: Collection[str], index: int = 0) -> dict[str, Any]:
-        """The arguments of tricodec.Transform for a row.
-
-        Raises:
-            ValueError: an input is for float frames, and the request asks for uint8.
-        """
+        """The arguments of tricodec.Transform for a row."""
         dtype = OUTPUT_DTYPES[_frames_output(requested)]
         float_only = [name.upper() for name in _FLOAT_ONLY if name.upper() in tensors]
         if float_only and dtype == "uint8":
@@ -110,11 +102,7 @@ class PlannedModel(Model):
 
 
 def _frames_output(requested: Collection[str]) -> str:
-    """The frame output that a request names, which decides the dtype; FRAMES if it names none or all.
-
-    Raises:
-        ValueError: if it names several.
-    """
+    """The frame output that a request names, which decides the dtype; FRAMES if it names none or all."""
     named = [name for name in OUTPUT_DTYPES if name in requested]
     if 1 < len(named) < len(OUTPUT_DTYPES):
         raise ValueError(f"request one of the outputs {', '.join(OUTPUT_DTYPES)}, not {' and '.join(named)}")
@@ -129,18 +117,19 @@ def frames_output(frames: Any) -> dict[str, Any]:
     return {name: tricodec.arrays.Bfloat16Array(frames) if is_bits else frames}
 
 
+def chunk_outputs(chunk: Outcome) -> dict[str, Any]:
+    """The outputs of some frames of a video without a batch dimension."""
+    damage = np.array([chunk.facts["num_damaged_packets"]], np.int64)
+    return {**frames_output(chunk.arrays[0]), "PTS": chunk.arrays[1], "NUM_DAMAGED_PACKETS": damage}
+
+
 def without_batch(tensors: Tensors) -> Tensors:
     """The inputs of a model without a batch dimension, with one."""
     return {name: tensor[np.newaxis] for name, tensor in tensors.items()}
 
 
 def read_videos(tensors: Tensors, settings: Settings) -> list[Any]:
-    """The media files of a request, one a row: bytes or a RemoteSource each.
-
-    Raises:
-        ValueError: if several inputs are there, or none; if one is empty, or larger than the model accepts.
-        tricodec.RefusedError: for URLs, if the model reads none.
-    """
+    """The media files of a request, one a row: bytes or a RemoteSource each."""
     if sum(name in tensors for name in VIDEO_INPUTS) != 1:
         raise ValueError("give either VIDEO, the bytes of a media file, or URL, where it is, and not both")
     if "URL" in tensors:
@@ -155,20 +144,8 @@ def read_videos(tensors: Tensors, settings: Settings) -> list[Any]:
     return files
 
 
-def only_one(rows: list[Any]) -> Any:
-    """The one row of a request; ValueError for several."""
-    if len(rows) != 1:
-        raise ValueError(f"the request has {len(rows)} files; send one in a request")
-    return rows[0]
-
-
 def _remote_source(name: bytes, settings: Settings) -> RemoteSource:
-    """The video that a URL names. Redirects are checked while it is read.
-
-    Raises:
-        ValueError: the URL is empty or too long.
-        tricodec.RefusedError: the model does not allow it.
-    """
+    """The video that a URL names. Redirects are checked while it is read."""
     if not 0 < len(name) <= _MAX_URL:
         raise ValueError(f"URL has {len(name)} bytes; expected 1 to {_MAX_URL}")
     url = name.decode("utf-8", "replace")

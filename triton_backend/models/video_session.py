@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,11 @@ from tricodec.triton_backend.models.video_request import (
     TRANSFORM,
     VIDEO_INPUTS,
     PlannedModel,
-    frames_output,
-    only_one,
+    chunk_outputs,
     read_videos,
     without_batch,
 )
-from tricodec.triton_backend.runtime.model import Answer, Item
+from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Table, Tensors, inputs, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
 from tricodec.triton_backend.runtime.workers import Work
@@ -52,11 +51,7 @@ class SessionModel(PlannedModel):
     COUNTERS = COUNTERS
 
     def initialize(self, args: dict[str, str]) -> None:
-        """See Model.
-
-        Raises:
-            ValueError: also if Triton forgets sequences before the model does.
-        """
+        """See Model. Triton may not forget sequences before the model does."""
         super().initialize(args)
         batching = json.loads(args["model_config"]).get("sequence_batching", {})
         triton_ms = int(batching.get("max_sequence_idle_microseconds", 0)) // 1000
@@ -76,12 +71,12 @@ class SessionModel(PlannedModel):
         """See Model."""
         self.sessions.submit(dataclasses.replace(work, pin=work.task.pin), finish)
 
-    def items(self, request: Any, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, PullTask]]:
         """See Model. The correlation id and the flags of the request say which session it is for."""
         key, flags = request.correlation_id(), request.flags()
         ends = bool(flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_END)
         try:
-            [(data, task)] = self.read(tensors, requested)
+            data, task = self._pull(tensors, requested)
             if flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_START:
                 has_video = any(name in tensors for name in VIDEO_INPUTS)
                 if has_video == ("CODEC" in tensors):
@@ -105,15 +100,15 @@ class SessionModel(PlannedModel):
             raise
         return [(data, dataclasses.replace(task, pin=session.pin, ends=ends))]
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, PullTask]]:
-        """See Model. The tensors have no batch dimension: a request is for one session."""
+    def _pull(self, tensors: Tensors, requested: Collection[str]) -> tuple[Any, PullTask]:
+        """The bytes of a request and its task. The tensors have no batch dimension: a request is for one session."""
         rows = without_batch(tensors)
         transform = self.transform_of(rows, requested)
         selection, pull = options(_CHOICE, rows), options(_PULL, rows)
         opening = options({**STREAM, **_CODEC}, rows)
         data, num_packets = b"", 0
         if any(name in tensors for name in VIDEO_INPUTS):
-            data = only_one(read_videos(tensors, self.settings))
+            [data] = read_videos(tensors, self.settings)
             opening = {**self.source, **options(STREAM, rows)}
             chosen = {name: value for name, value in selection.items() if name != "skip"}
             selection |= replaced(self.selection, chosen)
@@ -123,16 +118,14 @@ class SessionModel(PlannedModel):
         most = self.settings.max_frames
         if not 0 <= pull.get("chunk", 1) <= most:
             raise ValueError(f"CHUNK is {pull['chunk']}; accepted are 0 to {most} (the model's parameter max_frames)")
-        return [(data, PullTask(transform=transform, selection=selection, num_packets=num_packets, **opening, **pull))]
+        return data, PullTask(transform=transform, selection=selection, num_packets=num_packets, **opening, **pull)
 
     def answer(self, outcomes: list[Outcome]) -> Answer:
         """The next frames of a session, their times and numbers, and what is known of the whole."""
         [chunk] = outcomes
-        frames, pts, numbers_of_frames = chunk.arrays
+        frames, _, numbers_of_frames = chunk.arrays
         outputs = {
-            **frames_output(frames),
-            "PTS": pts,
-            "NUM_DAMAGED_PACKETS": np.array([chunk.facts["num_damaged_packets"]], np.int64),
+            **chunk_outputs(chunk),
             "FRAME_NUMBERS": numbers_of_frames,
             "NUM_FRAMES": np.array([chunk.facts["num_frames"]], np.int64),
             "LAST": np.array([chunk.facts["last"]], np.bool_),
@@ -141,11 +134,7 @@ class SessionModel(PlannedModel):
 
 
 def _packets(tensors: Tensors) -> tuple[bytes, int]:
-    """The packets of a request in one piece, and their number.
-
-    Raises:
-        ValueError: if they are not acceptable.
-    """
+    """The packets of a request in one piece, and their number."""
     if any(name in tensors for name in VIDEO_INPUTS):
         raise ValueError("a session with a video takes no PACKETS; open one with CODEC for a live stream")
     packets = [bytes(packet) for packet in tensors["PACKETS"].reshape(-1)]

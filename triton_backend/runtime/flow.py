@@ -33,14 +33,12 @@ class Suspended:
 
 @dataclasses.dataclass(slots=True)
 class Stream:
-    """The credits of one request; without a bound if its client named none.
+    """The credits of one request, which are the answers that may be sent; without a bound if its client named none.
 
     Attributes:
         changed: guards all streams of a model.
         cancelled: whether the client is gone.
         max_stall_ms: longest time to wait for a client that grants nothing.
-        name: of the stream.
-        credits: answers that may be sent.
     """
 
     changed: threading.Condition

@@ -69,12 +69,13 @@ class Model(abc.ABC):
     COUNTERS: ClassVar[Mapping[str, str]] = {}
 
     @abc.abstractmethod
-    def read(self, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> Sequence[Item]:
         """Checks one request.
 
         Args:
             tensors: the inputs that it has.
             requested: names of the outputs that it asks for. Triton names all of them when the client names none.
+            request: Triton's, for what else it says.
 
         Returns:
             The items of the request, one for each row of the batch.
@@ -90,11 +91,6 @@ class Model(abc.ABC):
         Raises:
             ValueError: if outcomes do not go together.
         """
-
-    def items(self, request: Any, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
-        """What read() returns, for models that need more of a request than its tensors."""
-        del request
-        return self.read(tensors, requested)
 
     def submit(self, work: Work, finish: Callable[[Any], None]) -> None:
         """Gives the task of an item to a worker; see Workers.submit()."""
@@ -182,7 +178,7 @@ class _Exchange:
             given = {each.name(): each for each in self._request.inputs()}
             tensors = {name: given[name].as_numpy() for name in self._model.INPUTS if name in given}
             self._requested = frozenset(self._request.requested_output_names())
-            items = self._model.items(self._request, tensors, self._requested)
+            items = self._model.read(tensors, self._requested, self._request)
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return

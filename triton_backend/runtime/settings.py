@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import tricodec
+from tricodec.video.cores import num_cores
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -164,17 +164,9 @@ def has_queue_policy(model_config: Mapping[str, Any]) -> bool:
     return any(str(value) not in ("0", "False") for value in values)
 
 
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def _whole_number(name: str, text: str) -> int:
     least = 0 if name in _MAY_BE_ZERO else 1
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
+    value = int(text) if text.isdecimal() else -1
     if value < least:
         raise ValueError(f"parameter {name} is {text!r}; expected a whole number of at least {least}")
     return value
