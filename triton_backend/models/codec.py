@@ -52,7 +52,7 @@ class _CodecModel(Model):
     ITEM = "array"
 
     def input_bytes(self, name: str, array: npt.NDArray[Any]) -> Any:
-        """The bytes of an input's one row, as many as the model accepts."""
+        """The bytes of an input's one row. ValueError for more of them than the model accepts."""
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self.settings.check_input(flat.size, name)
         return flat

@@ -77,12 +77,7 @@ def _lent(*key: Any) -> Iterator[Any]:
 
 
 def build(path: str, num_threads: int, device: str) -> Any:
-    """The pipeline of a file, for one sample a run.
-
-    Args:
-        path: of a Python file with a function `pipeline` that `nvidia.dali.pipeline_def` made.
-        num_threads, device: of the pipeline.
-    """
+    """The pipeline of a Python file with a function `pipeline` by `nvidia.dali.pipeline_def`, for one sample a run."""
     spec = importlib.util.spec_from_file_location("tricodec_dali_pipeline", path)
     assert spec is not None
     assert spec.loader is not None
@@ -102,9 +97,6 @@ def try_pipeline(path: str, inputs: Mapping[str, Sequence[Any]], outputs: Sequen
         path, device: as build() has them.
         inputs: of each input its dtype, NumPy's name, and number of dimensions.
         outputs: names of the outputs, in their order.
-
-    Raises:
-        ValueError: for an input that is no external source of the pipeline, or another number of outputs.
     """
     pipeline = build(path, 1, device)
     for name, (dtype, num_dimensions) in inputs.items():

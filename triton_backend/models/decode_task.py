@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,12 +28,7 @@ _MOST_DAMAGED = 1000
 
 @dataclasses.dataclass(slots=True)
 class FramesJob:
-    """Frames that are transformed to where their client finds them.
-
-    Attributes:
-        transform: what is done to them.
-        shape: of the frames, [F, H, W, C] or what the layout says.
-    """
+    """Frames that are transformed to where their client finds them: [F, H, W, C], or what the layout says."""
 
     transform: tricodec.Transform
     shape: tuple[int, ...]
@@ -69,8 +64,8 @@ class DecodeJob(FramesJob):
         selection: the options that select the frames.
         indices: the numbers of its frames: as they are planned, and then those that were read.
         first_place, num_places: which frames of the selection; -1 is to its end.
-        read_sound: the sound of some frames, if it is asked for.
-        sound: the last result of `read_sound`, float32 [channels, samples].
+        audio: has the sound, if it is asked for.
+        sound: of the frames, float32 [channels, samples].
     """
 
     reader: tricodec.FrameReader
@@ -79,7 +74,7 @@ class DecodeJob(FramesJob):
     _: dataclasses.KW_ONLY
     first_place: int = 0
     num_places: int = -1
-    read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = None
+    audio: tricodec.AudioReader | None = None
     sound: npt.NDArray[Any] | None = None
 
     @property
@@ -115,8 +110,13 @@ class DecodeJob(FramesJob):
             )
         self.indices = indices
         self.shape = (len(indices), *self.shape[1:])
-        if self.read_sound is not None:
-            self.sound = self.read_sound(indices)
+        self.read_sound()
+
+    def read_sound(self) -> None:
+        """Reads the sound of the time of the frames, if it is asked for."""
+        if self.audio is not None:
+            begin, end = self.reader.time_span(self.indices)
+            self.sound = self.audio.read(start_s=begin, end_s=end, pad=True).data
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -148,28 +148,16 @@ class DecodeTask:
             job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
                 options: dict[str, Any] = {"sample_rate": self.audio_rate, "ignore_edit_list": self.ignore_edit_list}
-                sound = tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
-                stack.enter_context(sound)
-
-                def read_sound(indices: list[int]) -> npt.NDArray[Any]:
-                    begin, end = reader.time_span(indices)
-                    return sound.read(start_s=begin, end_s=end, pad=True).data
-
-                job.read_sound = read_sound
-                job.sound = read_sound(job.indices)
+                audio = tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
+                job.audio = stack.enter_context(audio)
+                job.read_sound()
                 job.check_room(settings, "with COUNT", job.sound.nbytes)
             yield [job]
 
     def reader(self, data: Any, settings: Settings, tools: Tools) -> tricodec.FrameReader:
         """Opens the video. The limits are checked here, because the process of a GPU works for other models too."""
-        reader = tricodec.FrameReader(
-            data,
-            device=tools.device,
-            stream_index=self.stream_index,
-            num_workers=tools.num_threads,
-            ignore_edit_list=self.ignore_edit_list,
-            **tools.on_stream,
-        )
+        options = {"stream_index": self.stream_index, "ignore_edit_list": self.ignore_edit_list, **tools.on_stream}
+        reader = tricodec.FrameReader(data, device=tools.device, num_workers=tools.num_threads, **options)
         if tools.stream is not None and reader.device == "cpu":
             reader.close()
             raise ElsewhereError
@@ -182,7 +170,7 @@ class DecodeTask:
         return reader
 
     def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:
-        """The frames asked for, as many as the model gives."""
+        """The frames asked for. RefusedError for more of them than the model gives."""
         indices = reader.select(**self.selection)
         if len(indices) > settings.max_frames:
             raise tricodec.RefusedError(
@@ -195,7 +183,7 @@ class DecodeTask:
         self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str,
         kind: type[DecodeJob] = DecodeJob, **more: Any,
     ) -> DecodeJob:  # fmt: skip
-        """The decoding of some frames, as the reader numbers them now, into one answer."""
+        """The decoding of some frames, as the reader numbers them now. RefusedError for too many bytes."""
         transform = tricodec.Transform(**self.transform)
         shape = (len(indices), *reader.output_shape(transform))
         job = kind(transform, shape, reader, self.selection, indices, **more)

@@ -105,7 +105,12 @@ class PacketSession:
         shapes = [transform.output_shape(frame.width, frame.height, frame.rotation) for frame in self._frames[:1]]
         shape = shapes[0] if shapes else (0, 0, 0)
         frames = self._alike(task.most_frames(FramesJob(transform, (0, *shape)).frame_bytes))
-        facts = self._facts(len(frames))
+        facts = {
+            "num_damaged_packets": self._decoder.num_issues,
+            "num_frames": -1,
+            "last": self._flushed and not self._packets and len(frames) == len(self._frames),
+            "held_bytes": self._held_bytes,
+        }
         job = PacketJob(transform, (len(frames), *shape), self, frames, facts, tools, self._num_given)
         job.check_room(settings, "an answer with CHUNK")
         return job
@@ -146,12 +151,3 @@ class PacketSession:
     def _alike(self, most: int) -> list[tricodec.Frame]:
         """The frames up to one of another size."""
         return list(itertools.takewhile(lambda frame: _form(frame) == _form(self._frames[0]), self._frames[:most]))
-
-    def _facts(self, num_frames: int) -> dict[str, Any]:
-        is_last = self._ends and self._flushed and not self._packets and num_frames == len(self._frames)
-        return {
-            "num_damaged_packets": self._decoder.num_issues,
-            "num_frames": -1,
-            "last": is_last,
-            "held_bytes": self._held_bytes,
-        }

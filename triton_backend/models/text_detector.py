@@ -87,12 +87,7 @@ class _TextNetwork:
     """The network. Thread safety: safe."""
 
     def __init__(self, settings: Settings) -> None:
-        """Loads the network that NETWORK_PARAMETERS of a model name.
-
-        Raises:
-            ImportError: a package is not installed.
-            ValueError: the network does not run on the device.
-        """
+        """Loads the network that NETWORK_PARAMETERS of a model name."""
         try:
             import onnxruntime
         except ImportError as error:
@@ -113,14 +108,7 @@ class _TextNetwork:
         self._input = self._session.get_inputs()[0].name
 
     def text_shares(self, frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """The part of each picture's pixels that belongs to text.
-
-        Args:
-            frames: RGB, uint8 [F, H, W, 3].
-
-        Returns:
-            float32 [F], from 0 to 1.
-        """
+        """The part of each picture's pixels that belongs to text, [F], of RGB frames [F, H, W, 3]."""
         height, width = frames.shape[1:3]
         shares = np.zeros(len(frames), np.float32)
         for first in range(0, len(frames), self._batch_size):

@@ -29,6 +29,7 @@ from tricodec.triton_backend.models.video_request import (
 from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Table, Tensors, inputs, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
+from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.workers import Work
 
 _CODEC = inputs(word, "codec")
@@ -51,16 +52,20 @@ class SessionModel(PlannedModel):
     COUNTERS = COUNTERS
 
     def initialize(self, args: dict[str, str]) -> None:
-        """See Model. Triton may not forget sequences before the model does."""
-        super().initialize(args)
+        """See Model."""
         batching = json.loads(args["model_config"]).get("sequence_batching", {})
-        triton_ms = int(batching.get("max_sequence_idle_microseconds", 0)) // 1000
-        if triton_ms < self.settings.max_idle_ms:
-            raise ValueError(
-                f"parameter max_idle_ms is {self.settings.max_idle_ms}, and Triton forgets a sequence after "
-                f"{triton_ms} ms; raise max_sequence_idle_microseconds of sequence_batching in config.pbtxt"
-            )
+        self._triton_ms = int(batching.get("max_sequence_idle_microseconds", 0)) // 1000
+        super().initialize(args)
         self.sessions = Sessions(self.settings, self.workers, self.metrics)
+
+    def prepare(self, folder: str, settings: Settings) -> Settings:
+        """See Model. Triton may not forget sequences before the model does."""
+        if self._triton_ms < settings.max_idle_ms:
+            raise ValueError(
+                f"parameter max_idle_ms is {settings.max_idle_ms}, and Triton forgets a sequence after "
+                f"{self._triton_ms} ms; raise max_sequence_idle_microseconds of sequence_batching in config.pbtxt"
+            )
+        return super().prepare(folder, settings)
 
     def finalize(self) -> None:
         """See Model."""

@@ -35,13 +35,7 @@ class Metrics:
     """
 
     def __init__(self, pb_utils: Any, model: str, version: str, others: Mapping[str, str]) -> None:
-        """Registers the counters, all labeled with the model's name and version.
-
-        Args:
-            pb_utils: the module triton_python_backend_utils.
-            model, version: of the model.
-            others: counters that only this model has: descriptions by name.
-        """
+        """Registers the counters of a model, and `others` that only it has: descriptions by name."""
         family = pb_utils.MetricFamily
         # The process is a label. If all labels of two loads of a model are equal, Triton shares one counter between
         # them and frees it with the first: unloading a model while it was loaded again corrupted the server's memory.

@@ -29,8 +29,6 @@ COUNTERS = {
 }
 """What Metrics counts for models with sessions."""
 
-_REASONS = ("closed", "expired", "failed", "lost")
-
 Key = int | str
 """The correlation id of a request."""
 
@@ -72,7 +70,7 @@ class Sessions:
         self._ended: collections.OrderedDict[Key, str] = collections.OrderedDict()
         self._closed = False
         metrics.count("sessions_opened_total", 0)
-        for reason in _REASONS:
+        for reason in ("closed", "expired", "failed", "lost"):
             metrics.count("sessions_ended_total", 0, reason=reason)
         self._thread = threading.Thread(target=self._attend, name="tricodec-sessions", daemon=True)
         self._thread.start()
