@@ -91,26 +91,21 @@ class DecodeJob(FramesJob):
         return [self.reader.pts_seconds[self.indices], *([] if self.sound is None else [self.sound])]
 
     def write(self, memory: Any) -> None:
-        """Decodes the frames, and takes over which they are."""
+        """Decodes the frames, and takes over which they are. For more than were planned there is no room."""
         if not self.indices:  # a GPU has nothing to do for no frames
             return
         out = self.place.writable(memory, self.dtype)
         request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.selection}
         _, numbers, _ = self.reader._read(self.transform, out=out, fewer=True, **request)
-        self._take(numbers.tolist())
-
-    def _take(self, indices: list[int]) -> None:
-        """Takes over the frames that were read. For more than were planned there is no room."""
-        if indices == self.indices:
-            return
-        if len(indices) > len(self.indices):
+        if len(numbers) > len(self.indices):
             raise tricodec.CorruptDataError(
-                f"the video is damaged: decoding gives {len(indices)} of the frames asked for, and its packets promise "
+                f"the video is damaged: decoding gives {len(numbers)} of the frames asked for, and its packets promise "
                 f"{len(self.indices)}; ask for them with COUNT"
             )
-        self.indices = indices
-        self.shape = (len(indices), *self.shape[1:])
-        self.read_sound()
+        if numbers.tolist() != self.indices:
+            self.indices = numbers.tolist()
+            self.shape = (len(numbers), *self.shape[1:])
+            self.read_sound()
 
     def read_sound(self) -> None:
         """Reads the sound of the time of the frames, if it is asked for."""

@@ -83,13 +83,11 @@ class TranscodeTask:
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[MadeJob]]:
         """Transcodes, with the number of threads as in EncodeTask."""
-        result = tricodec.transcode(
-            data,
-            None,
-            device=tools.device,
-            progress=lambda num_frames, _seconds, _total: _check_frames(num_frames, settings),
-            **self.options,
-        )
+
+        def check(num_frames: int, *_: Any) -> None:
+            _check_frames(num_frames, settings)
+
+        result = tricodec.transcode(data, None, device=tools.device, progress=check, **self.options)
         assert result.data is not None
         settings.check_output(len(result.data), "the file takes", _SMALLER_FILE)
         yield _file(result.data, dataclasses.asdict(dataclasses.replace(result, data=None)))

@@ -7,6 +7,7 @@ others of unbounded cost. Clients may set those that are known to do neither.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
@@ -94,11 +95,8 @@ class _FileModel(Model):
         outputs = {self.FILE: _column([file.arrays[0].tobytes() for file in outcomes])}
         for fact in outcomes[0].facts:
             outputs[fact.upper()] = _column([file.facts[fact] for file in outcomes])
-        return Answer(outputs, sum(file.arrays[0].size for file in outcomes), self.num_frames(outcomes))
-
-    def num_frames(self, outcomes: list[Outcome]) -> int:
-        """Frames that were encoded, for the counters."""
-        return sum(file.facts["num_frames"] for file in outcomes)
+        num_frames = sum(file.facts["num_frames"] for file in outcomes)
+        return Answer(outputs, sum(file.arrays[0].size for file in outcomes), num_frames)
 
     def encoder_options(self, tensors: Tensors, index: int) -> dict[str, Any]:
         """The options of the encoder."""
@@ -166,9 +164,9 @@ class ProbeModel(_FileModel):
         files = read_videos(tensors, self.settings)
         return [(data, ProbeTask(**options(STREAM, tensors, index))) for index, data in enumerate(files)]
 
-    def num_frames(self, outcomes: list[Outcome]) -> int:
-        """None: files are described."""
-        return 0
+    def answer(self, outcomes: list[Outcome]) -> Answer:
+        """See Model. No frame is encoded or given out."""
+        return dataclasses.replace(super().answer(outcomes), num_frames=0)
 
 
 def _column(values: list[Any]) -> npt.NDArray[Any]:

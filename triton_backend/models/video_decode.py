@@ -12,7 +12,7 @@ import numpy as np
 import tricodec
 from tricodec.node.tasks import Outcome
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask, StreamTask
-from tricodec.triton_backend.models.video_request import PlannedModel, chunk_outputs, frames_output, without_batch
+from tricodec.triton_backend.models.video_request import PlannedModel, chunk_answer, frames_output, without_batch
 from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Tensors, inputs, number, options, text_of
 
@@ -77,9 +77,9 @@ class StreamModel(PlannedModel):
     def answer(self, outcomes: list[Outcome]) -> Answer:
         """The frames of one chunk, their times, and how many packets were damaged so far."""
         [chunk] = outcomes
-        frames, state = chunk.arrays[0], [chunk.facts["num_given"], chunk.facts["damaged"]]
-        following = np.array([json.dumps(state).encode() if state[0] else b""], np.object_)
-        return Answer({**chunk_outputs(chunk), _NEXT: following}, frames.nbytes, frames.shape[0])
+        state = [chunk.facts["num_given"], chunk.facts["damaged"]]
+        following = json.dumps(state).encode() if state[0] else b""
+        return chunk_answer(chunk, **{_NEXT: np.array([following], np.object_)})
 
 
 def _sound_options(tensors: Tensors, requested: Collection[str], index: int) -> dict[str, Any]:
@@ -108,8 +108,7 @@ def _stacked(videos: list[Any]) -> Any:
     """The frames of a request's videos with the batch axis first; several come together in host memory."""
     if len(videos) > 1:
         return np.stack([_on_host(video) for video in videos])
-    [frames] = videos
-    return frames.reshape((1, *frames.shape))
+    return videos[0].reshape((1, *videos[0].shape))
 
 
 def _on_host(frames: Any) -> Any:

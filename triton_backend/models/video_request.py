@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from tricodec.node.tasks import Outcome
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option, replaced
 from tricodec.remote import RemoteSource
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
-from tricodec.triton_backend.runtime.model import Model
+from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, Tensors, any_numbers, number, numbers, options, text_of, word
 from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, Settings
 
@@ -43,20 +43,12 @@ TRANSFORM: Table = {
 
 
 class PlannedModel(Model):
-    """A model of which a plan.json beside its configuration, a tricodec.Plan, gives the defaults.
-
-    Attributes:
-        selection: options of tricodec.decode_video that select frames, where a request says nothing.
-        source: fields of a DecodeTask that say what is read.
-        transform: options of tricodec.Transform.
-    """
+    """A model of which a plan.json beside its configuration, a tricodec.Plan, gives the defaults: `planned`."""
 
     INPUTS = (*VIDEO_INPUTS, *SELECTION, *STREAM, *TRANSFORM)
     PARAMETERS: ClassVar[tuple[str, ...]] = (*SOURCE_PARAMETERS, "strict_plan")
 
-    selection: Mapping[str, Any] = {}
-    source: Mapping[str, Any] = {}
-    transform: Mapping[str, Any] = {}
+    planned = DecodeTask()
 
     def prepare(self, folder: str, settings: Settings) -> Settings:
         """See Model. Parameters that are not 0 replace the plan's choices."""
@@ -71,8 +63,7 @@ class PlannedModel(Model):
                 f"{settings.device!r}; make the plan with device={device!r}, or change instance_group"
             )
         request = plan.request
-        self.selection, self.transform = request.selected(), request.transform
-        self.source = {"stream_index": request.stream_index, "ignore_edit_list": request.ignore_edit_list}
+        self.planned = DecodeTask(request.selected(), request.stream_index, request.ignore_edit_list, request.transform)
         return dataclasses.replace(
             settings, workers=settings.workers or plan.workers, threads=settings.threads or plan.num_workers
         )
@@ -81,10 +72,9 @@ class PlannedModel(Model):
         """The videos of a request with their tasks, one a row."""
         tasks = []
         for index, data in enumerate(read_videos(tensors, self.settings)):
-            selection = replaced(self.selection, options(SELECTION, tensors, index))
-            source = {**self.source, **options(STREAM, tensors, index)}
-            transform = self.transform_of(tensors, requested, index)
-            tasks.append((data, DecodeTask(selection=selection, **source, transform=transform)))
+            selection = replaced(self.planned.selection, options(SELECTION, tensors, index))
+            chosen = {"transform": self.transform_of(tensors, requested, index), **options(STREAM, tensors, index)}
+            tasks.append((data, dataclasses.replace(self.planned, selection=selection, **chosen)))
         return tasks
 
     def transform_of(self, tensors: Tensors, requested: Collection[str], index: int = 0) -> dict[str, Any]:
@@ -97,7 +87,7 @@ class PlannedModel(Model):
                 "FRAMES"
             )
         left_out = {"dtype", *(_FLOAT_ONLY if dtype == "uint8" else ())}
-        planned = {name: value for name, value in self.transform.items() if name not in left_out}
+        planned = {name: value for name, value in self.planned.transform.items() if name not in left_out}
         return {"dtype": dtype, **planned, **options(TRANSFORM, tensors, index)}
 
 
@@ -117,10 +107,12 @@ def frames_output(frames: Any) -> dict[str, Any]:
     return {name: tricodec.arrays.Bfloat16Array(frames) if is_bits else frames}
 
 
-def chunk_outputs(chunk: Outcome) -> dict[str, Any]:
-    """The outputs of some frames of a video without a batch dimension."""
+def chunk_answer(chunk: Outcome, **others: Any) -> Answer:
+    """The answer with some frames of a video, without a batch dimension, and with other outputs."""
+    frames, pts = chunk.arrays[:2]
     damage = np.array([chunk.facts["num_damaged_packets"]], np.int64)
-    return {**frames_output(chunk.arrays[0]), "PTS": chunk.arrays[1], "NUM_DAMAGED_PACKETS": damage}
+    outputs = {**frames_output(frames), "PTS": pts, "NUM_DAMAGED_PACKETS": damage, **others}
+    return Answer(outputs, frames.nbytes, frames.shape[0])
 
 
 def without_batch(tensors: Tensors) -> Tensors:

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 from tricodec.node.tasks import Outcome
-from tricodec.options import replaced
 from tricodec.remote import RemoteSource
-from tricodec.triton_backend.models.packet_session import NO_PTS, pack
-from tricodec.triton_backend.models.session_task import PullTask
+from tricodec.triton_backend.models.session_task import NO_PTS, PullTask, pack
 from tricodec.triton_backend.models.video_request import (
     CACHE_BYTES,
     SELECTION,
@@ -22,8 +20,7 @@ from tricodec.triton_backend.models.video_request import (
     TRANSFORM,
     VIDEO_INPUTS,
     PlannedModel,
-    chunk_outputs,
-    read_videos,
+    chunk_answer,
     without_batch,
 )
 from tricodec.triton_backend.runtime.model import Answer
@@ -113,10 +110,9 @@ class SessionModel(PlannedModel):
         opening = options({**STREAM, **_CODEC}, rows)
         data, num_packets = b"", 0
         if any(name in tensors for name in VIDEO_INPUTS):
-            [data] = read_videos(tensors, self.settings)
-            opening = {**self.source, **options(STREAM, rows)}
-            chosen = {name: value for name, value in selection.items() if name != "skip"}
-            selection |= replaced(self.selection, chosen)
+            [(data, video)] = self.tasks(rows, requested)
+            opening = {"stream_index": video.stream_index, "ignore_edit_list": video.ignore_edit_list}
+            selection |= video.selection
         if "PACKETS" in tensors:
             data, num_packets = _packets(tensors)
             self.settings.check_input(len(data), "PACKETS")
@@ -128,14 +124,8 @@ class SessionModel(PlannedModel):
     def answer(self, outcomes: list[Outcome]) -> Answer:
         """The next frames of a session, their times and numbers, and what is known of the whole."""
         [chunk] = outcomes
-        frames, _, numbers_of_frames = chunk.arrays
-        outputs = {
-            **chunk_outputs(chunk),
-            "FRAME_NUMBERS": numbers_of_frames,
-            "NUM_FRAMES": np.array([chunk.facts["num_frames"]], np.int64),
-            "LAST": np.array([chunk.facts["last"]], np.bool_),
-        }
-        return Answer(outputs, frames.nbytes, frames.shape[0])
+        num_frames, is_last = np.array([chunk.facts["num_frames"]], np.int64), np.array([chunk.facts["last"]], np.bool_)
+        return chunk_answer(chunk, FRAME_NUMBERS=chunk.arrays[2], NUM_FRAMES=num_frames, LAST=is_last)
 
 
 def _packets(tensors: Tensors) -> tuple[bytes, int]:
