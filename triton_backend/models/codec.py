@@ -52,11 +52,7 @@ class _CodecModel(Model):
     ITEM = "array"
 
     def input_bytes(self, name: str, array: npt.NDArray[Any]) -> Any:
-        """The bytes of an input's one row.
-
-        Raises:
-            ValueError: if there are more than the model accepts.
-        """
+        """The bytes of an input's one row. ValueError for more of them than the model accepts."""
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self.settings.check_input(flat.size, name)
         return flat
@@ -67,7 +63,7 @@ class CompressModel(_CodecModel):
 
     INPUTS = ("ARRAY", *_CODEC, *_ARRAY)
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, CompressTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, CompressTask]]:
         """See Model. An ARRAY of another type or of more dimensions than configured by default describes itself."""
         codec, said = options(_CODEC, tensors), options(_ARRAY, tensors)
         if "algorithm" not in codec:
@@ -102,7 +98,7 @@ class DecompressModel(_CodecModel):
         del folder
         return settings if settings.trusted == "true" else dataclasses.replace(settings, device="cpu")
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, DecompressTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, DecompressTask]]:
         """See Model."""
         codec, said = options(_CODEC, tensors), options(_ARRAY, tensors)
         if said.get("header") and ("typestr" in said or "shape" in said):

@@ -14,14 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import tricodec
-from tricodec.compress import (
-    BitshuffleMode,
-    BitstreamKind,
-    ChecksumPolicy,
-    DecompressConfig,
-    from_npy,
-    to_npy,
-)  # fmt: skip
+from tricodec.compress import BitshuffleMode, BitstreamKind, ChecksumPolicy, DecompressConfig, from_npy, to_npy
 from tricodec.node.tasks import Block, Place, Tools
 from tricodec.triton_backend.runtime.settings import Settings
 
@@ -30,6 +23,26 @@ _CHOICES: dict[str, type[enum.Enum]] = {
     "checksum_policy": ChecksumPolicy,
     "bitshuffle_mode": BitshuffleMode,
 }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ArrayTask:
+    """The request for one array.
+
+    Attributes:
+        codec: keywords of tricodec.Codec, JSON values only.
+        typestr, shape: of the array, unless they are in its header; one extent may be -1.
+        header: whether the array is compressed with numpy's header.
+    """
+
+    codec: dict[str, Any]
+    typestr: str = "|u1"
+    shape: list[int] = dataclasses.field(default_factory=lambda: [-1])
+    header: bool = False
+
+    def opened(self, tools: Tools) -> tricodec.Codec:
+        """The codec. The process may end by what it decodes, which is all that data can do."""
+        return _codec(tuple(sorted(self.codec.items())), tools.device, tools.num_threads)
 
 
 class CompressJob:
@@ -52,32 +65,18 @@ class CompressJob:
         self.block = Block([Place("|u1", (size,))])
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CompressTask:
-    """The request for one array.
+class CompressTask(_ArrayTask):
+    """The request to compress one."""
 
-    Attributes:
-        codec: keywords of tricodec.Codec, JSON values only.
-        typestr, shape: of the array, for the header.
-        header: compress the array with numpy's header.
-    """
+    __slots__ = ()
 
     DOING: ClassVar[str] = "compressing"
     SHORTEN: ClassVar[str] = "send smaller arrays, or choose a lower LEVEL or ALGORITHM_TYPE"
 
-    codec: dict[str, Any]
-    typestr: str = "|u1"
-    shape: list[int] = dataclasses.field(default_factory=lambda: [-1])
-    header: bool = False
-
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[CompressJob]]:
-        """See `tricodec.node.tasks.Task`.
-
-        Raises:
-            ValueError, tricodec.Error: as tricodec.Codec.encode.
-        """
-        codec = _codec(tuple(sorted(self.codec.items())), tools.device, tools.num_threads)
+        """See `tricodec.node.tasks.Task`."""
+        codec = self.opened(tools)
         array = np.frombuffer(data, np.uint8)
         if self.header:
             dtype = np.dtype(self.typestr)
@@ -91,14 +90,13 @@ class DecompressJob:
     def __init__(self, codec: tricodec.Codec, data: npt.NDArray[np.uint8], task: DecompressTask, size: int) -> None:
         self._codec = codec
         self._data = data
-        self._config = DecompressConfig((size,))
         self._header = task.header
         self._file = Place("|u1", (size,))
-        self._facts: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         if not task.header:
-            dtype = np.dtype(task.typestr)
-            self._facts = {"typestr": task.typestr, "shape": _resolve_shape(task.shape, dtype, size)}
-        self.block = Block([self._file], facts=self._facts)
+            shape = _resolve_shape(task.shape, np.dtype(task.typestr), size)
+            facts = {"typestr": task.typestr, "shape": shape}
+        self.block = Block([self._file], facts=facts)
 
     def write(self, memory: mmap.mmap) -> None:
         """Decompresses into a memory file."""
@@ -106,7 +104,8 @@ class DecompressJob:
         if place.size == 0 and not self._header:
             return
         if self._codec.engine == "cpu":
-            self._codec.decode(self._data, out=place, decompression_config=self._config)
+            config = DecompressConfig((place.size,))
+            self._codec.decode(self._data, out=place, decompression_config=config)
         else:
             place[:] = np.asarray(self._codec.decode(self._data).cpu())
         if self._header:
@@ -115,34 +114,18 @@ class DecompressJob:
             self.block = Block([elements], facts={"typestr": array.dtype.str, "shape": array.shape})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DecompressTask:
-    """The request for compressed bytes.
+class DecompressTask(_ArrayTask):
+    """The request to decompress one; its codec may be in the data."""
 
-    Attributes:
-        codec: keywords of tricodec.Codec, JSON values only.
-        typestr: of the elements.
-        shape: of the result; one extent may be -1, None is one dimension.
-        header: both are in the data.
-    """
+    __slots__ = ()
 
     DOING: ClassVar[str] = "decompressing"
     SHORTEN: ClassVar[str] = "compress smaller arrays"
 
-    codec: dict[str, Any]
-    typestr: str = "|u1"
-    shape: list[int] | None = None
-    header: bool = False
-
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[DecompressJob]]:
-        """See `tricodec.node.tasks.Task`.
-
-        Raises:
-            ValueError, tricodec.Error: as tricodec.Codec.decode.
-        """
-        # The process may end by what it decodes, which is all that data can do.
-        codec = _codec(tuple(sorted(self.codec.items())), tools.device, tools.num_threads)
+        """See `tricodec.node.tasks.Task`."""
+        codec = self.opened(tools)
         packed = np.frombuffer(data, np.uint8)
         size = codec.get_uncomp_buffer_size(packed)
         settings.check_output(size, "the data expand to")
@@ -151,11 +134,7 @@ class DecompressTask:
 
 @functools.lru_cache(maxsize=16)
 def _codec(keywords: tuple[tuple[str, Any], ...], device: str, num_threads: int) -> tricodec.Codec:
-    """A codec for a request; one that was made before is used again.
-
-    Raises:
-        ValueError, tricodec.Error: as tricodec.Codec.
-    """
+    """A codec for a request; one that was made before is used again."""
     options = {name: _member(_CHOICES[name], name, value) if name in _CHOICES else value for name, value in keywords}
     return tricodec.Codec(**options, device=device, num_threads=num_threads, trusted=True)
 
@@ -167,18 +146,13 @@ def _member(members: type[enum.Enum], name: str, text: str) -> Any:
     return members[text.upper()]
 
 
-def _resolve_shape(shape: Sequence[int] | None, dtype: np.dtype[Any], num_bytes: int) -> tuple[int, ...]:
-    """The shape of an array of so many bytes, with -1 replaced; one-dimensional for None.
-
-    Raises:
-        ValueError: if the bytes do not fill it.
-    """
+def _resolve_shape(extents: Sequence[int], dtype: np.dtype[Any], num_bytes: int) -> tuple[int, ...]:
+    """The shape of an array of so many bytes, with -1 replaced. ValueError if the bytes do not fill it."""
     if num_bytes % dtype.itemsize:
         raise ValueError(
             f"there are {num_bytes} bytes, which is not a multiple of the {dtype.itemsize} of {dtype.name}"
         )
     elements = num_bytes // dtype.itemsize
-    extents = [-1] if shape is None else list(shape)
     if min(extents, default=0) < -1 or extents.count(-1) > 1:
         raise ValueError(f"SHAPE is {extents}; its extents are 0 or more, and one may be -1")
     try:

@@ -17,7 +17,7 @@ from tricodec.node.tasks import Outcome, lay_out
 from tricodec.triton_backend.models.dali_task import DaliTask
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Tensors, text_of
-from tricodec.triton_backend.runtime.settings import COMMON_PARAMETERS
+from tricodec.triton_backend.runtime.settings import COMMON_PARAMETERS, Settings
 from tricodec.triton_backend.runtime.stub import numpy_type
 
 _FILE = "dali.py"
@@ -42,23 +42,33 @@ class PipelineModel(Model):
     ITEM = "sample"
 
     def initialize(self, args: dict[str, str]) -> None:
-        """See Model. A pipeline that does not fit the configuration fails now.
-
-        Raises:
-            RuntimeError: also if the pipeline cannot be built, such as without DALI; the text has the reason.
-        """
+        """See Model."""
         config = json.loads(args["model_config"])
         self._path = str(Path(args["model_repository"]) / args["model_version"] / _FILE)
-        self.INPUTS = [described["name"] for described in config["input"]]
+        self._inputs = config["input"]
+        self.INPUTS = [described["name"] for described in self._inputs]
         self._outputs = {described["name"]: numpy_type(described) for described in config["output"]}
         super().initialize(args)
-        try:
-            self._try_pipeline(config["input"])
-        except RuntimeError:
-            self.finalize()
-            raise
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, DaliTask]]:
+    def prepare(self, folder: str, settings: Settings) -> Settings:
+        """See Model. Tries the pipeline in a process of its own, so that a crash costs nothing, and without a deadline:
+        the first import of tricodec.dali may have to compile.
+
+        Raises:
+            RuntimeError: it cannot be built, or does not fit the configuration.
+        """
+        described = {}
+        for each in self._inputs:
+            dtype = numpy_type(each)
+            described[each["name"]] = ("uint8", 1) if dtype == np.object_ else (dtype.name, len(each["dims"]))
+        arguments = [self._path, described, list(self._outputs), settings.device]
+        command = [sys.executable, "-I", "-c", _TRY, json.dumps([path for path in sys.path if path])]
+        result = subprocess.run([*command, json.dumps(arguments)], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(f"the pipeline {self._path} cannot be served: {result.stderr.strip()[-_MAX_TEXT:]}")
+        return settings
+
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, DaliTask]]:
         """See Model."""
         missing = [name for name in self.INPUTS if name not in tensors]
         if missing:
@@ -94,27 +104,9 @@ class PipelineModel(Model):
             batches[name] = np.stack(samples) if len(samples) > 1 else samples[0][np.newaxis]
         return Answer(batches, sum(batch.nbytes for batch in batches.values()))
 
-    def _try_pipeline(self, inputs: list[dict[str, Any]]) -> None:
-        """Builds it in a process of its own, so that a crash costs nothing, and without a deadline: the first import of
-        tricodec.dali may have to compile.
-        """
-        described = {}
-        for each in inputs:
-            dtype = numpy_type(each)
-            described[each["name"]] = ("uint8", 1) if dtype == np.object_ else (dtype.name, len(each["dims"]))
-        arguments = [self._path, described, list(self._outputs), self.settings.device]
-        command = [sys.executable, "-I", "-c", _TRY, json.dumps([path for path in sys.path if path])]
-        result = subprocess.run([*command, json.dumps(arguments)], capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            raise RuntimeError(f"the pipeline {self._path} cannot be served: {result.stderr.strip()[-_MAX_TEXT:]}")
-
 
 def _plain(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A row in the form of DALI: an element of BYTES as its bytes.
-
-    Raises:
-        ValueError: for several elements of BYTES.
-    """
+    """A row in the form of DALI: an element of BYTES as its bytes."""
     if row.dtype != np.object_:
         return row
     if row.size != 1:

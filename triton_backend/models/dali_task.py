@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib.util
-import mmap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
-from tricodec.node.tasks import Block, Place, Tools, lay_out
+from tricodec.node.tasks import Place, Tools
+from tricodec.triton_backend.models.file_task import MadeJob
 from tricodec.triton_backend.runtime.errors import PipelineError
 from tricodec.triton_backend.runtime.settings import Settings
 
@@ -24,17 +23,8 @@ _MOST_IDLE = 4
 """Built pipelines that a process keeps; they differ in their number of threads, which follows the load."""
 
 
-class DaliJob:
-    """What a pipeline has made; it lies in DALI's memory until the pipeline runs again."""
-
-    def __init__(self, outputs: Sequence[npt.NDArray[Any]]) -> None:
-        self._outputs = outputs
-        self.block = Block(lay_out((output.dtype.str, output.shape) for output in outputs))
-
-    def write(self, memory: mmap.mmap) -> None:
-        """Copies the outputs into a memory file."""
-        for place, output in zip(self.block.places, self._outputs, strict=True):
-            place.array(memory)[...] = output
+_idle: list[tuple[tuple[Any, ...], Any]] = []
+_lock = threading.Lock()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,15 +43,14 @@ class DaliTask:
     inputs: dict[str, dict[str, Any]]
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[DaliJob]]:
-        """See `tricodec.node.tasks.Task`. The pipeline runs here: how much memory its outputs take is not known before.
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[MadeJob]]:
+        """Runs the pipeline. Its outputs lie in DALI's memory until it runs again.
 
         Raises:
             ValueError, IndexError, TypeError: of an operator that refuses an argument.
             PipelineError: for everything else that an operator refuses.
-            tricodec.RefusedError: for more output than the model gives.
         """
-        with _pipelines.lent(self.pipeline, max(1, tools.num_threads), tools.device) as pipeline:
+        with _lent(self.pipeline, max(1, tools.num_threads), tools.device) as pipeline:
             for name, described in self.inputs.items():
                 pipeline.feed_input(name, [Place.parse(described).array(data)])
             try:
@@ -72,49 +61,23 @@ class DaliTask:
                 raise PipelineError(reason_of(str(error))) from error
             made = [np.asarray(output.at(0)) for output in outputs]
             settings.check_output(sum(output.nbytes for output in made), "the outputs take")
-            yield [DaliJob(made)]
+            yield [MadeJob(made, {})]
 
 
-class _Pipelines:
-    """The built pipelines of a process that no thread runs. Thread safety: safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._building = threading.Lock()
-        self._idle: list[tuple[tuple[Any, ...], Any]] = []
-
-    @contextlib.contextmanager
-    def lent(self, path: str, num_threads: int, device: str) -> Iterator[Any]:
-        """A pipeline for one run. After a failure it is not used again: DALI calls it invalid then."""
-        key = (path, num_threads, device)
-        pipeline = self._take(key)
-        if pipeline is None:
-            with self._building:  # the file imports DALI, and may load the operators: not in two threads at a time
-                pipeline = build(path, num_threads, device)
-        yield pipeline
-        with self._lock:
-            self._idle = [*self._idle, (key, pipeline)][-_MOST_IDLE:]
-
-    def _take(self, key: tuple[Any, ...]) -> Any:
-        with self._lock:
-            places = [place for place, (other, _) in enumerate(self._idle) if other == key]
-            return self._idle.pop(places[0])[1] if places else None
-
-
-_pipelines = _Pipelines()
+@contextlib.contextmanager
+def _lent(*key: Any) -> Iterator[Any]:
+    """A pipeline for one run, as build() makes it. After a failure it is not used again: DALI calls it invalid then."""
+    with _lock:  # the file imports DALI, and may load the operators: not in two threads at a time
+        places = [place for place, (other, _) in enumerate(_idle) if other == key]
+        pipeline = _idle.pop(places[0])[1] if places else build(*key)
+    yield pipeline
+    with _lock:
+        _idle.append((key, pipeline))
+        del _idle[:-_MOST_IDLE]
 
 
 def build(path: str, num_threads: int, device: str) -> Any:
-    """The pipeline of a file, for one sample a run.
-
-    Args:
-        path: of a Python file with a function `pipeline` that `nvidia.dali.pipeline_def` made.
-        num_threads, device: of the pipeline.
-
-    Raises:
-        ImportError: if there is no DALI, or the file needs something else that is not there.
-        AttributeError: if it defines no `pipeline`.
-    """
+    """The pipeline of a Python file with a function `pipeline` by `nvidia.dali.pipeline_def`, for one sample a run."""
     spec = importlib.util.spec_from_file_location("tricodec_dali_pipeline", path)
     assert spec is not None
     assert spec.loader is not None
@@ -134,10 +97,6 @@ def try_pipeline(path: str, inputs: Mapping[str, Sequence[Any]], outputs: Sequen
         path, device: as build() has them.
         inputs: of each input its dtype, NumPy's name, and number of dimensions.
         outputs: names of the outputs, in their order.
-
-    Raises:
-        ImportError, AttributeError: as build().
-        ValueError: for an input that is no external source of the pipeline, or another number of outputs.
     """
     pipeline = build(path, 1, device)
     for name, (dtype, num_dimensions) in inputs.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,12 +28,7 @@ _MOST_DAMAGED = 1000
 
 @dataclasses.dataclass(slots=True)
 class FramesJob:
-    """Frames that are transformed to where their client finds them.
-
-    Attributes:
-        transform: what is done to them.
-        shape: of the frames, [F, H, W, C] or what the layout says.
-    """
+    """Frames that are transformed to where their client finds them: [F, H, W, C], or what the layout says."""
 
     transform: tricodec.Transform
     shape: tuple[int, ...]
@@ -56,9 +51,8 @@ class FramesJob:
     def check_room(self, settings: Settings, remedy: str, sound_bytes: int = 0) -> None:
         """Raises tricodec.RefusedError for more bytes than the model gives; `remedy` is a way to fewer frames."""
         what = "the frames and their sound take" if sound_bytes else "the frames take"
-        settings.check_output(
-            self.place.end + sound_bytes, what, f"ask for fewer frames {remedy}, or for a smaller SIZE"
-        )
+        remedy = f"ask for fewer frames {remedy}, or for a smaller SIZE"
+        settings.check_output(self.place.end + sound_bytes, what, remedy)
 
 
 @dataclasses.dataclass(slots=True)
@@ -70,17 +64,18 @@ class DecodeJob(FramesJob):
         selection: the options that select the frames.
         indices: the numbers of its frames: as they are planned, and then those that were read.
         first_place, num_places: which frames of the selection; -1 is to its end.
-        read_sound: the sound of some frames, if it is asked for.
-        sound: the last result of `read_sound`, float32 [channels, samples].
+        audio: has the sound, if it is asked for.
+        sound: of the frames, float32 [channels, samples].
     """
 
     reader: tricodec.FrameReader
     selection: dict[str, Any]
     indices: list[int]
-    first_place: int = dataclasses.field(default=0, kw_only=True)
-    num_places: int = dataclasses.field(default=-1, kw_only=True)
-    read_sound: Callable[[list[int]], npt.NDArray[Any]] | None = dataclasses.field(default=None, kw_only=True)
-    sound: npt.NDArray[Any] | None = dataclasses.field(default=None, kw_only=True)
+    _: dataclasses.KW_ONLY
+    first_place: int = 0
+    num_places: int = -1
+    audio: tricodec.AudioReader | None = None
+    sound: npt.NDArray[Any] | None = None
 
     @property
     def block(self) -> Block:
@@ -96,31 +91,27 @@ class DecodeJob(FramesJob):
         return [self.reader.pts_seconds[self.indices], *([] if self.sound is None else [self.sound])]
 
     def write(self, memory: Any) -> None:
-        """Decodes the frames, and takes over which they are."""
+        """Decodes the frames, and takes over which they are. For more than were planned there is no room."""
         if not self.indices:  # a GPU has nothing to do for no frames
             return
         out = self.place.writable(memory, self.dtype)
         request: dict[str, Any] = {"first_place": self.first_place, "num_places": self.num_places, **self.selection}
         _, numbers, _ = self.reader._read(self.transform, out=out, fewer=True, **request)
-        self._take(numbers.tolist())
-
-    def _take(self, indices: list[int]) -> None:
-        """Takes over the frames that were read.
-
-        Raises:
-            tricodec.CorruptDataError: if there are more than were planned, for which there is no room.
-        """
-        if indices == self.indices:
-            return
-        if len(indices) > len(self.indices):
+        if len(numbers) > len(self.indices):
             raise tricodec.CorruptDataError(
-                f"the video is damaged: decoding gives {len(indices)} of the frames asked for, and its packets promise "
+                f"the video is damaged: decoding gives {len(numbers)} of the frames asked for, and its packets promise "
                 f"{len(self.indices)}; ask for them with COUNT"
             )
-        self.indices = indices
-        self.shape = (len(indices), *self.shape[1:])
-        if self.read_sound is not None:
-            self.sound = self.read_sound(indices)
+        if numbers.tolist() != self.indices:
+            self.indices = numbers.tolist()
+            self.shape = (len(numbers), *self.shape[1:])
+            self.read_sound()
+
+    def read_sound(self) -> None:
+        """Reads the sound of the time of the frames, if it is asked for."""
+        if self.audio is not None:
+            begin, end = self.reader.time_span(self.indices)
+            self.sound = self.audio.read(start_s=begin, end_s=end, pad=True).data
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,43 +138,21 @@ class DecodeTask:
 
     @contextlib.contextmanager
     def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[Job]]:
-        """Opens a video for as long as the context lasts. See `tricodec.node.tasks.Task`.
-
-        Raises:
-            ValueError, IndexError, tricodec.Error: as tricodec.decode_video.
-        """
+        """Opens a video for as long as the context lasts. See `tricodec.node.tasks.Task`."""
         with self.reader(data, settings, tools) as reader, contextlib.ExitStack() as stack:
             job = self.job(reader, self.indices(reader, settings), settings, "with COUNT")
             if self.audio_rate > 0:
                 options: dict[str, Any] = {"sample_rate": self.audio_rate, "ignore_edit_list": self.ignore_edit_list}
-                sound = tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
-                stack.enter_context(sound)
-
-                def read_sound(indices: list[int]) -> npt.NDArray[Any]:
-                    begin, end = reader.time_span(indices)
-                    return sound.read(start_s=begin, end_s=end, pad=True).data
-
-                job.read_sound = read_sound
-                job.sound = read_sound(job.indices)
+                audio = tricodec.AudioReader(data, num_channels=self.audio_channels or None, **options)
+                job.audio = stack.enter_context(audio)
+                job.read_sound()
                 job.check_room(settings, "with COUNT", job.sound.nbytes)
             yield [job]
 
     def reader(self, data: Any, settings: Settings, tools: Tools) -> tricodec.FrameReader:
-        """Opens the video.
-
-        Raises:
-            ElsewhereError: it is for the CPU, and the process is for a GPU.
-            tricodec.RefusedError: it is larger than the model's limits. The process of a GPU works for others too, so
-                that it cannot have these limits itself.
-        """
-        reader = tricodec.FrameReader(
-            data,
-            device=tools.device,
-            stream_index=self.stream_index,
-            num_workers=tools.num_threads,
-            ignore_edit_list=self.ignore_edit_list,
-            **tools.on_stream,
-        )
+        """Opens the video. The limits are checked here, because the process of a GPU works for other models too."""
+        options = {"stream_index": self.stream_index, "ignore_edit_list": self.ignore_edit_list, **tools.on_stream}
+        reader = tricodec.FrameReader(data, device=tools.device, num_workers=tools.num_threads, **options)
         if tools.stream is not None and reader.device == "cpu":
             reader.close()
             raise ElsewhereError
@@ -196,12 +165,7 @@ class DecodeTask:
         return reader
 
     def indices(self, reader: tricodec.FrameReader, settings: Settings) -> list[int]:
-        """The frames asked for.
-
-        Raises:
-            IndexError: if the video has fewer.
-            tricodec.RefusedError: if they are more than the model's limit.
-        """
+        """The frames asked for. RefusedError for more of them than the model gives."""
         indices = reader.select(**self.selection)
         if len(indices) > settings.max_frames:
             raise tricodec.RefusedError(
@@ -210,14 +174,14 @@ class DecodeTask:
             )
         return indices
 
-    def job(self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str) -> DecodeJob:
-        """The decoding of some frames, as the reader numbers them now, into one answer.
-
-        Raises:
-            tricodec.RefusedError: if they take more memory than the model gives.
-        """
+    def job(
+        self, reader: tricodec.FrameReader, indices: list[int], settings: Settings, remedy: str,
+        kind: type[DecodeJob] = DecodeJob, **more: Any,
+    ) -> DecodeJob:  # fmt: skip
+        """The decoding of some frames, as the reader numbers them now. RefusedError for too many bytes."""
         transform = tricodec.Transform(**self.transform)
-        job = DecodeJob(transform, (len(indices), *reader.output_shape(transform)), reader, self.selection, indices)
+        shape = (len(indices), *reader.output_shape(transform))
+        job = kind(transform, shape, reader, self.selection, indices, **more)
         job.check_room(settings, remedy)
         return job
 
@@ -267,12 +231,7 @@ class StreamTask(DecodeTask):
     part_bytes: int = 0
 
     def rest(self, num_frames: int, given: dict[str, Any]) -> StreamTask:
-        """What is left of the task after it was suspended: the same frames from the first one that was not given.
-
-        Args:
-            num_frames: how many were given.
-            given: the facts of the last part that was given; empty if there was none.
-        """
+        """What is left of the task after `num_frames` frames; `given` are the facts of the last part, or empty."""
         damaged = given.get("damaged", self.damaged_before)
         return dataclasses.replace(self, num_given=self.num_given + num_frames, damaged_before=damaged)
 
@@ -288,11 +247,7 @@ class StreamTask(DecodeTask):
             yield self._jobs(reader, self.indices(reader, settings), settings)
 
     def _num_frames(self, reader: tricodec.FrameReader, num_left: int, settings: Settings) -> int:
-        """How many of the frames that are left this request gives: Triton keeps all of them until it ends.
-
-        Raises:
-            tricodec.RefusedError: the client does not send further requests, and they take too much memory.
-        """
+        """How many of the frames that are left this request gives: Triton keeps all of them until it ends."""
         frame_bytes = self.job(reader, [], settings, "").frame_bytes
         if self.part_bytes:
             most = max(1, self.part_bytes // frame_bytes // self.chunk) * self.chunk
@@ -316,9 +271,8 @@ class StreamTask(DecodeTask):
 
             end = min(first + self.chunk, len(indices))
             now = self.indices(reader, settings)[first:end]
-            job = self.job(reader, now, settings, "an answer with CHUNK")
-            continued = self.num_given + end if end == len(indices) < len(left) else 0
-            yield ChunkJob(
-                job.transform, job.shape, reader, self.selection, now, self.damaged_before, continued,
+            yield self.job(
+                reader, now, settings, "an answer with CHUNK", ChunkJob, damaged_before=self.damaged_before,
+                num_given=self.num_given + end if end == len(indices) < len(left) else 0,
                 first_place=self.num_given + first, num_places=end - first,
             )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that workers make or describe: `tricodec.encode_video`, `tricodec.transcode` and `tricodec.probe`."""
+"""Files that the node makes or describes: `tricodec.encode_video`, `tricodec.transcode` and `tricodec.probe`."""
 
 from __future__ import annotations
 
@@ -7,33 +7,36 @@ import contextlib
 import dataclasses
 import json
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import tricodec
-from tricodec.node.tasks import Block, Place, Tools
+from tricodec.node.tasks import Block, Tools, lay_out
 from tricodec.triton_backend.runtime.settings import Settings
 
 _SMALLER_FILE = "encode fewer frames, or with a lower BIT_RATE or a higher CRF"
-_NO_VIDEO = {"num_frames": 0, "width": 0, "height": 0, "frame_rate": 0.0, "seconds": 0.0, "codec": ""}
+_NO_VIDEO = {
+    "stream_index": -1, "num_frames": 0, "width": 0, "height": 0, "frame_rate": 0.0, "seconds": 0.0, "codec": "",
+}  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileJob:
-    """A complete file with facts about it, see `tricodec.node.tasks.Job`: its size was not known before."""
+class MadeJob:
+    """A `tricodec.node.tasks.Job` that is done when it is opened: how much memory it takes was not known before."""
 
-    data: bytes
-    facts: dict[str, Any]
-
-    @property
-    def block(self) -> Block:
-        """See Job."""
-        return Block([Place("|u1", (len(self.data),))], facts=self.facts)
+    def __init__(self, arrays: Sequence[npt.NDArray[Any]], facts: dict[str, Any]) -> None:
+        self._arrays = arrays
+        self.block = Block(lay_out((array.dtype.str, array.shape) for array in arrays), facts=facts)
 
     def write(self, memory: mmap.mmap) -> None:
-        """See Job."""
-        memory[: len(self.data)] = self.data
+        """Copies the arrays into a memory file."""
+        for place, array in zip(self.block.places, self._arrays, strict=True):
+            place.array(memory)[...] = array
+
+
+def _file(data: bytes, facts: dict[str, Any]) -> list[MadeJob]:
+    return [MadeJob([np.frombuffer(data, np.uint8)], facts)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,12 +58,8 @@ class EncodeTask:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[FileJob]]:
-        """Encodes with the number of threads that the request states: the bytes depend on it.
-
-        Raises:
-            ValueError, tricodec.Error: as tricodec.encode_video.
-        """
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[MadeJob]]:
+        """Encodes with the number of threads that the request states: the bytes depend on it."""
         _check_frames(self.shape[0], settings)
         dtype = np.dtype(self.dtype)
         count = int(np.prod(self.shape, dtype=np.int64))
@@ -69,16 +68,12 @@ class EncodeTask:
         pts = np.frombuffer(buffer, np.float64, self.shape[0], count * dtype.itemsize) if self.has_pts else None
         file = tricodec.encode_video(frames, pts, device=tools.device, **self.options)
         settings.check_output(len(file), "the file takes", _SMALLER_FILE)
-        yield [FileJob(file, {"num_frames": self.shape[0]})]
+        yield _file(file, {"num_frames": self.shape[0]})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TranscodeTask:
-    """The request for one file.
-
-    Attributes:
-        options: arguments of tricodec.transcode, JSON values only.
-    """
+    """The request for one file. Its options are arguments of tricodec.transcode, JSON values only."""
 
     DOING: ClassVar[str] = "transcoding"
     SHORTEN: ClassVar[str] = "ask for a part with START_SECONDS and END_SECONDS, or choose a faster PRESET"
@@ -86,32 +81,21 @@ class TranscodeTask:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[FileJob]]:
-        """Transcodes, with the number of threads as in EncodeTask.
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[MadeJob]]:
+        """Transcodes, with the number of threads as in EncodeTask."""
 
-        Raises:
-            ValueError, tricodec.Error: as tricodec.transcode.
-        """
-        result = tricodec.transcode(
-            data,
-            None,
-            device=tools.device,
-            progress=lambda num_frames, _seconds, _total: _check_frames(num_frames, settings),
-            **self.options,
-        )
+        def check(num_frames: int, *_: Any) -> None:
+            _check_frames(num_frames, settings)
+
+        result = tricodec.transcode(data, None, device=tools.device, progress=check, **self.options)
         assert result.data is not None
         settings.check_output(len(result.data), "the file takes", _SMALLER_FILE)
-        facts = dataclasses.asdict(dataclasses.replace(result, data=None))
-        yield [FileJob(result.data, facts)]
+        yield _file(result.data, dataclasses.asdict(dataclasses.replace(result, data=None)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ProbeTask:
-    """The request for one file.
-
-    Attributes:
-        stream_index: of the video stream; -1 is the best one.
-    """
+    """The request for one file; a stream_index of -1 is the best video stream."""
 
     DOING: ClassVar[str] = "describing"
     SHORTEN: ClassVar[str] = "send a smaller file"
@@ -119,16 +103,12 @@ class ProbeTask:
     stream_index: int = -1
 
     @contextlib.contextmanager
-    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[FileJob]]:
-        """Describes the file.
-
-        Raises:
-            ValueError, tricodec.Error: as tricodec.probe, and tricodec.FrameReader for a file with video.
-        """
+    def open(self, data: Any, settings: Settings, tools: Tools) -> Iterator[list[MadeJob]]:
+        """Describes the file."""
         info = tricodec.probe(data)
         video = self._video(data, info, tools.num_threads) if info.video is not None or self.stream_index >= 0 else None
         facts = info.to_dict() | {"name": "", "video": video}
-        yield [FileJob(json.dumps(facts).encode(), video or _NO_VIDEO)]
+        yield _file(json.dumps(facts).encode(), video or _NO_VIDEO)
 
     def _video(self, data: Any, info: tricodec.video.MediaInfo, num_threads: int) -> dict[str, Any]:
         with tricodec.FrameReader(

@@ -7,6 +7,7 @@ others of unbounded cost. Clients may set those that are known to do neither.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 
@@ -17,7 +18,8 @@ from tricodec.triton_backend.models.file_task import EncodeTask, ProbeTask, Tran
 from tricodec.triton_backend.models.video_request import STREAM, VIDEO_INPUTS, read_videos
 from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, Tensors, inputs, number, numbers, options, word
-from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, VIDEO_PARAMETERS, num_cores
+from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, VIDEO_PARAMETERS
+from tricodec.video.cores import num_cores
 
 _FRAMES = ("FRAMES", "PLANES", "PLANES_UINT16")
 _PICTURES: Table = {**inputs(word, "color", "layout", "format", "matrix", "range"), **inputs(number, "rotation")}
@@ -83,40 +85,21 @@ _BARE = {"h264": "h264", "hevc": "hevc", "av1": "obu"}
 
 
 class _FileModel(Model):
-    """A model that answers with files.
-
-    Attributes:
-        FILE: the output with the files.
-        FACTS: by output a fact about a file, and its dtype in NumPy.
-    """
+    """A model that answers with files, as its output FILE, and with the facts that have outputs of their names."""
 
     PARAMETERS = SOURCE_PARAMETERS
     FILE: ClassVar[str] = "VIDEO"
-    FACTS: ClassVar[dict[str, tuple[str, Any]]] = {}
 
     def answer(self, outcomes: list[Outcome]) -> Answer:
         """The files and what is known of them, each [B, 1]."""
-        elements = np.empty((len(outcomes), 1), np.object_)
-        for index, file in enumerate(outcomes):
-            elements[index, 0] = file.arrays[0].tobytes()
-        outputs = {self.FILE: elements}
-        for name, (fact, dtype) in self.FACTS.items():
-            values = [file.facts[fact] for file in outcomes]
-            if dtype is np.object_:
-                values = [value.encode() for value in values]
-            outputs[name] = np.array(values, dtype).reshape(-1, 1)
-        return Answer(outputs, sum(file.arrays[0].size for file in outcomes), self.num_frames(outcomes))
-
-    def num_frames(self, outcomes: list[Outcome]) -> int:
-        """Frames that were encoded, for the counters."""
-        return sum(file.facts["num_frames"] for file in outcomes)
+        outputs = {self.FILE: _column([file.arrays[0].tobytes() for file in outcomes])}
+        for fact in outcomes[0].facts:
+            outputs[fact.upper()] = _column([file.facts[fact] for file in outcomes])
+        num_frames = sum(file.facts["num_frames"] for file in outcomes)
+        return Answer(outputs, sum(file.arrays[0].size for file in outcomes), num_frames)
 
     def encoder_options(self, tensors: Tensors, index: int) -> dict[str, Any]:
-        """The options of the encoder.
-
-        Raises:
-            ValueError: such as for more threads than the model's parameter `threads` allows; 0 is one a core.
-        """
+        """The options of the encoder."""
         chosen = options(_ENCODER, tensors, index)
         most = self.settings.threads or num_cores()
         asked = chosen.get("num_threads", 1)
@@ -131,7 +114,7 @@ class EncodeModel(_FileModel):
     INPUTS = (*_FRAMES, "PTS", *_PICTURES, *_ENCODER)
     PARAMETERS = VIDEO_PARAMETERS
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, EncodeTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, EncodeTask]]:
         """See Model."""
         given = [name for name in _FRAMES if name in tensors]
         if len(given) != 1:
@@ -157,18 +140,8 @@ class TranscodeModel(_FileModel):
     """The model `video_transcode`: encoded videos in, videos of another codec, size, range or container out."""
 
     INPUTS = (*VIDEO_INPUTS, *_WHAT, *_ENCODER)
-    FACTS: ClassVar[dict[str, tuple[str, Any]]] = {  # what tricodec.encode.TranscodeResult says
-        "NUM_FRAMES": ("num_frames", np.int64),
-        "NUM_AUDIO_PACKETS": ("num_audio_packets", np.int64),
-        "NUM_DAMAGED_PACKETS": ("num_damaged_packets", np.int64),
-        "SIZE_BYTES": ("size_bytes", np.int64),
-        "SECONDS": ("seconds", np.float64),
-        "DECODER": ("decoder", np.object_),
-        "ENCODER": ("encoder", np.object_),
-        "LEFT_OUT": ("left_out", np.object_),
-    }
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, TranscodeTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, TranscodeTask]]:
         """See Model."""
         items = []
         for index, data in enumerate(read_videos(tensors, self.settings)):
@@ -185,20 +158,19 @@ class ProbeModel(_FileModel):
     INPUTS = (*VIDEO_INPUTS, *STREAM)
     ITEM = "file"
     FILE = "JSON"
-    FACTS: ClassVar[dict[str, tuple[str, Any]]] = {
-        "NUM_FRAMES": ("num_frames", np.int64),
-        "WIDTH": ("width", np.int64),
-        "HEIGHT": ("height", np.int64),
-        "FRAME_RATE": ("frame_rate", np.float64),
-        "SECONDS": ("seconds", np.float64),
-        "CODEC": ("codec", np.object_),
-    }
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, ProbeTask]]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, ProbeTask]]:
         """See Model."""
         files = read_videos(tensors, self.settings)
         return [(data, ProbeTask(**options(STREAM, tensors, index))) for index, data in enumerate(files)]
 
-    def num_frames(self, outcomes: list[Outcome]) -> int:
-        """None: files are described."""
-        return 0
+    def answer(self, outcomes: list[Outcome]) -> Answer:
+        """See Model. No frame is encoded or given out."""
+        return dataclasses.replace(super().answer(outcomes), num_frames=0)
+
+
+def _column(values: list[Any]) -> npt.NDArray[Any]:
+    """An output with one value a row: numbers as they are, texts as bytes."""
+    values = [value.encode() if isinstance(value, str) else value for value in values]
+    dtype = np.object_ if isinstance(values[0], bytes) else None
+    return np.array(values, dtype).reshape(-1, 1)

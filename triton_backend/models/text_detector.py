@@ -21,8 +21,9 @@ import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 from tricodec.triton_backend.runtime.errors import failure_of
 from tricodec.triton_backend.runtime.rows import number, options
-from tricodec.triton_backend.runtime.settings import NETWORK_PARAMETERS, Settings, num_cores, parse_settings
+from tricodec.triton_backend.runtime.settings import NETWORK_PARAMETERS, Settings, parse_settings
 from tricodec.triton_backend.runtime.stub import check_stub, failed, tensor
+from tricodec.video.cores import num_cores
 
 _LABELS = np.array([b"no text", b"text"], np.object_)
 _THRESHOLD = 0.05
@@ -42,13 +43,7 @@ class DetectorModel:
     """What Triton calls."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Loads the network that the configuration of an instance names.
-
-        Raises:
-            RuntimeError: tensors do not arrive as they were sent.
-            ImportError: a package is not installed.
-            ValueError: a parameter is not accepted.
-        """
+        """Loads the network that the configuration of an instance names."""
         check_stub()
         settings = parse_settings(json.loads(args["model_config"]), NETWORK_PARAMETERS).for_instance(
             args["model_instance_kind"], int(args["model_instance_device_id"])
@@ -76,11 +71,7 @@ class DetectorModel:
 
 
 def _thresholds(request: Any, num_rows: int) -> npt.NDArray[np.float32]:
-    """The THRESHOLD of each row of a request, [B, 1], a part of a picture's pixels.
-
-    Raises:
-        ValueError: one is not accepted.
-    """
+    """The THRESHOLD of each row of a request, [B, 1], a part of a picture's pixels."""
     given = pb_utils.get_input_tensor_by_name(request, "THRESHOLD")
     if given is None:
         return np.full((num_rows, 1), _THRESHOLD, np.float32)
@@ -96,12 +87,7 @@ class _TextNetwork:
     """The network. Thread safety: safe."""
 
     def __init__(self, settings: Settings) -> None:
-        """Loads the network that NETWORK_PARAMETERS of a model name.
-
-        Raises:
-            ImportError: a package is not installed.
-            ValueError: the network does not run on the device.
-        """
+        """Loads the network that NETWORK_PARAMETERS of a model name."""
         try:
             import onnxruntime
         except ImportError as error:
@@ -122,14 +108,7 @@ class _TextNetwork:
         self._input = self._session.get_inputs()[0].name
 
     def text_shares(self, frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        """The part of each picture's pixels that belongs to text.
-
-        Args:
-            frames: RGB, uint8 [F, H, W, 3].
-
-        Returns:
-            float32 [F], from 0 to 1.
-        """
+        """The part of each picture's pixels that belongs to text, [F], of RGB frames [F, H, W, 3]."""
         height, width = frames.shape[1:3]
         shares = np.zeros(len(frames), np.float32)
         for first in range(0, len(frames), self._batch_size):

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import tricodec
+from tricodec.node.tasks import Outcome
 from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS, Option, replaced
 from tricodec.remote import RemoteSource
 from tricodec.triton_backend.models.decode_task import OUTPUT_DTYPES, DecodeTask
-from tricodec.triton_backend.runtime.model import Model
+from tricodec.triton_backend.runtime.model import Answer, Model
 from tricodec.triton_backend.runtime.rows import Table, Tensors, any_numbers, number, numbers, options, text_of, word
 from tricodec.triton_backend.runtime.settings import SOURCE_PARAMETERS, Settings
 
@@ -42,28 +43,15 @@ TRANSFORM: Table = {
 
 
 class PlannedModel(Model):
-    """A model of which a plan.json beside its configuration, a tricodec.Plan, gives the defaults.
-
-    Attributes:
-        selection: options of tricodec.decode_video that select frames, where a request says nothing.
-        source: fields of a DecodeTask that say what is read.
-        transform: options of tricodec.Transform.
-    """
+    """A model of which a plan.json beside its configuration, a tricodec.Plan, gives the defaults: `planned`."""
 
     INPUTS = (*VIDEO_INPUTS, *SELECTION, *STREAM, *TRANSFORM)
     PARAMETERS: ClassVar[tuple[str, ...]] = (*SOURCE_PARAMETERS, "strict_plan")
 
-    selection: Mapping[str, Any] = {}
-    source: Mapping[str, Any] = {}
-    transform: Mapping[str, Any] = {}
+    planned = DecodeTask()
 
     def prepare(self, folder: str, settings: Settings) -> Settings:
-        """See Model. Parameters that are not 0 replace the plan's choices.
-
-        Raises:
-            ValueError: the plan is not one that this instance can follow.
-            tricodec.Error: as tricodec.Plan.load.
-        """
+        """See Model. Parameters that are not 0 replace the plan's choices."""
         path = Path(folder) / PLAN_NAME
         if not path.is_file():
             return settings
@@ -75,8 +63,7 @@ class PlannedModel(Model):
                 f"{settings.device!r}; make the plan with device={device!r}, or change instance_group"
             )
         request = plan.request
-        self.selection, self.transform = request.selected(), request.transform
-        self.source = {"stream_index": request.stream_index, "ignore_edit_list": request.ignore_edit_list}
+        self.planned = DecodeTask(request.selected(), request.stream_index, request.ignore_edit_list, request.transform)
         return dataclasses.replace(
             settings, workers=settings.workers or plan.workers, threads=settings.threads or plan.num_workers
         )
@@ -85,18 +72,13 @@ class PlannedModel(Model):
         """The videos of a request with their tasks, one a row."""
         tasks = []
         for index, data in enumerate(read_videos(tensors, self.settings)):
-            selection = replaced(self.selection, options(SELECTION, tensors, index))
-            source = {**self.source, **options(STREAM, tensors, index)}
-            transform = self.transform_of(tensors, requested, index)
-            tasks.append((data, DecodeTask(selection=selection, **source, transform=transform)))
+            selection = replaced(self.planned.selection, options(SELECTION, tensors, index))
+            chosen = {"transform": self.transform_of(tensors, requested, index), **options(STREAM, tensors, index)}
+            tasks.append((data, dataclasses.replace(self.planned, selection=selection, **chosen)))
         return tasks
 
     def transform_of(self, tensors: Tensors, requested: Collection[str], index: int = 0) -> dict[str, Any]:
-        """The arguments of tricodec.Transform for a row.
-
-        Raises:
-            ValueError: an input is for float frames, and the request asks for uint8.
-        """
+        """The arguments of tricodec.Transform for a row."""
         dtype = OUTPUT_DTYPES[_frames_output(requested)]
         float_only = [name.upper() for name in _FLOAT_ONLY if name.upper() in tensors]
         if float_only and dtype == "uint8":
@@ -105,16 +87,12 @@ class PlannedModel(Model):
                 "FRAMES"
             )
         left_out = {"dtype", *(_FLOAT_ONLY if dtype == "uint8" else ())}
-        planned = {name: value for name, value in self.transform.items() if name not in left_out}
+        planned = {name: value for name, value in self.planned.transform.items() if name not in left_out}
         return {"dtype": dtype, **planned, **options(TRANSFORM, tensors, index)}
 
 
 def _frames_output(requested: Collection[str]) -> str:
-    """The frame output that a request names, which decides the dtype; FRAMES if it names none or all.
-
-    Raises:
-        ValueError: if it names several.
-    """
+    """The frame output that a request names, which decides the dtype; FRAMES if it names none or all."""
     named = [name for name in OUTPUT_DTYPES if name in requested]
     if 1 < len(named) < len(OUTPUT_DTYPES):
         raise ValueError(f"request one of the outputs {', '.join(OUTPUT_DTYPES)}, not {' and '.join(named)}")
@@ -129,18 +107,21 @@ def frames_output(frames: Any) -> dict[str, Any]:
     return {name: tricodec.arrays.Bfloat16Array(frames) if is_bits else frames}
 
 
+def chunk_answer(chunk: Outcome, **others: Any) -> Answer:
+    """The answer with some frames of a video, without a batch dimension, and with other outputs."""
+    frames, pts = chunk.arrays[:2]
+    damage = np.array([chunk.facts["num_damaged_packets"]], np.int64)
+    outputs = {**frames_output(frames), "PTS": pts, "NUM_DAMAGED_PACKETS": damage, **others}
+    return Answer(outputs, frames.nbytes, frames.shape[0])
+
+
 def without_batch(tensors: Tensors) -> Tensors:
     """The inputs of a model without a batch dimension, with one."""
     return {name: tensor[np.newaxis] for name, tensor in tensors.items()}
 
 
 def read_videos(tensors: Tensors, settings: Settings) -> list[Any]:
-    """The media files of a request, one a row: bytes or a RemoteSource each.
-
-    Raises:
-        ValueError: if several inputs are there, or none; if one is empty, or larger than the model accepts.
-        tricodec.RefusedError: for URLs, if the model reads none.
-    """
+    """The media files of a request, one a row: bytes or a RemoteSource each."""
     if sum(name in tensors for name in VIDEO_INPUTS) != 1:
         raise ValueError("give either VIDEO, the bytes of a media file, or URL, where it is, and not both")
     if "URL" in tensors:
@@ -155,20 +136,8 @@ def read_videos(tensors: Tensors, settings: Settings) -> list[Any]:
     return files
 
 
-def only_one(rows: list[Any]) -> Any:
-    """The one row of a request; ValueError for several."""
-    if len(rows) != 1:
-        raise ValueError(f"the request has {len(rows)} files; send one in a request")
-    return rows[0]
-
-
 def _remote_source(name: bytes, settings: Settings) -> RemoteSource:
-    """The video that a URL names. Redirects are checked while it is read.
-
-    Raises:
-        ValueError: the URL is empty or too long.
-        tricodec.RefusedError: the model does not allow it.
-    """
+    """The video that a URL names. Redirects are checked while it is read."""
     if not 0 < len(name) <= _MAX_URL:
         raise ValueError(f"URL has {len(name)} bytes; expected 1 to {_MAX_URL}")
     url = name.decode("utf-8", "replace")

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 from tricodec.node.tasks import Outcome
-from tricodec.options import replaced
 from tricodec.remote import RemoteSource
-from tricodec.triton_backend.models.packet_session import NO_PTS, pack
-from tricodec.triton_backend.models.session_task import PullTask
+from tricodec.triton_backend.models.session_task import NO_PTS, PullTask, pack
 from tricodec.triton_backend.models.video_request import (
     CACHE_BYTES,
     SELECTION,
@@ -22,14 +20,13 @@ from tricodec.triton_backend.models.video_request import (
     TRANSFORM,
     VIDEO_INPUTS,
     PlannedModel,
-    frames_output,
-    only_one,
-    read_videos,
+    chunk_answer,
     without_batch,
 )
-from tricodec.triton_backend.runtime.model import Answer, Item
+from tricodec.triton_backend.runtime.model import Answer
 from tricodec.triton_backend.runtime.rows import Table, Tensors, inputs, number, numbers, options, word
 from tricodec.triton_backend.runtime.sessions import COUNTERS, Sessions
+from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.workers import Work
 
 _CODEC = inputs(word, "codec")
@@ -52,20 +49,20 @@ class SessionModel(PlannedModel):
     COUNTERS = COUNTERS
 
     def initialize(self, args: dict[str, str]) -> None:
-        """See Model.
-
-        Raises:
-            ValueError: also if Triton forgets sequences before the model does.
-        """
-        super().initialize(args)
+        """See Model."""
         batching = json.loads(args["model_config"]).get("sequence_batching", {})
-        triton_ms = int(batching.get("max_sequence_idle_microseconds", 0)) // 1000
-        if triton_ms < self.settings.max_idle_ms:
-            raise ValueError(
-                f"parameter max_idle_ms is {self.settings.max_idle_ms}, and Triton forgets a sequence after "
-                f"{triton_ms} ms; raise max_sequence_idle_microseconds of sequence_batching in config.pbtxt"
-            )
+        self._triton_ms = int(batching.get("max_sequence_idle_microseconds", 0)) // 1000
+        super().initialize(args)
         self.sessions = Sessions(self.settings, self.workers, self.metrics)
+
+    def prepare(self, folder: str, settings: Settings) -> Settings:
+        """See Model. Triton may not forget sequences before the model does."""
+        if self._triton_ms < settings.max_idle_ms:
+            raise ValueError(
+                f"parameter max_idle_ms is {settings.max_idle_ms}, and Triton forgets a sequence after "
+                f"{self._triton_ms} ms; raise max_sequence_idle_microseconds of sequence_batching in config.pbtxt"
+            )
+        return super().prepare(folder, settings)
 
     def finalize(self) -> None:
         """See Model."""
@@ -76,12 +73,12 @@ class SessionModel(PlannedModel):
         """See Model."""
         self.sessions.submit(dataclasses.replace(work, pin=work.task.pin), finish)
 
-    def items(self, request: Any, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> list[tuple[Any, PullTask]]:
         """See Model. The correlation id and the flags of the request say which session it is for."""
         key, flags = request.correlation_id(), request.flags()
         ends = bool(flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_END)
         try:
-            [(data, task)] = self.read(tensors, requested)
+            data, task = self._pull(tensors, requested)
             if flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_START:
                 has_video = any(name in tensors for name in VIDEO_INPUTS)
                 if has_video == ("CODEC" in tensors):
@@ -105,47 +102,34 @@ class SessionModel(PlannedModel):
             raise
         return [(data, dataclasses.replace(task, pin=session.pin, ends=ends))]
 
-    def read(self, tensors: Tensors, requested: Collection[str]) -> list[tuple[Any, PullTask]]:
-        """See Model. The tensors have no batch dimension: a request is for one session."""
+    def _pull(self, tensors: Tensors, requested: Collection[str]) -> tuple[Any, PullTask]:
+        """The bytes of a request and its task. The tensors have no batch dimension: a request is for one session."""
         rows = without_batch(tensors)
         transform = self.transform_of(rows, requested)
         selection, pull = options(_CHOICE, rows), options(_PULL, rows)
         opening = options({**STREAM, **_CODEC}, rows)
         data, num_packets = b"", 0
         if any(name in tensors for name in VIDEO_INPUTS):
-            data = only_one(read_videos(tensors, self.settings))
-            opening = {**self.source, **options(STREAM, rows)}
-            chosen = {name: value for name, value in selection.items() if name != "skip"}
-            selection |= replaced(self.selection, chosen)
+            [(data, video)] = self.tasks(rows, requested)
+            opening = {"stream_index": video.stream_index, "ignore_edit_list": video.ignore_edit_list}
+            selection |= video.selection
         if "PACKETS" in tensors:
             data, num_packets = _packets(tensors)
             self.settings.check_input(len(data), "PACKETS")
         most = self.settings.max_frames
         if not 0 <= pull.get("chunk", 1) <= most:
             raise ValueError(f"CHUNK is {pull['chunk']}; accepted are 0 to {most} (the model's parameter max_frames)")
-        return [(data, PullTask(transform=transform, selection=selection, num_packets=num_packets, **opening, **pull))]
+        return data, PullTask(transform=transform, selection=selection, num_packets=num_packets, **opening, **pull)
 
     def answer(self, outcomes: list[Outcome]) -> Answer:
         """The next frames of a session, their times and numbers, and what is known of the whole."""
         [chunk] = outcomes
-        frames, pts, numbers_of_frames = chunk.arrays
-        outputs = {
-            **frames_output(frames),
-            "PTS": pts,
-            "NUM_DAMAGED_PACKETS": np.array([chunk.facts["num_damaged_packets"]], np.int64),
-            "FRAME_NUMBERS": numbers_of_frames,
-            "NUM_FRAMES": np.array([chunk.facts["num_frames"]], np.int64),
-            "LAST": np.array([chunk.facts["last"]], np.bool_),
-        }
-        return Answer(outputs, frames.nbytes, frames.shape[0])
+        num_frames, is_last = np.array([chunk.facts["num_frames"]], np.int64), np.array([chunk.facts["last"]], np.bool_)
+        return chunk_answer(chunk, FRAME_NUMBERS=chunk.arrays[2], NUM_FRAMES=num_frames, LAST=is_last)
 
 
 def _packets(tensors: Tensors) -> tuple[bytes, int]:
-    """The packets of a request in one piece, and their number.
-
-    Raises:
-        ValueError: if they are not acceptable.
-    """
+    """The packets of a request in one piece, and their number."""
     if any(name in tensors for name in VIDEO_INPUTS):
         raise ValueError("a session with a video takes no PACKETS; open one with CODEC for a live stream")
     packets = [bytes(packet) for packet in tensors["PACKETS"].reshape(-1)]

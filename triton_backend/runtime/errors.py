@@ -15,23 +15,14 @@ from typing import Any
 
 _MAX_MESSAGE = 4000
 
-_CODES = {
-    "ValueError": "INVALID_ARG",
-    "TypeError": "INVALID_ARG",
-    "IndexError": "INVALID_ARG",
-    "CorruptDataError": "INVALID_ARG",
-    "RefusedError": "INVALID_ARG",
-    "MediaIOError": "INVALID_ARG",
-    "PipelineError": "INVALID_ARG",
-    "UnsupportedError": "UNSUPPORTED",
-    "OutOfMemoryError": "UNAVAILABLE",
-    "TimeoutError": "UNAVAILABLE",
-    "BusyError": "UNAVAILABLE",
-    "UnavailableError": "UNAVAILABLE",
-    "CancelledError": "CANCELLED",
-    "DeviceError": "INTERNAL",
-    "InternalError": "INTERNAL",
+_KINDS = {
+    "INVALID_ARG": "ValueError TypeError IndexError CorruptDataError RefusedError MediaIOError PipelineError",
+    "UNSUPPORTED": "UnsupportedError",
+    "UNAVAILABLE": "OutOfMemoryError TimeoutError BusyError UnavailableError",
+    "CANCELLED": "CancelledError",
+    "INTERNAL": "DeviceError InternalError",
 }
+_CODES = {kind: code for code, kinds in _KINDS.items() for kind in kinds.split()}
 
 
 class BusyError(Exception):

@@ -33,14 +33,12 @@ class Suspended:
 
 @dataclasses.dataclass(slots=True)
 class Stream:
-    """The credits of one request; without a bound if its client named none.
+    """The credits of one request, which are the answers that may be sent; without a bound if its client named none.
 
     Attributes:
         changed: guards all streams of a model.
         cancelled: whether the client is gone.
         max_stall_ms: longest time to wait for a client that grants nothing.
-        name: of the stream.
-        credits: answers that may be sent.
     """
 
     changed: threading.Condition
@@ -102,17 +100,20 @@ class Flow:
         self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
         self.num_parked = 0
 
-    def open(self, request: Any, cancelled: Callable[[], bool]) -> Stream | None:
-        """The stream of a request; None for a request that only grants credits to another one.
+    def stream(self, cancelled: Callable[[], bool]) -> Stream:
+        """A stream without a bound."""
+        return Stream(self._changed, cancelled, self._max_stall_ms)
+
+    def open(self, opened: Stream, request: Any) -> bool:
+        """Gives a stream the name and the credits of its request; False if that only grants credits to another one.
 
         Raises:
             ValueError: naming the parameter that is not accepted.
             UnavailableError: credits for a stream of a process that died.
         """
         text = request.parameters()
-        opened = Stream(self._changed, cancelled, self._max_stall_ms)
         if _CREDITS not in text:
-            return opened
+            return True
         parameters = json.loads(text)
         num_credits = parameters[_CREDITS]
         if not isinstance(num_credits, int) or isinstance(num_credits, bool) or num_credits < 1:
@@ -129,12 +130,12 @@ class Flow:
                     raise UnavailableError(
                         f"no stream has the name {name!r}: the process that it was in died; send the video again"
                     )
-                return None
+                return False
             if stream is not None:
                 raise ValueError(f"parameter {_STREAM} names a stream that is open; choose a random name for each one")
             opened.name, opened.credits = name, num_credits
             self._streams[name] = opened
-            return opened
+            return True
 
     def close(self, stream: Stream) -> None:
         """Forgets a stream that has ended."""

@@ -16,6 +16,7 @@ _COUNTERS = {
     "frames_total": "Frames given out, or encoded",
     "input_bytes_total": "Bytes of media and frames received",
     "output_bytes_total": "Bytes of frames and files given out",
+    "request_seconds": "Time from a request's arrival in the model to its answer",
 }
 _SECONDS = "request_seconds"
 _BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0]
@@ -34,14 +35,7 @@ class Metrics:
     """
 
     def __init__(self, pb_utils: Any, model: str, version: str, others: Mapping[str, str]) -> None:
-        """Registers the counters.
-
-        Args:
-            pb_utils: the module triton_python_backend_utils.
-            model: its name, a label of all counters.
-            version: of the model, the other label.
-            others: counters that only this model has: descriptions by name.
-        """
+        """Registers the counters of a model, and `others` that only it has: descriptions by name."""
         family = pb_utils.MetricFamily
         # The process is a label. If all labels of two loads of a model are equal, Triton shares one counter between
         # them and frees it with the first: unloading a model while it was loaded again corrupted the server's memory.
@@ -49,14 +43,9 @@ class Metrics:
         # Triton drops what no Python object holds.
         self._families: dict[str, Any] = {}
         for name, text in {**_COUNTERS, **others}.items():
-            self._families[name] = family(name=f"tricodec_{name}", description=text, kind=family.COUNTER)
+            kind = family.HISTOGRAM if name == _SECONDS else family.COUNTER
+            self._families[name] = family(name=f"tricodec_{name}", description=text, kind=kind)
             time.sleep(_PAUSE_SECONDS)
-        self._families[_SECONDS] = family(
-            name=f"tricodec_{_SECONDS}",
-            description="Time from a request's arrival in the model to its answer",
-            kind=family.HISTOGRAM,
-        )
-        time.sleep(_PAUSE_SECONDS)
         self._metrics: dict[tuple[str, str, str], Any] = {}
         self._lock = threading.Lock()  # of what is not published yet
         self._changed = threading.Event()

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import triton_python_backend_utils as pb_utils
 from tricodec.remote import RemoteSource
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, cancelled, failure_of
-from tricodec.triton_backend.runtime.flow import Flow, Stream, Suspended
+from tricodec.triton_backend.runtime.flow import Flow, Suspended
 from tricodec.triton_backend.runtime.metrics import Metrics
 from tricodec.triton_backend.runtime.rows import Tensors
 from tricodec.triton_backend.runtime.settings import VIDEO_PARAMETERS, Settings, has_queue_policy, parse_settings
@@ -69,12 +69,13 @@ class Model(abc.ABC):
     COUNTERS: ClassVar[Mapping[str, str]] = {}
 
     @abc.abstractmethod
-    def read(self, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
+    def read(self, tensors: Tensors, requested: Collection[str], request: Any) -> Sequence[Item]:
         """Checks one request.
 
         Args:
             tensors: the inputs that it has.
             requested: names of the outputs that it asks for. Triton names all of them when the client names none.
+            request: Triton's, for what else it says.
 
         Returns:
             The items of the request, one for each row of the batch.
@@ -85,31 +86,14 @@ class Model(abc.ABC):
 
     @abc.abstractmethod
     def answer(self, outcomes: list[Any]) -> Answer:
-        """Makes the answer of what the tasks gave, in the order of the items, or of one part of what one gave.
-
-        Raises:
-            ValueError: if outcomes do not go together.
-        """
-
-    def items(self, request: Any, tensors: Tensors, requested: Collection[str]) -> Sequence[Item]:
-        """What read() returns, for models that need more of a request than its tensors."""
-        del request
-        return self.read(tensors, requested)
+        """Makes the answer of what the tasks gave, in the order of the items, or of one part of what one gave."""
 
     def submit(self, work: Work, finish: Callable[[Any], None]) -> None:
         """Gives the task of an item to a worker; see Workers.submit()."""
         self.workers.submit(work, finish)
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Connects to the node.
-
-        Args:
-            args: Triton's, with the configuration as JSON.
-
-        Raises:
-            RuntimeError: if the stub corrupts tensors under this NumPy, or there is no node.
-            ValueError: for parameters that are not accepted.
-        """
+        """Reads the configuration and connects to the node. Args: args is Triton's, with the configuration as JSON."""
         check_stub()
         self.name = args["model_name"]
         config = json.loads(args["model_config"])
@@ -168,21 +152,20 @@ class _Exchange:
         self._lock = threading.Lock()
         self._requested: Collection[str] = ()
         self._outcomes: list[Any] = []
-        self._stream: Stream | None = None
+        self._stream = model.flow.stream(self._is_cancelled)
         self._given: dict[str, Any] = {}  # the facts of the last part that the client has
 
     def begin(self) -> None:
         """Queues the request's tasks, or answers at once that it is not acceptable."""
         try:
-            self._stream = self._model.flow.open(self._request, self._is_cancelled)
-            if self._stream is None:
+            if not self._model.flow.open(self._stream, self._request):
                 self._sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
                 return
             self._expect_room()
             given = {each.name(): each for each in self._request.inputs()}
             tensors = {name: given[name].as_numpy() for name in self._model.INPUTS if name in given}
             self._requested = frozenset(self._request.requested_output_names())
-            items = self._model.items(self._request, tensors, self._requested)
+            items = self._model.read(tensors, self._requested, self._request)
         except Exception as error:  # the request's own, whatever it is: an exception here would fail the whole batch
             self._answer_failure(failure_of(error))
             return
@@ -213,7 +196,6 @@ class _Exchange:
 
     def _give(self, outcome: Any) -> Failure | Suspended | None:
         """Sends a part, as soon as the client has granted one. See Work."""
-        assert self._stream is not None
         failure = self._stream.wait(lambda: self._model.workers.num_waiting > 0)
         if failure is not None:
             return failure
@@ -223,10 +205,6 @@ class _Exchange:
         self._given = outcome.facts
         return None
 
-    def _park(self, proceed: Callable[[], None]) -> None:
-        assert self._stream is not None
-        self._model.flow.park(self._stream, proceed, self._answer_failure)
-
     def _resume(self, data: Any, task: Any) -> None:
         rest = task.rest(self._num_frames, self._given)
         finish = functools.partial(self._finish, 0, data, task)  # what is left is always reckoned from the whole
@@ -234,7 +212,8 @@ class _Exchange:
 
     def _finish(self, index: int, data: Any, task: Any, outcome: Any) -> None:
         if isinstance(outcome, Suspended):
-            self._park(functools.partial(self._resume, data, task))
+            resume = functools.partial(self._resume, data, task)
+            self._model.flow.park(self._stream, resume, self._answer_failure)
             return
         with self._lock:
             self._outcomes[index] = outcome
@@ -243,10 +222,9 @@ class _Exchange:
         self._answer()
 
     def _answer(self) -> None:
-        assert self._stream is not None
         failure = self._failure()
         if failure is None and not self._stream.take():
-            self._park(self._answer)
+            self._model.flow.park(self._stream, self._answer, self._answer_failure)
             return
         if failure is None and self._is_cancelled(_LAST_LOOK_SECONDS):
             failure = cancelled()
@@ -269,7 +247,7 @@ class _Exchange:
         return None
 
     def _answer_failure(self, failure: Failure) -> None:
-        self._close_stream()
+        self._model.flow.close(self._stream)
         if (trace := _trace_id(self._request)) is not None:
             print(f"{self._model.name}: trace {trace}: {failure.text}", file=sys.stderr, flush=True)
         final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
@@ -278,10 +256,6 @@ class _Exchange:
         except Exception:  # Triton takes no error after an answer that failed; it then reports that there is none
             self._sender.send(flags=final)
         self._count(failure.code.lower())
-
-    def _close_stream(self) -> None:
-        if self._stream is not None:
-            self._model.flow.close(self._stream)
 
     def _send(self, outcomes: list[Any], flags: int = 0) -> None:
         """Sends an answer, the last one with the end of the request as `flags`.
@@ -295,7 +269,7 @@ class _Exchange:
         # Triton would leave out the others itself, but without Python's lock.
         wanted = [tensor(name, array) for name, array in answer.outputs.items() if name in self._requested]
         if flags:
-            self._close_stream()
+            self._model.flow.close(self._stream)
         take_room([each for each in wanted if each.is_cpu()], answer.num_bytes)
         try:
             self._sender.send(pb_utils.InferenceResponse(output_tensors=wanted), flags)

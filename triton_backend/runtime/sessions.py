@@ -19,16 +19,15 @@ from typing import Any
 
 from tricodec.triton_backend.runtime.errors import BusyError, Failure, UnavailableError
 from tricodec.triton_backend.runtime.metrics import Metrics
-from tricodec.triton_backend.runtime.settings import Settings, num_cores
+from tricodec.triton_backend.runtime.settings import Settings
 from tricodec.triton_backend.runtime.workers import Work, Workers
+from tricodec.video.cores import num_cores
 
 COUNTERS = {
     "sessions_opened_total": "Sessions opened",
     "sessions_ended_total": "Sessions ended, by reason: closed, expired, failed to open, or lost with a worker",
 }
 """What Metrics counts for models with sessions."""
-
-_REASONS = ("closed", "expired", "failed", "lost")
 
 Key = int | str
 """The correlation id of a request."""
@@ -71,18 +70,13 @@ class Sessions:
         self._ended: collections.OrderedDict[Key, str] = collections.OrderedDict()
         self._closed = False
         metrics.count("sessions_opened_total", 0)
-        for reason in _REASONS:
+        for reason in ("closed", "expired", "failed", "lost"):
             metrics.count("sessions_ended_total", 0, reason=reason)
         self._thread = threading.Thread(target=self._attend, name="tricodec-sessions", daemon=True)
         self._thread.start()
 
     def open(self, key: Key, num_bytes: int, options: Mapping[str, Any]) -> Session:
-        """A new session. An open one with the same correlation id ends.
-
-        Args:
-            key: the correlation id.
-            num_bytes: of media that it will hold.
-            options: see Session.
+        """A new session, which will hold so many bytes of media. An open one with the same correlation id ends.
 
         Raises:
             BusyError: too many sessions are open, or they hold too much.
@@ -120,20 +114,14 @@ class Sessions:
             raise UnavailableError(f"no session has the id {key!r}: {reason}; open it again")
 
     def submit(self, work: Work, done: Callable[[Any], None]) -> None:
-        """Queues a task of a session.
-
-        Args:
-            work: its task has `opens` and `ends`, whether the session begins and ends with it.
-            done: as for Workers.submit().
-        """
+        """Queues a task of a session; its `opens` and `ends` say whether the session begins and ends with it."""
         with self._changed:
             session = next((each for each in self._open.values() if each.pin == work.pin), None)
             if session is not None:
                 session.tasks.append((work, done))
                 is_next = len(session.tasks) == 1
                 if work.task.ends:
-                    del self._open[session.key]
-                    self._metrics.count("sessions_ended_total", reason="closed")
+                    self.end(session.key)
         if session is None:  # another request has ended it meanwhile
             done(Failure("UnavailableError", "this session has ended; open it again"))
         elif is_next:
@@ -147,10 +135,15 @@ class Sessions:
         """Ends a session if it is open. Args: reason is for the counter, text for later requests of the client."""
         with self._changed:
             session = self._open.pop(key, None)
-            if session is not None:
-                self._note(session, reason, text)
-        if session is not None and not session.tasks:
-            self._workers.forget(session.pin)
+            if session is None:
+                return
+            self._metrics.count("sessions_ended_total", reason=reason)
+            if text:
+                self._ended[key] = text
+                if len(self._ended) > _MOST_ENDED:
+                    self._ended.popitem(last=False)
+            if not session.tasks:
+                self._workers.forget(session.pin)
 
     def close(self) -> None:
         """Ends the watch for idle sessions."""
@@ -165,13 +158,6 @@ class Sessions:
             return self._settings.threads
         return max(1, num_cores() // min(len(self._open) + 1, self._settings.num_workers))
 
-    def _note(self, session: Session, reason: str, text: str) -> None:
-        self._metrics.count("sessions_ended_total", reason=reason)
-        if text:
-            self._ended[session.key] = text
-            if len(self._ended) > _MOST_ENDED:
-                self._ended.popitem(last=False)
-
     def _finish(self, session: Session, task: Any, done: Callable[[Any], None], outcome: Any) -> None:
         has_failed = isinstance(outcome, Failure)
         with self._changed:
@@ -184,8 +170,7 @@ class Sessions:
             has_more = bool(session.tasks)
             self._changed.notify_all()
         if has_failed and is_open and outcome.lost:
-            text = f"the worker process that had it was replaced ({outcome.lost})"
-            self.end(session.key, "lost", text)
+            self.end(session.key, "lost", f"the worker process that had it was replaced ({outcome.lost})")
         elif has_failed and is_open and task.opens:
             self.end(session.key, "failed", f"it could not be opened ({outcome.text})")
         if has_more:
@@ -196,20 +181,13 @@ class Sessions:
 
     def _attend(self) -> None:
         """Ends sessions that are idle for too long."""
-        most_idle = self._settings.max_idle_ms / 1000
-        while True:
-            with self._changed:
-                if self._closed:
-                    return
+        text = f"it had no request for {self._settings.max_idle_ms} ms (parameter max_idle_ms of the model)"
+        with self._changed:
+            while not self._closed:
                 idle = [session for session in self._open.values() if not session.tasks]
-                wait = min((session.idle_since + most_idle - time.monotonic() for session in idle), default=None)
-                if wait is None or wait > 0:
-                    self._changed.wait(wait)
-                    continue
-                expired = [each for each in idle if time.monotonic() >= each.idle_since + most_idle]
-                for session in expired:
-                    del self._open[session.key]
-                    text = f"it had no request for {self._settings.max_idle_ms} ms (parameter max_idle_ms of the model)"
-                    self._note(session, "expired", text)
-            for session in expired:
-                self._workers.forget(session.pin)
+                now = time.monotonic()
+                ends = {session.key: session.idle_since + self._settings.max_idle_ms / 1000 for session in idle}
+                for key in [key for key, end in ends.items() if end <= now]:
+                    self.end(key, "expired", text)
+                    del ends[key]
+                self._changed.wait(min(ends.values()) - now if ends else None)

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import tricodec
+from tricodec.video.cores import num_cores
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,15 +51,7 @@ class Settings:
         return self.workers or (_GPU_WORKERS if self.on_gpu else min(num_cores(), _MOST_WORKERS))
 
     def for_instance(self, kind: str, device_id: int) -> Settings:
-        """The settings with `device` decided for one instance of the model.
-
-        Args:
-            kind: of the instance, as Triton names it: "CPU" or "GPU".
-            device_id: of its GPU.
-
-        Raises:
-            ValueError: for a device that the instance does not have.
-        """
+        """The settings with `device` decided for one instance of the model, a "CPU" or a "GPU" with a number."""
         device = self.device
         if kind == "GPU":
             if device in ("auto", "cuda"):
@@ -82,13 +74,7 @@ class Settings:
             )
 
     def check_output(self, num_bytes: int, what: str, remedy: str = "") -> None:
-        """Raises tricodec.RefusedError for an answer of more bytes than the model gives.
-
-        Args:
-            num_bytes: of the answer.
-            what: begins the error: "the frames take".
-            remedy: ends it.
-        """
+        """Raises tricodec.RefusedError for an answer of more bytes than the model gives: "the frames take ..."."""
         if num_bytes > self.max_output_bytes:
             raise tricodec.RefusedError(
                 f"{what} {num_bytes} bytes, and this model gives at most {self.max_output_bytes} an answer (its "
@@ -127,14 +113,10 @@ _CHOICES = {"trusted": ("true", "false"), "strict_plan": ("true", "false")}
 
 
 def parse_settings(model_config: Mapping[str, Any], accepted: Collection[str]) -> Settings:
-    """Reads the parameters of a model's configuration.
-
-    Args:
-        model_config: the parsed configuration that initialize() gets. Parameters in capitals are Triton's and stay.
-        accepted: names of the model's parameters.
+    """Reads the parameters of a model's configuration. Those in capitals are Triton's and stay.
 
     Raises:
-        ValueError: naming the parameter that is unknown or has no acceptable value.
+        ValueError: naming the parameter that is none of `accepted`, or has no acceptable value.
     """
     fields = {field.name: field.default for field in dataclasses.fields(Settings) if field.name in accepted}
     values: dict[str, Any] = {}
@@ -164,17 +146,9 @@ def has_queue_policy(model_config: Mapping[str, Any]) -> bool:
     return any(str(value) not in ("0", "False") for value in values)
 
 
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 def _whole_number(name: str, text: str) -> int:
     least = 0 if name in _MAY_BE_ZERO else 1
-    try:
-        value = int(text)
-    except ValueError:
-        value = least - 1
+    value = int(text) if text.isdecimal() else -1
     if value < least:
         raise ValueError(f"parameter {name} is {text!r}; expected a whole number of at least {least}")
     return value

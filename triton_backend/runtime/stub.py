@@ -26,14 +26,11 @@ _REMEDY = "request less, or give the server more shared memory (--shm-size of it
 
 
 def check_stub() -> None:
-    """Refuses to serve if tensors would arrive corrupted.
+    """Refuses to serve, by a RuntimeError, if tensors would arrive corrupted.
 
     Stubs of the Python backend before Triton 24.12 were compiled for the layout of NumPy 1 arrays: under NumPy 2, the
     arrays they make have strides that are not theirs, and every element reads as the first. An array that goes through
     the stub and back shows whether this one does that.
-
-    Raises:
-        RuntimeError: if the array came back changed; the text says what to do.
     """
     sent = np.arange(1, 65, dtype=np.uint8)
     through = pb_utils.Tensor.from_dlpack("CHECK", pb_utils.Tensor("CHECK", sent).to_dlpack()).as_numpy()

@@ -54,11 +54,7 @@ class Workers:
     """Hands tasks to the node. Thread safety: safe."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        """Connects to the node that TRICODEC_NODE names, or to one that this server's models share.
-
-        Raises:
-            RuntimeError: there is no node, and none starts.
-        """
+        """Connects to the node that TRICODEC_NODE names, or to one that this server's models share."""
         self._settings, self._metrics = settings, metrics
         self._node = connect(_socket(), start=True)
         self._changed = threading.Condition()
