@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import pytest
 from bench_clock import FakeClock
@@ -13,27 +12,15 @@ from tricodec.measure import bench
 RULES = bench.Rules(warm_up=0.5, duration=3, iterations=10)
 
 
-class Simulated:
-    """An engine of one worker: a query takes 10 ms and 1 ms for each frame of its batch."""
-
-    name = "simulated"
-    scope = "nothing"
-    profiled = False
-
-    def __init__(self, fake: FakeClock) -> None:
-        self.settings = {"input": "none"}
-        self._fake = fake
-
-    def open(self, batch: int, threads: int) -> contextlib.AbstractContextManager[bench.Work]:
-        return self._fake.work([0.01 + 0.001 * batch], bench.Done(frames=batch))()
-
-    def facts(self) -> dict[str, Any]:
-        return {}
-
-
 def session(rules: bench.Rules = RULES) -> bench.Session:
+    """A session with an engine of one worker: a query takes 10 ms and 1 ms for each frame of its batch."""
     fake = FakeClock()
-    return bench.Session(Simulated(fake), rules, clock=fake.clock)
+
+    def open_work(batch: int, threads: int) -> contextlib.AbstractContextManager[bench.Work]:
+        return fake.work([0.01 + 0.001 * batch], bench.Done(frames=batch))()
+
+    engine = bench.Engine("simulated", "nothing", {"input": "none"}, open_work, profiled=False)
+    return bench.Session(engine, rules, clock=fake.clock)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import tricodec
 from tricodec.measure.bench._figures import Figures
@@ -22,7 +22,8 @@ _MOST_VALUES = 1000
 Number = TypeVar("Number", int, float)
 
 
-class Engine(Protocol):
+@dataclass(frozen=True)
+class Engine:
     """A kind of work that is measured."""
 
     name: str
@@ -31,16 +32,13 @@ class Engine(Protocol):
     """Where a query starts and where it ends."""
     settings: dict[str, str]
     """What the queries ask for."""
+    open: Callable[[int, int], AbstractContextManager[Work]]
+    """Makes the context of one stream from the frames or arrays of a query and the threads of each codec; 0 is a
+    default."""
     profiled: bool = True
     """Whether the stages of the work run in this process."""
-
-    def open(self, batch: int, threads: int) -> AbstractContextManager[Work]:
-        """The context of one stream: frames or arrays of a query, and threads of each codec; 0 is a default."""
-        ...
-
-    def facts(self) -> dict[str, Any]:
-        """Further facts of the latest case, such as the times of a server; empty if there are none."""
-        return {}
+    facts: Callable[[], dict[str, Any]] = dict
+    """Further facts of the latest case, such as the times of a server."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,9 @@ class Case:
 
     def values(self) -> dict[str, float]:
         """The values by the name of their dimension: "threads", "batch", and "rate" or "concurrency"."""
-        if self.load.rate is not None:
-            return {"threads": self.threads, "batch": self.batch, "rate": self.load.rate}
-        return {"threads": self.threads, "batch": self.batch, "concurrency": self.load.concurrency}
+        rate = self.load.rate
+        load = {"concurrency": self.load.concurrency} if rate is None else {"rate": rate}
+        return {"threads": self.threads, "batch": self.batch, **load}
 
 
 @dataclass(frozen=True)
