@@ -23,6 +23,7 @@ from tricodec.cli import (
     info,
     node,
     probe,
+    serve,
     shared,
     transcode,
 )
@@ -66,10 +67,9 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", prog="tricodec", help=argparse.SUPPRESS
     )
-    for module in (probe, frames, audio, encode, transcode, compress, datasets, node, demo, info):
+    for module in (probe, frames, audio, encode, transcode, compress, datasets, serve, node, demo, info):
         module.add_parser(commands, as_json)
     bench.add_parser(commands, common, as_json)
-    commands.add_parser("serve", help="Serve the models with a Triton Inference Server", add_help=False)
     completion = shared.add_command(
         commands, [common], "completion", _print_completion, "Print the script that makes a shell complete options.",
         ('eval "$(tricodec completion bash)"    # in ~/.bashrc',),
@@ -99,14 +99,8 @@ def _print_completion(options: argparse.Namespace) -> int:
 
 def _complete(parser: argparse.ArgumentParser) -> None:
     """Answers a shell that asks for completions, and ends the process; returns if none asks."""
-    if "_ARGCOMPLETE" not in os.environ:
-        return
-    from tricodec.triton.serve.command import build_parser as build_serve
-
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            action.choices["serve"] = build_serve(type(parser))  # a parser of its own, which main() calls
-    _argcomplete().autocomplete(parser)
+    if "_ARGCOMPLETE" in os.environ:
+        _argcomplete().autocomplete(parser)
 
 
 def _argcomplete() -> Any:
@@ -117,10 +111,6 @@ def run(argv: Sequence[str] | None) -> int:
     """What `tricodec.cli.main` does, except what concerns signals and pipes."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _take_any_name()
-    if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
-        from tricodec.triton.serve import main as serve
-
-        return serve(arguments[1:], Parser)
     parser = build_parser()
     _complete(parser)
     if not arguments:

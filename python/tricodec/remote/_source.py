@@ -37,17 +37,14 @@ _WINDOW_REQUESTS, _SMALLEST_PIECE_BYTES = 8, 128 << 10
 
 @dataclasses.dataclass(frozen=True)
 class RemoteStats:
-    """What a source has cost so far.
-
-    Attributes:
-        num_requests: sent to the server, those that were repeated not counted.
-        bytes_fetched: that the server sent.
-        bytes_kept: in memory, or on their way.
-    """
+    """What a source has cost so far."""
 
     num_requests: int
+    """Sent to the server, those that were repeated not counted."""
     bytes_fetched: int
+    """That the server sent."""
     bytes_kept: int
+    """In memory, or on their way."""
 
 
 class _Connection:
@@ -285,20 +282,20 @@ def open_remote(
     num_threads = _positive(max_requests, "max_requests", int)
     max_bytes = max(_positive(cache_bytes, "cache_bytes", int), 4 * SMALLEST_WINDOW_BYTES)
     timeout_s = _positive(timeout_s, "timeout_s", float)
+    open_store: Callable[[], Store]
     if store is None and filesystem is None:
         prefixes = _allowed(url, allowed_prefixes, options)
-        open_store: Callable[[], Store] = functools.partial(open_url, url, timeout_s, retries, options, prefixes)
+        open_store = functools.partial(open_url, url, timeout_s, retries, options, prefixes)
+    elif store is not None and filesystem is not None:
+        raise ValueError("both filesystem and store were given; pass one of them, or a URL alone")
+    elif allowed_prefixes is not None:
+        raise ValueError("allowed_prefixes are those of a URL; a store or file system reads what it was made for")
+    elif options:
+        raise ValueError(f"options ({', '.join(sorted(options))}) are those of a URL; a store has its own")
+    elif store is not None:
+        open_store = functools.partial(ObstoreStore, url, store, url)
     else:
-        if store is not None and filesystem is not None:
-            raise ValueError("both filesystem and store were given; pass one of them, or a URL alone")
-        if allowed_prefixes is not None:
-            raise ValueError("allowed_prefixes are those of a URL; a store or file system reads what it was made for")
-        if options:
-            raise ValueError(f"options ({', '.join(sorted(options))}) are those of a URL; a store has its own")
-        if store is not None:
-            open_store = functools.partial(ObstoreStore, url, store, url)
-        else:
-            open_store = functools.partial(_open_filesystem, url, filesystem, os.getpid())
+        open_store = functools.partial(_open_filesystem, url, filesystem, os.getpid())
     return RemoteSource(url, open_store, num_threads, max_bytes)
 
 

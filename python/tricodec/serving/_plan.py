@@ -228,9 +228,7 @@ def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
             engine=reader.engine,
             # A stream that the GPU does not decode is transformed on the CPU.
             instruction_set=(machine if is_gpu else machine_of("cpu"))["instruction_set"],
-            workers=request.workers or _usual_workers(machine, is_gpu),
-            num_workers=request.num_workers,
-            batch_size=request.batch_size or _BATCH_SIZE,
+            **_by_rules(request, machine, is_gpu),
             frame_shape=tuple(shape),
             frame_bytes=math.prod(shape) * {"uint8": 1, "float32": 4}.get(transform.options["dtype"], 2),
         )
@@ -239,8 +237,12 @@ def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
     return _tuned(data, sample, goal, number) if goal and number else data
 
 
-def _usual_workers(machine: Mapping[str, str], is_gpu: bool) -> int:
-    return _GPU_WORKERS if is_gpu else int(machine["cores"])
+def _by_rules(request: PlanRequest, machine: Mapping[str, str], is_gpu: bool) -> dict[str, Any]:
+    """The numbers that are given, or else those for this machine."""
+    workers = request.workers or (_GPU_WORKERS if is_gpu else int(machine["cores"]))
+    return {
+        "workers": workers, "num_workers": request.num_workers, "batch_size": request.batch_size or _BATCH_SIZE
+    }  # fmt: skip
 
 
 def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) -> PlanData:
@@ -253,18 +255,13 @@ def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) 
         data.choices,
         engine="an engine that the first read chooses",
         instruction_set=machine["instruction_set"],
-        workers=data.request.workers or _usual_workers(machine, machine["device"] != "cpu"),
-        num_workers=data.request.num_workers,
-        batch_size=data.request.batch_size or _BATCH_SIZE,
+        **_by_rules(data.request, machine, machine["device"] != "cpu"),
     )
     return PlanData(data.request, data.sample, machine, choices)
 
 
 def _tuned(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData:
-    """A plan with the choices that are fastest on this machine, in place of those of the rules, and what was measured.
-
-    The goal "latency" means one read at a time. The request has `num_frames` frames of the sample, at least 1.
-    """
+    """A plan with the choices that are fastest here; the request has `num_frames` frames of the sample, at least 1."""
     request, rules = data.request, data.choices
     transform = Transform(**request.transform)
 
@@ -319,10 +316,8 @@ def _worker_candidates(goal: str, cores: int, is_gpu: bool, workers: int, num_wo
 
 
 def _fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], float]) -> tuple[Candidate, list[float]]:
-    """The first candidate that is at most 3 % slower than the best one, and the shortest time of each.
-
-    Rounds over all candidates, so that a change of the machine's speed meets all of them. Slow ones have fewer rounds.
-    """
+    """The first candidate that is at most 3 % slower than the best one, and the shortest time of each."""
+    # Rounds over all candidates, so that a change of the machine's speed meets all of them.
     shortest = [math.inf] * len(candidates)
     began = time.perf_counter()
     for _ in range(_ROUNDS):

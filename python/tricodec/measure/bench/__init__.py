@@ -12,11 +12,10 @@ from tricodec.measure.bench._engines import (
 )
 from tricodec.measure.bench._engines_compress import DIRECTIONS, compress_engine
 from tricodec.measure.bench._engines_serve import MODELS, serve_engine
-from tricodec.measure.bench._figures import Figures
+from tricodec.measure.bench._figures import PERCENTILES, Distribution, Figures, knee, needed_values, percentile_of
 from tricodec.measure.bench._load import Clock, Done, Load, Query, Rules, Window, Windows, Work, run
 from tricodec.measure.bench._results import environment, flat_result, libraries, session_csv, session_json
 from tricodec.measure.bench._session import Case, Engine, Knee, Measured, Session, Sweep, Threshold, parse_range
-from tricodec.measure.bench._statistics import PERCENTILES, Distribution, knee, needed_values, percentile_of
 from tricodec.video.cores import processor
 
 __all__ = [

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import tricodec
+from tricodec.measure.bench._figures import Distribution
 from tricodec.measure.bench._session import Case, Engine, Measured, Session
-from tricodec.measure.bench._statistics import Distribution
 from tricodec.video.cores import num_cores, processor
 
 SCHEMA = 1

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import tricodec
-from tricodec.measure.bench._figures import Figures
+from tricodec.measure.bench._figures import Figures, knee, needed_values, percentile_of
 from tricodec.measure.bench._load import Clock, Load, Rules, Work, run
-from tricodec.measure.bench._statistics import knee, needed_values, percentile_of
 
 _PROFILE_SECONDS = 0.1
 _MOST_VALUES = 1000

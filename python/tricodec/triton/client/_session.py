@@ -222,11 +222,10 @@ class VideoSession:
 
     def _send(self, chunk: int, others: Sequence[Any]) -> Any:
         """One request. It opens the session if there is none, and has the choice if the server may not know it."""
-        opens = self._id == 0
-        if opens and self._is_sought:
+        if self._id == 0 and self._is_sought:
             # The choice continues the first one: a stride, perhaps a plan's, may stay.
             self._ask(0, [*self._opening.tensors, *_choice_tensors(self._opening.choice)], opens=True)
-            opens = False
+        opens = self._id == 0
         tensors = [*others, *(self._opening.tensors if opens else ())]
         if not self._is_known and not self._opening.is_live:
             skip = None if opens and not self._num_given else self._num_given

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,22 +34,19 @@ NUMPY_VERSION = "1.26.4"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Installation:
-    """One tritonserver and the folders it needs.
-
-    Attributes:
-        binary: the executable.
-        backends: the backend directory.
-        libraries: folders for LD_LIBRARY_PATH.
-        stubs: folder with a Python backend stub for each minor version of Python (the layout of the nvidia-pytriton
-            wheel); None if the stub is in the backend directory.
-        origin: the place where it was found, for messages.
-    """
+    """One tritonserver and the folders it needs."""
 
     binary: Path
+    """The executable."""
     backends: Path
-    libraries: tuple[Path, ...]
+    """The backend directory."""
+    libraries: Path
+    """The folder for LD_LIBRARY_PATH, which may not exist."""
     stubs: Path | None
+    """The folder with a Python backend stub for each version of Python, of the nvidia-pytriton wheel; None if the stub
+    is in the backend directory."""
     origin: str
+    """The place where it was found, for messages."""
 
     def python_stub(self) -> Path:
         """The stub for the running interpreter."""
@@ -125,27 +123,18 @@ def _describe(binary: Path, origin: str) -> Installation:
     root = binary.parent.parent
     stubs = root / "python_backend_stubs"
     if stubs.is_dir():
-        libraries = root.parent.parent / "nvidia_pytriton.libs"
-        return Installation(binary, root / "backends", (libraries,), stubs, origin)
-    return Installation(binary, root / "backends", (root / "lib",), None, origin)
+        return Installation(binary, root / "backends", root.parent.parent / "nvidia_pytriton.libs", stubs, origin)
+    return Installation(binary, root / "backends", root / "lib", None, origin)
 
 
 def _linked_python(stub: Path) -> str | None:
     """The version in the name of the libpython that the stub is linked with."""
-    data = stub.read_bytes()
-    at = data.find(b"libpython3.")
-    if at < 0:
-        return None
-    minor = data[at + len(b"libpython3.") :].split(b".", 1)[0]
-    return f"3.{minor.decode()}" if minor.isdigit() else None
+    found = re.search(rb"libpython(3\.\d+)\.", stub.read_bytes())
+    return found[1].decode() if found else None
 
 
 def create_environment(folder: Path) -> Path:
-    """Creates a virtual environment for the stub of the Python backend, and returns it, for EXECUTION_ENV_PATH.
-
-    Raises:
-        RuntimeError: NumPy below 2 is neither installed nor available.
-    """
+    """Creates a virtual environment for the stub of the Python backend, and returns it, for EXECUTION_ENV_PATH."""
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     numpy = _running_numpy()
     # PYTHONPATH may have added the running NumPy from another folder.

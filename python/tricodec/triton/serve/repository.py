@@ -46,19 +46,14 @@ def _lacking_packages(source: Path) -> dict[str, str]:
     lacking = {}
     for config in sorted(source.glob("*/config.pbtxt")):
         named = parameters_in(config.read_text()).get("REQUIRED_PACKAGES", "").split()
-        missing = [package for package in named if importlib.util.find_spec(package) is None]
-        if missing:
-            lacking[config.parent.name] = (
-                f"the packages {', '.join(missing)} are not installed; pip install onnxruntime rapidocr-onnxruntime"
-            )
+        if missing := ", ".join(package for package in named if importlib.util.find_spec(package) is None):
+            remedy = "pip install onnxruntime rapidocr-onnxruntime"
+            lacking[config.parent.name] = f"the packages {missing} are not installed; {remedy}"
     return lacking
 
 
 def _lacking_dali(source: Path) -> dict[str, str]:
-    """The models that need DALI, which cannot run here.
-
-    A separate process imports tricodec.dali, which may compile its operators once.
-    """
+    """The models that need DALI, where importing tricodec.dali fails, which may compile its operators once."""
     folders = sorted({path.parents[1] for path in source.glob("*/*/dali.py")})
     models = [folder.name for folder in folders if _is_python(read_config(folder), folder)]
     if not models:
@@ -117,9 +112,8 @@ def lay_out_models(
         raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
     folder.mkdir(parents=True, exist_ok=True)
     for name in chosen:
-        _copy_model(
-            source / name, folder / name, _served_config(source / name, environment, of_each[name], gpus), link=link
-        )
+        config = _served_config(source / name, environment, of_each[name], gpus)
+        _copy_model(source / name, folder / name, config, link=link)
     return chosen
 
 
@@ -168,9 +162,8 @@ def _parameters_of_each(
             raise ValueError(f"none of the models that are served has a parameter {key!r}: {', '.join(chosen)}")
     found = {}
     for name in chosen:
-        found[name] = {key: value for key, value in common.items() if key in defaults[name]} | {
-            **parameters.get(name, {})
-        }
+        of_all = {key: value for key, value in common.items() if key in defaults[name]}
+        found[name] = {**of_all, **parameters.get(name, {})}
         _check_parameters(name, defaults[name], found[name])
     return found
 
