@@ -137,7 +137,7 @@ def _target(target: Any, source: PartReader) -> contextlib.AbstractContextManage
     return contextlib.nullcontext(target)
 
 
-class PartReader:
+class PartReader(contextlib.AbstractContextManager["PartReader"]):
     """A file, a part at a time: a mapped file that another program shortens ends this process by SIGBUS."""
 
     def __init__(self, file: Any) -> None:
@@ -145,9 +145,6 @@ class PartReader:
         status = os.fstat(file.fileno())
         self.size, self.permissions = status.st_size, status.st_mode & 0o777
         self.name = file.name
-
-    def __enter__(self) -> PartReader:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex
 
 from tricodec._tricodec import OutputFile, __version__
@@ -220,13 +221,16 @@ class Profiler(Measurement[NativeProfiler]):
         return f"<pre>{self}</pre>"
 
 
-def _lanes(events: Iterable[StageEvent]) -> Iterator[tuple[int, StageEvent]]:
+def _lanes(events: Iterable[StageEvent]) -> list[list[StageEvent]]:
     """Spreads events over tracks on which no two overlap: work of several streams of a GPU runs at the same time."""
-    ends: list[float] = []
+    lanes: list[list[StageEvent]] = []
     for event in sorted(events):
-        lane = next((number for number, end in enumerate(ends) if end <= event.begin_seconds), len(ends))
-        ends[lane : lane + 1] = [event.begin_seconds + event.seconds]
-        yield lane, event
+        free = (lane for lane in lanes if lane[-1].begin_seconds + lane[-1].seconds <= event.begin_seconds)
+        if (lane := next(free, None)) is None:
+            lanes.append([event])
+        else:
+            lane.append(event)
+    return lanes
 
 
 def trace_events(events: list[StageEvent], process: int) -> list[dict[str, Any]]:
@@ -245,23 +249,18 @@ def trace_events(events: list[StageEvent], process: int) -> list[dict[str, Any]]
             "args": {"frames": event.frames, "device": event.device},
         }  # fmt: skip
 
-    python_names = {thread.native_id: thread.name for thread in threading.enumerate()}
-    written = [name("process_name", 0, "tricodec")]
-    slices = []
-    threads = {event.thread for event in events if event.device == "cpu"}
-    num_workers = 0
-    for thread in sorted(threads):
-        if thread not in python_names:  # a decoder's; viewers show the thread's number beside the name
-            num_workers += 1
-        written.append(name("thread_name", thread, python_names.get(thread, f"worker {num_workers}")))
-        slices += [complete(thread, event) for event in events if event.thread == thread and event.device == "cpu"]
-    track = _FIRST_GPU_TRACK
+    tracks: list[tuple[int, str, list[StageEvent]]] = []
+    names = {thread.native_id: thread.name for thread in threading.enumerate()}
+    workers, gpu_tracks = itertools.count(1), itertools.count(_FIRST_GPU_TRACK)
+    of_threads = [event for event in events if event.device == "cpu"]
+    for thread in sorted({event.thread for event in of_threads}):
+        text = names.get(thread) or f"worker {next(workers)}"  # viewers show the thread's number beside the name
+        tracks.append((thread, text, [event for event in of_threads if event.thread == thread]))
     for device in sorted({event.device for event in events} - {"cpu"}):
-        lanes = list(_lanes(event for event in events if event.device == device))
-        for lane in range(1 + max(lane for lane, _ in lanes)):
-            written.append(name("thread_name", track + lane, device if lane == 0 else f"{device} ({lane + 1})"))
-        slices += [complete(track + lane, event) for lane, event in lanes]
-        track += 1 + max(lane for lane, _ in lanes)
+        for number, lane in enumerate(_lanes(event for event in events if event.device == device), 1):
+            tracks.append((next(gpu_tracks), device if number == 1 else f"{device} ({number})", lane))
+    written = [name("process_name", 0, "tricodec"), *(name("thread_name", track, text) for track, text, _ in tracks)]
+    slices = [complete(track, event) for track, _, own in tracks for event in own]
     # Enclosing slices come first where two begin at the same time.
     slices.sort(key=lambda each: (each["ts"], -each["dur"]))
     return [*written, *slices]

@@ -16,7 +16,7 @@ from tricodec.options import replaced
 from tricodec.video.cores import num_cores, processor
 
 _FORMAT = "tricodec plan"
-_VERSION = 1
+_VERSION = 2
 _LIBRARIES = ("tricodec", "libavformat", "libavcodec", "libavutil")
 
 
@@ -44,20 +44,6 @@ class PlanRequest:
     def selected(self, **others: Any) -> dict[str, Any]:
         """The options of `decode_video` that select the frames; `others` replace them."""
         return replaced(self.selection, others)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlanSample:
-    """The video that a plan was made with."""
-
-    path: str
-    """Its path; empty for bytes."""
-    codec: str
-    """The codec of its stream."""
-    width: int
-    """Width of its frames in pixels."""
-    height: int
-    """Height of its frames in pixels."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +85,7 @@ class PlanData:
     """All of a plan."""
 
     request: PlanRequest
-    sample: PlanSample
+    sample: str
     machine: dict[str, str]
     choices: PlanChoices
     tuned: str = ""
@@ -165,7 +151,7 @@ def read_plan(path: str | os.PathLike[str]) -> PlanData:
         raise CorruptDataError(f"the plan {name!r} was changed after it was saved: its checksum differs; save it again")
     return PlanData(
         request=PlanRequest(**values["request"]),
-        sample=PlanSample(**values["sample"]),
+        sample=values["sample"],
         machine=values["machine"],
         choices=PlanChoices(**{**values["choices"], "frame_shape": tuple(values["choices"]["frame_shape"])}),
         tuned=values["tuned"],

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -212,8 +212,14 @@ def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
 
     The last value of a range is included if a step reaches it. Values are positive and ascending, of the type `kind`.
     """
+    first, *others = text.split(":")
     try:
-        values = _values(text, kind)
+        if others:
+            last, step = others if len(others) > 1 else (*others, "1")
+            steps = _steps(kind(first), kind(last), step, kind)  # perhaps without end, which is refused below
+            values = list(itertools.islice(steps, _MOST_VALUES + 1))
+        else:
+            values = [kind(each) for each in text.split(",")]
     except ValueError:
         values = []
     if not values or min(values) <= 0 or values != sorted(set(values)) or len(values) > _MOST_VALUES:
@@ -224,20 +230,8 @@ def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
     return values
 
 
-def _values(text: str, kind: Callable[[str], Number]) -> list[Number]:
-    if ":" not in text:
-        return [kind(each) for each in text.split(",")]
-    first, last, *rest = text.split(":")
-    step = rest[0] if rest else "1"
-    if len(rest) > 1:
-        return []
-    value, end = kind(first), kind(last)
-    factor = kind(step[1:]) if step.startswith("x") else kind("1")
-    increment = kind("0") if step.startswith("x") else kind(step)
-    if value <= 0 or (factor <= 1 and increment <= 0):
-        return []
-    values: list[Number] = []
-    while value <= end and len(values) <= _MOST_VALUES:
-        values.append(value)
+def _steps(value: Number, last: Number, step: str, kind: Callable[[str], Number]) -> Iterator[Number]:
+    factor, increment = (kind(step[1:]), kind("0")) if step.startswith("x") else (kind("1"), kind(step))
+    while value <= last:
+        yield value
         value = value * factor + increment
-    return values

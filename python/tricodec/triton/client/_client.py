@@ -26,17 +26,17 @@ from tricodec.triton.client._requests import (
     bytes_tensor,
     codec_values,
     encoder_values,
-    frames_of,
     frames_output,
     frames_tensor,
     option_tensors,
+    video_of,
     video_tensor,
 )
 from tricodec.triton.client._session import Opening, VideoSession
 from tricodec.video import DecodedVideo
 
 
-class Client:
+class Client(contextlib.AbstractContextManager["Client"]):
     """A connection to a Triton server with tricodec's models; a context manager.
 
     `model` of each method is the name of its model on the server. The methods raise the errors of tricodec's functions
@@ -86,10 +86,6 @@ class Client:
         """Close the connection."""
         self._connection.close()
 
-    def __enter__(self) -> Client:
-        """Returns the client itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
         """Close the connection."""
         self.close()
@@ -137,8 +133,8 @@ class Client:
         inputs = option_tensors(asked, DECODE_OPTIONS, "decode_video", ["dtype"])
         inputs.append(video_tensor(source))
         result = self._ask(self._model, inputs, [output, "PTS", "NUM_DAMAGED_PACKETS"])
-        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0])
-        return DecodedVideo(frames_of(result, output)[0], result.as_numpy("PTS")[0], damaged)
+        video = video_of(result, output)
+        return DecodedVideo(video.frames[0], video.pts_seconds[0], video.num_damaged_packets)
 
     def stream_video(
         self,
@@ -186,10 +182,10 @@ class Client:
                 result, rest = self._connection.repeated(model, functools.partial(begin, following))
                 with contextlib.closing(rest):
                     while result is not None:
-                        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0])
-                        frames = frames_of(result, output)
-                        if len(frames) or not following:  # a damaged video may end between two requests
-                            yield DecodedVideo(frames, result.as_numpy("PTS"), damaged)
+                        video = video_of(result, output)
+                        if len(video) or not following:  # a damaged video may end between two requests
+                            yield video
+                        del video  # its memory, while the next one is awaited
                         last, result = result, next(rest, None)
                 following = last.as_numpy("NEXT")[0] if window is not None else None
                 if not following:

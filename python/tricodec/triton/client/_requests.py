@@ -17,6 +17,7 @@ from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS
 from tricodec.remote import is_remote_url
 from tricodec.show import needed
 from tricodec.triton.client._connection import input_tensor
+from tricodec.video import DecodedVideo
 
 _OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
 _DATATYPES = {
@@ -125,8 +126,15 @@ def _bfloat16() -> Any:
     return needed("ml_dtypes", "ml_dtypes", "arrays of bfloat16").bfloat16
 
 
-def frames_of(result: Any, output: str) -> Any:
-    """The frames of an answer as a numpy array with the shape of the output."""
+def video_of(result: Any, output: str) -> DecodedVideo:
+    """The frames of an answer, their times, and the number of damaged packets."""
+    return DecodedVideo(
+        _frames_of(result, output), result.as_numpy("PTS"), int(result.as_numpy("NUM_DAMAGED_PACKETS").item())
+    )
+
+
+def _frames_of(result: Any, output: str) -> Any:
+    """The frames as a numpy array with the shape of the output."""
     if output != _OUTPUTS["bfloat16"]:
         return result.as_numpy(output)
     # tritonclient would convert BF16 to float32, one number at a time.

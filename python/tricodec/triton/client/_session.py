@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tricodec._tricodec import Packet
 from tricodec.options import checked_selection
 from tricodec.triton.client._connection import BusyError, Connection, input_tensor
-from tricodec.triton.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
+from tricodec.triton.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, option_tensors, video_of
 from tricodec.video import DecodedVideo
 
 _OUTPUTS = ("PTS", "NUM_DAMAGED_PACKETS", "FRAME_NUMBERS", "NUM_FRAMES", "LAST")
@@ -41,7 +41,7 @@ class Opening:
     is_live: bool  # the session takes packets
 
 
-class VideoSession:
+class VideoSession(contextlib.AbstractContextManager["VideoSession"]):
     """A video or a live stream that stays open on the server; an iterator of chunks, and a context manager.
 
     `Client.open` makes it. The frames of a video are those of `tricodec.FrameReader`, byte for byte. Leaving the
@@ -194,10 +194,6 @@ class VideoSession:
             raise StopIteration
         return chunk
 
-    def __enter__(self) -> VideoSession:
-        """Return the session itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
         """Close the session."""
         self.close()
@@ -211,14 +207,14 @@ class VideoSession:
                 result = self._send(chunk, others)
             else:
                 result = self._connection.repeated(self._opening.model, lambda: self._send(chunk, others))
-            frames = frames_of(result, self._opening.output)
-            self._num_given += len(frames)
+            video = video_of(result, self._opening.output)
+            self._num_given += len(video)
             self._is_known = True
             self._is_last = bool(result.as_numpy("LAST")[0])
             self._numbers = result.as_numpy("FRAME_NUMBERS")
             num_frames = int(result.as_numpy("NUM_FRAMES")[0])
             self._num_frames = None if num_frames < 0 else num_frames
-            return DecodedVideo(frames, result.as_numpy("PTS"), int(result.as_numpy("NUM_DAMAGED_PACKETS")[0]))
+            return video
 
     def _send(self, chunk: int, others: Sequence[Any]) -> Any:
         """One request. It opens the session if there is none, and has the choice if the server may not know it."""
