@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
+from tricodec.measure.bench.front_ends import FRONT_ENDS
 from tricodec.show import Progress, format_table
 from tricodec.show.media import describe
 
@@ -83,7 +83,7 @@ def _compare(
                 start = time.perf_counter()
                 frames = decode()
                 seconds = time.perf_counter() - start
-        except FrontEndMissingError as error:
+        except (ImportError, FileNotFoundError) as error:
             rows.append([name, "", "", str(error), "not run"])
             agree = agree and not required
             continue

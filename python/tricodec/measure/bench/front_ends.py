@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,10 +16,6 @@ import tricodec
 
 Request = dict[str, Any]
 Decode = Callable[[], npt.NDArray[Any]]
-
-
-class FrontEndMissingError(tricodec.Error):
-    """The packages of a front end are not installed."""
 
 
 @contextlib.contextmanager
@@ -36,15 +31,13 @@ def open_dali(path: Path, request: Request, *, device: str = "cpu", num_threads:
 
     The result of a GPU is copied to the host. 0 threads are one for each core.
     """
-    if not _installed("nvidia.dali"):
-        raise FrontEndMissingError("DALI is not installed; pip install nvidia-dali-cuda130")
-    from nvidia.dali import Pipeline, fn, types
+    import tricodec.dali  # noqa: F401  (registers the operator, or says what is missing)
 
-    import tricodec.dali  # noqa: F401  (registers the operator)
+    gpu = None if device == "cpu" else int(device.partition(":")[2] or 0)
+    from nvidia.dali import Pipeline, fn, types
 
     dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
     arguments = request | {"dtype": dtypes[request.get("dtype", "uint8")]}
-    gpu = None if device == "cpu" else int(device.partition(":")[2] or 0)
 
     # One run at a time: a pipeline that runs ahead would hide its time from a clock.
     threads = num_threads or len(os.sched_getaffinity(0))
@@ -66,15 +59,9 @@ def open_dali(path: Path, request: Request, *, device: str = "cpu", num_threads:
 @contextlib.contextmanager
 def open_triton(path: Path, request: Request) -> Iterator[Decode]:
     """Starts a Triton server and yields a function that asks its model `video_decode`."""
-    if not _installed("tritonclient.grpc"):
-        raise FrontEndMissingError("Triton's client is not installed; pip install tritonclient[grpc]")
     import tricodec.triton.client
     import tricodec.triton.serve
 
-    try:
-        tricodec.triton.serve.find_tritonserver()
-    except FileNotFoundError as error:
-        raise FrontEndMissingError(str(error)) from error
     data = path.read_bytes()
     with (
         tricodec.triton.serve.Server(models=["video_decode"]) as server,
@@ -83,15 +70,9 @@ def open_triton(path: Path, request: Request) -> Iterator[Decode]:
         yield lambda: client.decode_video(data, **request).frames
 
 
-def _installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # its parent is not there
-        return False
-
-
 FRONT_ENDS: dict[str, Callable[[Path, Request], contextlib.AbstractContextManager[Decode]]] = {
     "python": open_python,
     "dali": open_dali,
     "triton": open_triton,
 }
+"""Opening one raises ImportError, or FileNotFoundError for Triton's server, if it is not installed."""

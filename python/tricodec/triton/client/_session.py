@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tricodec._tricodec import Packet
 from tricodec.options import checked_selection
 from tricodec.triton.client._connection import BusyError, Connection, input_tensor
-from tricodec.triton.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, option_tensors, video_of
+from tricodec.triton.client._requests import option_tensors, video_of
 from tricodec.video import DecodedVideo
 
 _OUTPUTS = ("PTS", "NUM_DAMAGED_PACKETS", "FRAME_NUMBERS", "NUM_FRAMES", "LAST")
@@ -174,7 +174,7 @@ class VideoSession(contextlib.AbstractContextManager["VideoSession"]):
         """
         if not self._opening.is_live:
             raise ValueError("this session has a video, which ends by itself")
-        return self._request(chunk, option_tensors({"flush": True}, PULL_OPTIONS, "flush", batched=False))
+        return self._request(chunk, option_tensors("read", {"flush": True}))
 
     def close(self) -> None:
         """End the session on the server. Its frames stay valid."""
@@ -220,12 +220,12 @@ class VideoSession(contextlib.AbstractContextManager["VideoSession"]):
         """One request. It opens the session if there is none, and has the choice if the server may not know it."""
         if self._id == 0 and self._is_sought:
             # The choice continues the first one: a stride, perhaps a plan's, may stay.
-            self._ask(0, [*self._opening.tensors, *_choice_tensors(self._opening.choice)], opens=True)
+            self._ask(0, [*self._opening.tensors, *option_tensors("seek", self._opening.choice)], opens=True)
         opens = self._id == 0
         tensors = [*others, *(self._opening.tensors if opens else ())]
         if not self._is_known and not self._opening.is_live:
             skip = None if opens and not self._num_given else self._num_given
-            tensors += _choice_tensors({**self._choice, "skip": skip})
+            tensors += option_tensors("seek", {**self._choice, "skip": skip})
         self._is_known = False
         return self._ask(chunk, tensors, opens=opens)
 
@@ -235,7 +235,7 @@ class VideoSession(contextlib.AbstractContextManager["VideoSession"]):
             if self._opening.is_live and self._was_open:
                 raise ConnectionError("the live stream is lost; open another one, and begin with a key frame")
             self._id = secrets.randbits(63) or 1
-        pull = option_tensors({"chunk": chunk}, PULL_OPTIONS, "read", batched=False)
+        pull = option_tensors("read", {"chunk": chunk})
         try:
             answer = self._connection.call(
                 self._opening.model, [*pull, *tensors], [self._opening.output, *_OUTPUTS], sequence_id=self._id,
@@ -253,15 +253,11 @@ class VideoSession(contextlib.AbstractContextManager["VideoSession"]):
         """Ends the session on the server, and the sequence that Triton sees. A server may be gone, or not answer."""
         if self._id:
             ended, self._id = self._id, 0
-            tensors = option_tensors({"chunk": 0}, PULL_OPTIONS, "close", batched=False)
+            tensors = option_tensors("read", {"chunk": 0})
             with contextlib.suppress(Exception):
                 self._connection.call(
                     self._opening.model, tensors, ["LAST"], _END_SECONDS, sequence_id=ended, sequence_end=True
                 )
-
-
-def _choice_tensors(choice: Mapping[str, Any]) -> list[Any]:
-    return option_tensors(choice, CHOICE_OPTIONS, "open", batched=False)
 
 
 def _packet_tensors(packets: Sequence[Any], pts: Sequence[int | None] | None, time_base: Any) -> list[Any]:

@@ -88,19 +88,15 @@ def find_tritonserver(path: str | os.PathLike[str] | None = None) -> Installatio
         FileNotFoundError: there is none; the text names the places.
     """
     named = path or os.environ.get(ENVIRONMENT_VARIABLE)
-    if named:
-        origin = "given" if path else f"from {ENVIRONMENT_VARIABLE}"
-        binary = Path(named)
-        if binary.is_dir():
-            binary = binary / "bin" / "tritonserver"
-        if not os.access(binary, os.X_OK):
-            raise FileNotFoundError(
-                f"no tritonserver at {binary} ({origin}); name the executable, or the folder that has bin/tritonserver"
-            )
-        return _describe(binary, origin)
-    for binary, origin in _candidates():
+    origin = "given" if path else f"from {ENVIRONMENT_VARIABLE}"
+    for place, found in [(Path(named), origin)] if named else _candidates():
+        binary = place / "bin" / "tritonserver" if place.is_dir() else place
         if os.access(binary, os.X_OK):
-            return _describe(binary, origin)
+            return _describe(binary, found)
+    if named:
+        raise FileNotFoundError(
+            f"no tritonserver at {binary} ({origin}); name the executable, or the folder that has bin/tritonserver"
+        )
     raise FileNotFoundError(
         f"no tritonserver found: not in {ENVIRONMENT_VARIABLE}, {CONTAINER_BINARY}, PATH or the nvidia-pytriton wheel. "
         "`pip install --no-deps nvidia-pytriton` brings one; or run inside NVIDIA's tritonserver container"
