@@ -191,10 +191,7 @@ _TYPED = ("bitcomp", "cascaded")
 
 
 def element_type(data: PartReader) -> str | None:
-    """The integer type of as many bytes as an element of a .npy file has; None for other files.
-
-    Header and elements of such a file are whole numbers of elements, as the header is padded to 64 bytes.
-    """
+    """The integer type of as many bytes as an element of a .npy file has; None for other files."""
     try:
         stream = io.BytesIO(data.read(0, min(data.size, 1 << 16)))
         version = npy_format.read_magic(stream)
@@ -218,10 +215,7 @@ def sample_of(data: PartReader) -> list[bytes]:
 
 
 def choose(data: PartReader, data_type: str | None) -> tuple[str, str]:
-    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close.
-
-    Returns its name in small letters, and the reason.
-    """
+    """The algorithm with the best ratio on a sample, the faster one if ratios are close; and the reason."""
     pieces = sample_of(data)
     total = sum(len(piece) for piece in pieces)
     if total == 0:

@@ -49,11 +49,7 @@ class TricodecCodec(DecodesOnGpu):
 
     @classmethod
     def from_dict(cls, data: dict[str, JSON]) -> TricodecCodec:
-        """From an array's metadata.
-
-        Raises:
-            ValueError: if they contain trusted=True.
-        """
+        """From an array's metadata, where trusted=True is a ValueError."""
         _, configuration = parse_named_configuration(data, "tricodec", require_configuration=False)
         return cls(**without_trust(configuration or {}))
 

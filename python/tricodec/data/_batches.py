@@ -72,10 +72,7 @@ class _Batch:
 
 
 class ReadAhead:
-    """An iterator of batches, which threads read. close() ends the threads.
-
-    Thread safety: one thread at a time.
-    """
+    """An iterator of batches, which threads read. Thread safety: one thread at a time."""
 
     def __init__(
         self, dataset: Dataset, memory: HostMemory, batches: Iterator[list[int]], *, num_threads: int, max_bytes: int

@@ -53,10 +53,7 @@ def build_table(
     remote_options: Mapping[str, Any],
     on_progress: Callable[[int, int], object] | None,
 ) -> tuple[Any, IndexSummary]:
-    """The rows of the videos of some sources, a pyarrow.Table, and what was done, as `DatasetIndex.build` says it.
-
-    `root` is the folder that relative paths start in, and `path` an index that may be there.
-    """
+    """The rows of the videos of sources and what was done. `path` may have an index; relative paths start in `root`."""
     pa = arrow()
     known = _Known(path, root, read)
     least = _REMOTE_THREADS if any(map(is_remote_url, names)) else 1
@@ -111,10 +108,7 @@ class _Known:
 def _described(
     video: Located, reading: Reading, gpu: int | None, remote_options: Mapping[str, Any], stop: threading.Event
 ) -> dict[str, Any]:
-    """The row of a video; one that cannot be read has a row with the reason. `stop` ends the reading of frames.
-
-    ``gpu_refusal`` is of the GPU `gpu`; None is any.
-    """
+    """The row of a video, with the reason if it cannot be read. `stop` ends the reading of frames."""
     row = {**video.columns(), "read": reading, "tricodec_version": __version__}
     if video.error:
         return row | {"status": "failed", "error": video.error}

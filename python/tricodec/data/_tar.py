@@ -28,10 +28,7 @@ class Member:
 
 
 class TarPart:
-    """The bytes of a member of an archive, as a source of their own.
-
-    Thread safety: safe.
-    """
+    """The bytes of a member of an archive, as a source of their own. Thread safety: safe."""
 
     def __init__(self, place: str, offset: int, size_bytes: int, name: str, remote_options: Mapping[str, Any]) -> None:
         self.name = name

@@ -234,10 +234,7 @@ def _lanes(events: Iterable[StageEvent]) -> list[list[StageEvent]]:
 
 
 def trace_events(events: list[StageEvent], process: int) -> list[dict[str, Any]]:
-    """A complete event ("X") for each stage event, and the names of tracks ("M"). Times are microseconds.
-
-    Threads are tracks, named as in Python or "worker N". The work of a GPU has its own tracks.
-    """
+    """A complete event ("X") for each stage event, in microseconds, and the names of tracks ("M")."""
 
     def name(kind: str, track: int, text: str) -> dict[str, Any]:
         return {"ph": "M", "name": kind, "pid": process, "tid": track, "args": {"name": text}}

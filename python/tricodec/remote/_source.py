@@ -137,10 +137,7 @@ class RemoteSource:
 
 
 class PlacedFile(io.RawIOBase):
-    """A file object (binary, seekable, read only) with a size that is known. Its subclasses have `read`.
-
-    Thread safety: one thread at a time.
-    """
+    """A file object (binary, seekable, read only) of a known size, for one thread at a time. Subclasses have `read`."""
 
     def __init__(self, name: str, size_bytes: int) -> None:
         super().__init__()

@@ -25,17 +25,11 @@ class PlanRequest:
     """What a plan reads: the arguments of `Plan`. A number of 0 was left to the plan."""
 
     device: str = "auto"
-    """As in `decode_video`."""
     stream_index: int = -1
-    """Number of the video stream; -1 is the best one."""
     ignore_edit_list: bool = False
-    """Whether the frames that an edit list removes are included."""
     workers: int = 0
-    """Reads at a time."""
     num_workers: int = 0
-    """Decoders of one read."""
     batch_size: int = 0
-    """Frames of a batch."""
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Options of `Transform` that differ from its defaults."""
     selection: dict[str, Any] = dataclasses.field(default_factory=dict)

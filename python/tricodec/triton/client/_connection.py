@@ -94,10 +94,9 @@ class Connection:
     def stream(
         self, model: str, inputs: list[Any], outputs: Iterable[str], window: int | None
     ) -> Generator[Any, None, None]:
-        """Sends a request over a separate connection and yields its answers as they arrive, or an error of `translate`.
+        """Sends a request over a separate connection and yields its answers, at most a `window` of them ahead.
 
-        With a `window` at most that many answers are on their way: the model waits until the caller takes one. Closing
-        or dropping the iterator before its end cancels the request.
+        Closing or dropping the iterator before its end cancels the request. Raises the errors of `translate`.
         """
         waiting: queue.Queue[tuple[Any, Any]] = queue.Queue(_MOST_WAITING)
         is_unwanted = threading.Event()

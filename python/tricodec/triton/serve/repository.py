@@ -28,10 +28,7 @@ def installed_repository() -> Path:
 
 
 def lacking_models(source: Path) -> dict[str, str]:
-    """The models of a repository that lack DALI or other packages on this machine, each with the reason and the remedy.
-
-    Ensembles that have such a model as a step are among them.
-    """
+    """The models and ensembles of a repository that lack DALI or other packages here, each with reason and remedy."""
     lacking = _lacking_dali(source) | _lacking_packages(source)
     for config in sorted(source.glob("*/config.pbtxt")):
         model = config.parent.name
@@ -94,15 +91,12 @@ def lay_out_models(
     link: bool = True,
     gpus: Sequence[int] = (),
 ) -> list[str]:
-    """Copies models into `folder`, with `parameters` added to their configurations, and returns their names.
+    """Copies models of a repository into `folder`, which may be empty, and returns their names.
 
     Args:
-        source: a model repository.
-        models: names of its models; None is all but `left_out`. An ensemble includes the models of its steps.
-        folder: the repository to create, which may be an empty folder.
+        models: their names, with which the steps of ensembles come; None is all but `left_out`.
         environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one; None adds none.
         parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
-        left_out: models that lack packages.
         link: link to files that no server writes beside, such as weights; False copies them.
         gpus: numbers of GPUs: models with a `device` other than "cpu" get an instance on each, not on the CPU.
     """
