@@ -96,7 +96,7 @@ def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any])
 
 
 def files_below(folder: str, accepts: Callable[[str], bool]) -> Iterator[tuple[str, Exception | None]]:
-    """Paths of the files below a folder that `accepts` takes by name, in order, each with the reason if it is unreadable.
+    """Paths of the files below a folder that `accepts` takes by name, in order, each with its error or None.
 
     Hidden files and links to folders are left out. A folder that may not be listed is given too, with its error.
     """
