@@ -217,13 +217,12 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
             IndexError: there is no such video.
             Error: the errors of `FrameReader`.
         """
-        node = active()
-        if node is None:
-            with FrameReader(self._sources[number], **self._reader_options) as reader:
-                indices = self._indices(reader)
-                frames = torch.from_dlpack(reader.batch(indices, self._transform))
-                return frames, torch.from_numpy(reader.pts_seconds[indices]), number
-        with node.open(self._sources[number], device=self._reader_options["device"]) as video:
+        source, node = self._sources[number], active()
+        with (
+            FrameReader(source, **self._reader_options)
+            if node is None
+            else node.open(source, device=self._reader_options["device"])
+        ) as video:
             indices = self._indices(video)
             frames = video.batch(indices, **self._transform.options)
             frames = frames if isinstance(frames, NodeDeviceArray) else torch.from_dlpack(frames)

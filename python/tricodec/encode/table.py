@@ -207,7 +207,7 @@ def _nvenc_slices(settings: Settings) -> Effect:
 def _timing(filter_name: str) -> Column:
     def column(settings: Settings) -> Effect:
         rate = Fraction(settings.timescale or 0, settings.num_unit_in_ticks or 1)
-        return {"filter": f"{filter_name}_metadata=tick_rate={rate.numerator}/{rate.denominator}"}
+        return {"bitstream_filter": f"{filter_name}_metadata=tick_rate={rate.numerator}/{rate.denominator}"}
 
     return column
 
