@@ -81,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return 0
     except RuntimeError as error:  # in several lines, if it has the end of the server's log
+        if getattr(options, "debug", False):
+            raise
         print(f"tricodec: error: {error}", file=sys.stderr)
         return 1
 
