@@ -64,34 +64,18 @@ class ReportsStages(Protocol):
 Callback = Callable[[str, float, int, str], object]
 
 
-class _Reporter:
-    """The thread that calls the callback, so that no thread of a decoder waits for the interpreter."""
-
-    def __init__(self, native: NativeProfiler, callback: Callback) -> None:
-        self._native = native
-        self._callback: Callback | None = callback
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tricodec.Profiler", daemon=True)
-        self._thread.start()
-
-    def end(self) -> None:
-        """Reports what is left and ends the thread."""
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.wait(_PAUSE_SECONDS):
-            self._report()
-        self._report()
-
-    def _report(self) -> None:
-        for _, duration_ns, stage, frames, device, _ in self._native.take_events():
-            if self._callback is None:
-                return
+def _report(native: NativeProfiler, callback: Callback, ended: threading.Event) -> None:
+    """Reports events until the block ends, on a thread of its own: no thread of a decoder waits for the interpreter."""
+    is_last = has_failed = False
+    while not is_last:
+        is_last = ended.wait(_PAUSE_SECONDS)
+        for _, duration_ns, stage, frames, device, _ in native.take_events():
+            if has_failed:
+                break
             try:
-                self._callback(stage, duration_ns / 1e9, frames, device)
+                callback(stage, duration_ns / 1e9, frames, device)
             except Exception:
-                self._callback = None
+                has_failed = True
                 logging.getLogger("tricodec").exception("the callback of a Profiler failed and is not called any more")
 
 
@@ -141,19 +125,24 @@ class Profiler(Measurement[NativeProfiler]):
             )
         super().__init__(NativeProfiler, max_events, "" if method is None else ", which the callback receives")
         self._callback: Callback | None = method
-        self._reporter: _Reporter | None = None
+        self._ended = threading.Event()
+        self._reporter: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         super().__enter__()
         if self._callback is not None:
-            self._reporter = _Reporter(self._started(), self._callback)
+            self._ended.clear()
+            arguments = (self._started(), self._callback, self._ended)
+            self._reporter = threading.Thread(target=_report, args=arguments, name="tricodec.Profiler", daemon=True)
+            self._reporter.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End the measurement, report its last events and keep its results."""
         super().__exit__()
         if self._reporter is not None:
-            self._reporter.end()
+            self._ended.set()
+            self._reporter.join()
             self._reporter = None
 
     @property
