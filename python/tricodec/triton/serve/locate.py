@@ -51,26 +51,20 @@ class Installation:
     def python_stub(self) -> Path:
         """The stub for the running interpreter."""
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if self.stubs is None:
-            stub = self.backends / "python" / "triton_python_backend_stub"
-            if not stub.is_file():
-                raise RuntimeError(
-                    f"{self.binary} ({self.origin}) has no Python backend: {stub} is missing; "
-                    "use an image or a package of Triton that contains the python backend"
-                )
-            needed = _linked_python(stub)
-            if needed is not None and needed != version:
-                raise RuntimeError(
-                    f"the Python backend of {self.binary} ({self.origin}) is built for Python {needed}, this is Python "
-                    f"{version}; install tricodec for Python {needed} and run `tricodec serve` with that"
-                )
-            return stub
-        stub = self.stubs / version / "triton_python_backend_stub"
-        if not stub.is_file():
+        server = f"{self.binary} ({self.origin})"
+        stub = (self.stubs / version if self.stubs else self.backends / "python") / "triton_python_backend_stub"
+        if not stub.is_file() and self.stubs is None:
+            remedy = "use an image or a package of Triton that contains the python backend"
+            raise RuntimeError(f"{server} has no Python backend: {stub} is missing; {remedy}")
+        if not stub.is_file() and self.stubs is not None:
             found = ", ".join(sorted(path.name for path in self.stubs.iterdir())) or "none"
+            remedy = "run tricodec under one of those versions"
+            raise RuntimeError(f"{server} has Python backend stubs for Python {found}, not for {version}; {remedy}")
+        linked = re.search(rb"libpython(3\.\d+)\.", stub.read_bytes()) if self.stubs is None else None
+        if linked and (needed := linked[1].decode()) != version:
             raise RuntimeError(
-                f"{self.binary} ({self.origin}) has Python backend stubs for Python {found}, not for {version}; "
-                "run tricodec under one of those versions"
+                f"the Python backend of {server} is built for Python {needed}, this is Python {version}; install "
+                f"tricodec for Python {needed} and run `tricodec serve` with that"
             )
         return stub
 
@@ -121,12 +115,6 @@ def _describe(binary: Path, origin: str) -> Installation:
     if stubs.is_dir():
         return Installation(binary, root / "backends", root.parent.parent / "nvidia_pytriton.libs", stubs, origin)
     return Installation(binary, root / "backends", root / "lib", None, origin)
-
-
-def _linked_python(stub: Path) -> str | None:
-    """The version in the name of the libpython that the stub is linked with."""
-    found = re.search(rb"libpython(3\.\d+)\.", stub.read_bytes())
-    return found[1].decode() if found else None
 
 
 def create_environment(folder: Path) -> Path:
