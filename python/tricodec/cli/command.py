@@ -59,9 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"tricodec {tricodec.__version__}")
     common = Parser(add_help=False)
-    common.add_argument(
-        "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
-    )
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show an error's traceback")
     as_json = Parser(add_help=False, parents=[common])
     as_json.add_argument("--json", action="store_true", help="print the result as JSON")
     commands = parser.add_subparsers(

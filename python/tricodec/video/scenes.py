@@ -96,10 +96,8 @@ def scene_cuts(
         before, done = counts[-1:], done + len(counts)
         if on_progress is not None:
             on_progress(done, len(source))
-    numbers = np.array(frames, np.int64)
-    return SceneCuts(
-        numbers, source.pts_seconds[numbers], np.array(scores, np.float32), done, source.num_damaged_packets
-    )
+    cuts, damaged = np.array(frames, np.int64), source.num_damaged_packets
+    return SceneCuts(cuts, source.pts_seconds[cuts], np.array(scores, np.float32), done, damaged)
 
 
 def _histograms(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:

@@ -82,12 +82,10 @@ class _Video:
 
     def count(self, batch: int, default: int = 0) -> int:
         """The frames of a query: those of the batch, by default so many, and 0 is all of the file."""
-        num_frames = len(self.times)
-        if batch > num_frames:
-            raise ValueError(
-                f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {num_frames}"
-            )
-        return batch or min(default or num_frames, num_frames)
+        most = len(self.times)
+        if batch > most:
+            raise ValueError(f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {most}")
+        return batch or min(default or most, most)
 
     def done(self, frames: int, compressed_bytes: int = 0, parts: Mapping[str, float] | None = None) -> Done:
         return Done(frames, frames * self.frame_bytes, compressed_bytes, parts or {})

@@ -174,9 +174,7 @@ class Figures:
                 f"--max-threads ({load.concurrency}) too low, or the machine busy"
             )
         if load.rate is None and load.concurrency > 1:
-            found.append(
-                f"{load.concurrency} queries are in flight at a time; a latency includes the wait for the others"
-            )
+            found.append(f"{load.concurrency} queries are in flight at a time; latencies include the wait for others")
         transfers = {name: part for name, part in self.parts.items() if name in TRANSFERS}
         work = {name: part for name, part in self.parts.items() if name not in TRANSFERS}
         for name, part in transfers.items():

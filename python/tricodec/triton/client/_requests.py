@@ -127,9 +127,8 @@ def _bfloat16() -> Any:
 
 def video_of(result: Any, output: str) -> DecodedVideo:
     """The frames of an answer, their times, and the number of damaged packets."""
-    return DecodedVideo(
-        _frames_of(result, output), result.as_numpy("PTS"), int(result.as_numpy("NUM_DAMAGED_PACKETS").item())
-    )
+    damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS").item())
+    return DecodedVideo(_frames_of(result, output), result.as_numpy("PTS"), damaged)
 
 
 def _frames_of(result: Any, output: str) -> Any:
