@@ -6,6 +6,7 @@ from tricodec.measure.bench._engines import (
     clip_or,
     decode_engine,
     encode_engine,
+    open_dali,
     pipeline_engine,
     transcode_engine,
     transform_engine,
@@ -22,6 +23,6 @@ __all__ = [
     "DIRECTIONS", "MODELS", "PERCENTILES", "PIPELINES", "Case", "Clock", "Distribution", "Done", "Engine", "Figures",
     "Knee", "Load", "Measured", "Query", "Rules", "Session", "Sweep", "Threshold", "Window", "Windows", "Work",
     "clip_or", "compress_engine", "decode_engine", "encode_engine", "environment", "flat_result", "knee", "libraries",
-    "needed_values", "parse_range", "percentile_of", "pipeline_engine", "processor", "run", "serve_engine",
+    "needed_values", "open_dali", "parse_range", "percentile_of", "pipeline_engine", "processor", "run", "serve_engine",
     "session_csv", "session_json", "transcode_engine", "transform_engine",
 ]  # fmt: skip

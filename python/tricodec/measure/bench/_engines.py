@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import tricodec
 from tricodec.io import StreamReader
 from tricodec.measure.bench._load import Done, Work
 from tricodec.measure.bench._session import Engine
-from tricodec.measure.bench.front_ends import open_dali
 
 #: What a query of `pipeline_engine` covers, by its front end.
 _PIPELINES = {
@@ -56,6 +58,37 @@ def clip_or(file: str | Path | None) -> Iterator[Path]:
         data = tricodec.encode_video(make_pictures(), layout="CHW", frame_rate=FRAME_RATE, gop_size=30)
         path.write_bytes(data)
         yield path
+
+
+@contextlib.contextmanager
+def open_dali(path: Path, request: dict[str, Any], *, device: str = "cpu", num_threads: int = 0) -> Iterator[Any]:
+    """Yields a function that runs a DALI pipeline with `fn.tricodec.decode_video`, which reads the file each time.
+
+    The result of a GPU is copied to the host. 0 threads are one for each core.
+    """
+    import tricodec.dali  # noqa: F401  (registers the operator, or says what is missing)
+
+    gpu = None if device == "cpu" else int(device.partition(":")[2] or 0)
+    from nvidia.dali import Pipeline, fn, types
+
+    dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
+    arguments = request | {"dtype": dtypes[request.get("dtype", "uint8")]}
+
+    # One run at a time: a pipeline that runs ahead would hide its time from a clock.
+    threads = num_threads or len(os.sched_getaffinity(0))
+    pipeline = Pipeline(batch_size=1, num_threads=threads, device_id=gpu, exec_async=False, exec_pipelined=False)
+    with pipeline:
+        encoded = fn.external_source(source=lambda: [np.fromfile(path, np.uint8)], batch=True)
+        if gpu is not None:
+            arguments["device"] = "mixed"
+        pipeline.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
+    pipeline.build()
+
+    def decode() -> Any:
+        frames, _ = pipeline.run()
+        return np.array((frames if gpu is None else frames.as_cpu()).at(0))
+
+    yield decode
 
 
 class _Video:
