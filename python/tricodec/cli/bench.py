@@ -194,21 +194,23 @@ def run(options: argparse.Namespace) -> int:
         options.max_trials,
     )  # fmt: skip
     threads = getattr(options, "threads", [0])
-    sweep = bench.Sweep(threads, options.batch, options.concurrency, options.request_rate, options.max_threads)
+    loads = (options.concurrency, options.request_rate, options.max_threads)
+    cases = bench.cases_of(threads, options.batch, *loads)
     if options.csv:
         refuse_existing(options.csv, options.force)
     with contextlib.ExitStack() as stack:
         engine = options.open_engine(options, stack)
         environment = bench.environment()
         if not options.json:
-            print_settings(engine, environment, rules, sweep)
-        total = None if options.latency_threshold is not None else len(sweep.cases())
+            print_settings(engine, environment, rules, cases)
+        total = None if options.latency_threshold is not None else len(cases)
         with Progress("measuring", total) as progress:
             session = bench.Session(engine, rules, lambda _: progress.advance())
             if options.latency_threshold is not None:
-                session.search(sweep, options.latency_threshold, options.percentile)
+                session.search(cases, options.latency_threshold, options.percentile)
             else:
-                session.sweep(sweep)
+                for case in cases:
+                    session.measure(case)
     if not options.json:
         print_report(session)
     if options.csv:

@@ -49,7 +49,7 @@ def test_the_highest_rate_within_a_latency_is_that_of_the_simulated_server() -> 
     # A worker that takes 10 ms serves 100 queries per second; above that they wait longer and longer.
     measuring = session()
 
-    found = measuring.search(bench.Sweep(rates=bench.parse_range("20:200:20", float), max_threads=1), 15, 99)
+    found = measuring.search(bench.cases_of(rates=bench.parse_range("20:200:20", float), max_threads=1), 15, 99)
 
     assert found.case is not None
     assert found.case.load.rate == 100
@@ -61,7 +61,8 @@ def test_the_highest_rate_within_a_latency_is_that_of_the_simulated_server() -> 
 def test_a_sweep_measures_every_combination_and_names_each_knee() -> None:
     measuring = session()
 
-    measuring.sweep(bench.Sweep(threads=(1, 2), batch=bench.parse_range("1:128:x2", int)))
+    for case in bench.cases_of(threads=(1, 2), batch=bench.parse_range("1:128:x2", int)):
+        measuring.measure(case)
 
     # batch / (10 + batch) is at least nine tenths of its value at 128 from 64 on.
     cases = [(each.case.threads, each.case.batch) for each in measuring.results]

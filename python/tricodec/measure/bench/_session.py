@@ -69,22 +69,16 @@ class Measured:
     """Every latency in seconds, in the order of the ends."""
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """The values to try, each ascending."""
-
-    threads: Sequence[int] = (0,)
-    batch: Sequence[int] = (0,)
-    concurrency: Sequence[int] = (1,)
-    rates: Sequence[float] = ()
-    """Queries per second; empty is a closed loop."""
-    max_threads: int = 16
-    """Queries in flight at most, with a rate."""
-
-    def cases(self) -> list[Case]:
-        """Every combination, with ascending loads."""
-        loads = [Load(self.max_threads, rate) for rate in self.rates] or [Load(each) for each in self.concurrency]
-        return [Case(*each) for each in itertools.product(self.threads, self.batch, loads)]
+def cases_of(
+    threads: Sequence[int] = (0,),
+    batch: Sequence[int] = (0,),
+    concurrency: Sequence[int] = (1,),
+    rates: Sequence[float] = (),
+    max_threads: int = 16,
+) -> list[Case]:
+    """Every combination of ascending values. Rates, if there are any, have at most `max_threads` queries in flight."""
+    loads = [Load(max_threads, rate) for rate in rates] or [Load(each) for each in concurrency]
+    return [Case(*each) for each in itertools.product(threads, batch, loads)]
 
 
 @dataclass(frozen=True)
@@ -135,17 +129,12 @@ class Session:
         self._say(measured)
         return measured
 
-    def sweep(self, sweep: Sweep) -> None:
-        for case in sweep.cases():
-            self.measure(case)
-
-    def search(self, sweep: Sweep, milliseconds: float, percentile: float) -> Threshold:
-        """Find the highest load of a sweep with a percentile of the latency within a bound, by bisection.
+    def search(self, cases: Sequence[Case], milliseconds: float, percentile: float) -> Threshold:
+        """Find the highest load of some cases with a percentile of the latency within a bound, by bisection.
 
         Each measurement has enough queries for the percentile.
         """
-        cases = sweep.cases()
-        if len(sweep.threads) > 1 or len(sweep.batch) > 1:
+        if len({(case.threads, case.batch) for case in cases}) > 1:
             raise ValueError("a latency threshold searches the load; give one value of --threads and of --batch")
         if not milliseconds > 0:
             raise ValueError(f"a latency threshold of {milliseconds:g} ms is not accepted; it must be more than 0")
