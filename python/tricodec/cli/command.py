@@ -95,12 +95,6 @@ def _print_completion(options: argparse.Namespace) -> int:
     return 0
 
 
-def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answers a shell that asks for completions, and ends the process; returns if none asks."""
-    if "_ARGCOMPLETE" in os.environ:
-        _argcomplete().autocomplete(parser)
-
-
 def _argcomplete() -> Any:
     return needed("argcomplete", "argcomplete", "completions")
 
@@ -110,7 +104,8 @@ def run(argv: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _take_any_name()
     parser = build_parser()
-    _complete(parser)
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions, which ends the process
+        _argcomplete().autocomplete(parser)
     if not arguments:
         print(_START)
         return 0
