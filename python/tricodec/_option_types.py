@@ -140,6 +140,16 @@ class DecodeOptions(RequestOptions, SourceOptions, total=False):
     """Options of `decode_video` beside those that decide the type of its arrays."""
 
 
+class SamplingOptions(TypedDict, total=False):
+    """Options of `tricodec.data.ClipSampler`."""
+
+    rank: int
+    num_ranks: int
+    shuffle: bool
+    seed: int
+    drop_last: bool
+
+
 class ReaderOptions(SourceOptions, total=False):
     """Options of `FrameReader` beside the device."""
 

@@ -41,6 +41,13 @@ class Closes:
     def __exit__(self, *args: object) -> None: ...
 
 @type_check_only
+class Reads(Closes):
+    info: Final[MediaInfo]
+    stream: Final[StreamInfo]
+    closed: Final[bool]
+    def close(self) -> None: ...
+
+@type_check_only
 class ByteStream(Protocol):
     def read(self, size: int, /) -> Buffer: ...  # and seek(offset, whence), if it can
 
@@ -307,7 +314,7 @@ class MediaInfo:
     def to_dict(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
 
-class Demuxer(Closes):
+class Demuxer(Reads):
     def __init__(
         self,
         source: Source,
@@ -318,16 +325,12 @@ class Demuxer(Closes):
         ignore_edit_list: bool = False,
         kind: Literal["video", "audio"] = "video",
     ) -> None: ...
-    info: Final[MediaInfo]
-    stream: Final[StreamInfo]
     seekable: Final[bool]
-    closed: Final[bool]
     ends_early: Final[str]
     def read(self) -> Packet | None: ...
     def seek(self, pts: int) -> None: ...
     def seek_seconds(self, seconds: float) -> None: ...
     def seek_bytes(self, position: int) -> None: ...
-    def close(self) -> None: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> Packet: ...
 
@@ -508,7 +511,7 @@ class ReadStats:
     num_packets_decoded: Final[int]
     num_packets_left_out: Final[int]
 
-class FrameReader(Closes, Generic[ArrayT]):
+class FrameReader(Reads, Generic[ArrayT]):
     @overload
     def __init__(
         self: FrameReader[Array], source: Source, *, device: Literal["cpu"], **options: Unpack[ReaderOptions]
@@ -580,9 +583,7 @@ class FrameReader(Closes, Generic[ArrayT]):
         pinned: bool = False,
         **options: Unpack[RequestOptions],
     ) -> BatchIterator[Any]: ...
-    def _memory_required(
-        self, batch_size: int | None, transform: Transform | None = None, **options: Any
-    ) -> tuple[int, int, int, int]: ...
+    def _memory_required(self, *arguments: Any, **options: Any) -> tuple[int, int, int, int]: ...
     def show(
         self, indices: Indices | None = None, *, size: tuple[int, int] | None = None, columns: int | None = None
     ) -> Any: ...  # a picture of Pillow
@@ -610,15 +611,11 @@ class FrameReader(Closes, Generic[ArrayT]):
     shape: Final[tuple[int, int, int, int]]
     pts_seconds: Final[npt.NDArray[np.float64]]
     key_frames: Final[list[int]]
-    info: Final[MediaInfo]
-    stream: Final[StreamInfo]
     engine: Final[str]
     device: Final[str]
     issues: Final[list[DecodeIssue]]
     stats: Final[ReadStats]
     num_damaged_packets: Final[int]
-    closed: Final[bool]
-    def close(self) -> None: ...
 
 class AudioSamples:
     data: Final[npt.NDArray[Any]]
@@ -628,7 +625,7 @@ class AudioSamples:
     duration_seconds: Final[float]
     def __len__(self) -> int: ...
 
-class AudioReader(Closes):
+class AudioReader(Reads):
     def __init__(
         self,
         source: Source,
@@ -655,8 +652,6 @@ class AudioReader(Closes):
     def __len__(self) -> int: ...
     num_samples: Final[int]
     def sample_at(self, seconds: float) -> int: ...
-    info: Final[MediaInfo]
-    stream: Final[StreamInfo]
     sample_rate: Final[int]
     num_channels: Final[int]
     channel_layout: Final[str]
@@ -666,13 +661,9 @@ class AudioReader(Closes):
     duration_seconds: Final[float]
     issues: Final[list[DecodeIssue]]
     num_damaged_packets: Final[int]
-    closed: Final[bool]
-    def close(self) -> None: ...
 
 class NativeStreamReader:
-    def __init__(
-        self, source: Source, format: str, option: object, buffer_size: int, protocols: Sequence[str]
-    ) -> None: ...
+    def __init__(self, source: Source, *arguments: Any) -> None: ...
     num_source_streams: Final[int]
     num_output_streams: Final[int]
     default_audio_stream: Final[int]
@@ -725,17 +716,8 @@ class Codec:
     def __init__(
         self, *, options: dict[str, Any], device_index: SupportsInt | None = None, stream: SupportsInt | None = None
     ) -> None: ...
-    def encode(
-        self, sources: Sequence[Any], outs: Any = None, input_consumed: Event | None = None
-    ) -> list[CompressArray]: ...
-    def decode(
-        self,
-        sources: Sequence[Any],
-        data_type: Any = "",
-        outs: Any = None,
-        sizes: Any = None,
-        input_consumed: Event | None = None,
-    ) -> list[CompressArray]: ...
+    def encode(self, sources: Sequence[Any], *arguments: Any) -> list[CompressArray]: ...
+    def decode(self, sources: Sequence[Any], *arguments: Any) -> list[CompressArray]: ...
     def decode_range(self, source: Any, start: SupportsInt, stop: SupportsInt) -> CompressArray: ...
     def max_compressed_bytes(self, size_bytes: SupportsInt) -> int: ...
     def decompressed_bytes(self, source: Any) -> int: ...
@@ -753,9 +735,7 @@ def set_nvcomp_library(path: str) -> None: ...
 def compression_unavailable_reason(algorithm: str) -> str: ...
 
 class NativeCodecConfig:
-    def __init__(
-        self, bit_rate: int, compression_level: int, qscale: float | None, gop_size: int, max_b_frames: int
-    ) -> None: ...
+    def __init__(self, *arguments: Any) -> None: ...
 
 class NativeStreamWriter:
     def __init__(self, target: Any, format: str) -> None: ...

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Sequence
 from math import prod
@@ -100,10 +99,10 @@ def pinned_empty(
     """
     import numpy as np
 
-    axes = itertools.islice(shape, _MOST_AXES + 1) if isinstance(shape, Sequence) else (shape,)
-    sizes = tuple(map(operator.index, axes))
-    if len(sizes) > _MOST_AXES:
+    given = shape if isinstance(shape, Sequence) else (shape,)
+    if len(given) > _MOST_AXES:
         raise ValueError(f"shape has more than {_MOST_AXES} sizes, the most axes that an array of NumPy has")
+    sizes = tuple(map(operator.index, given))
     if any(size < 0 for size in sizes):
         raise ValueError(f"shape is {sizes}; sizes must be 0 or more")
     if device_index < 0:

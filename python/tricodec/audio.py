@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tricodec._tricodec import AudioReader, AudioSamples, FrameReader, SpooledSource
 from tricodec.options import request_of
-from tricodec.video._decode import read_video
+from tricodec.video._decode import DecodedVideo, read_video
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     from typing_extensions import Unpack
 
     from tricodec._option_types import Device, RequestOptions, SoundDType
@@ -22,26 +20,12 @@ __all__ = ["AudioReader", "AudioSamples", "DecodedAV", "read_av"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DecodedAV:
-    """The result of `read_av`."""
+class DecodedAV(DecodedVideo[Any]):
+    """The result of `read_av`: that of `decode_video`, with sound. Damaged packets are those of both."""
 
-    frames: Any
-    """The frames, as `DecodedVideo.frames`."""
-    pts_seconds: npt.NDArray[np.float64]
-    """Presentation time of each frame in seconds, float64 [F]."""
-    audio: AudioSamples
+    audio: AudioSamples = field(kw_only=True)
     """The sound from the time of the earliest frame to the end of the latest one. Sample k is heard at
     ``audio.pts_seconds + k / audio.sample_rate``, on the clock of ``pts_seconds``."""
-    num_damaged_packets: int = 0
-    """Number of packets of the video and of the sound that could not be decoded completely."""
-    indices: npt.NDArray[np.int64] | None = None
-    """Number of each frame in the video, int64 [F]."""
-    asked_seconds: npt.NDArray[np.float64] | None = None
-    """The time that was asked for, of each frame, as `DecodedVideo.asked_seconds`."""
-
-    def __len__(self) -> int:
-        """Number of frames."""
-        return len(self.frames)
 
     def __repr__(self) -> str:
         shape = ", ".join(map(str, self.frames.shape))
@@ -111,4 +95,4 @@ def read_av(
     ) as sound:  # fmt: skip
         audio = sound.read(start_s=begin, end_s=end, pad=True)
         damaged = video.num_damaged_packets + sound.num_damaged_packets
-    return DecodedAV(video.frames, video.pts_seconds, audio, damaged, video.indices, video.asked_seconds)
+    return DecodedAV(video.frames, video.pts_seconds, damaged, video.indices, video.asked_seconds, audio=audio)

@@ -61,9 +61,8 @@ _MISSING = re.compile(r"(\S+\.so[\w.]*): cannot open shared object file")
 def explain(error: ImportError) -> str:
     """The message of the ImportError that `import tricodec` raises, from that of the native module."""
     text = str(error)
-    if isinstance(error, ModuleNotFoundError) and error.name in {"tricodec._tricodec", "_tricodec"}:
-        return _no_module(text)
-    if "cannot import name '_tricodec'" in text:
+    is_absent = isinstance(error, ModuleNotFoundError) and error.name in {"tricodec._tricodec", "_tricodec"}
+    if is_absent or "cannot import name '_tricodec'" in text:
         return _no_module(text)
     ffmpeg = _FFMPEG.search(text)
     if ffmpeg:

@@ -105,9 +105,6 @@ def starts_selection(name: str) -> bool:
 
 
 def replaced(options: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with `others` in their place; None is an option left out.
-
-    A plan's count does not contradict the times of a request, which start a new selection.
-    """
+    """Options with `others` in their place; all others go if one of these starts a new selection, as times do."""
     given = {name: value for name, value in others.items() if value is not None}
     return {**({} if any(starts_selection(name) for name in given) else options), **given}

@@ -114,66 +114,51 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
         group.add_argument(name, type=kind, default=default, metavar=metavar, help=f"{text} (default {default:g})")
 
 
-def _decode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    return bench.DecodeEngine(_clip(options, stack), options.device, transfers=options.transfers)
-
-
-def _transform(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip, tensor = _clip(options, stack), _TENSOR | _chosen(options, *_TENSOR)
-    return bench.TransformEngine(clip, options.device, tensor, transfers=options.transfers)
-
-
-def _encode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    return bench.EncodeEngine(_clip(options, stack), options.device, dict(options.options), codec=options.codec)
-
-
-def _transcode(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip, encoding = _clip(options, stack), dict(options.options)
-    return bench.TranscodeEngine(clip, options.device, encoding, codec=options.codec, size=options.size)
-
-
 def _compress(options: argparse.Namespace, _: contextlib.ExitStack) -> bench.Engine:
-    return bench.CompressEngine(
+    return bench.compress_engine(
         options.file, options.device, options.direction, options.array_bytes,
         transfers=options.transfers, **_chosen(options, "algorithm", "level"),
     )  # fmt: skip
 
 
-def _pipeline(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    clip, tensor = _clip(options, stack), _TENSOR | _chosen(options, *_TENSOR)
-    return bench.PipelineEngine(clip, options.device, tensor, transfers=options.transfers, front_end=options.front_end)
-
-
 def _serve(options: argparse.Namespace, stack: contextlib.ExitStack) -> bench.Engine:
-    path = _clip(options, stack)
-    url = options.url
+    path, url = _clip(options, stack), options.url
     if url is None:
         from tricodec.triton.serve import Server
 
         url = stack.enter_context(Server(models=[options.model])).grpc_url
-    return bench.ServeEngine(path, url, options.model, _chosen(options, *_TENSOR))
+    return bench.serve_engine(path, url, options.model, _chosen(options, *_TENSOR))
 
 
 _KINDS = {
-    "decode": _Kind("a file to frames", _decode, "--device --no-data-transfers", "video.mp4 --threads 1,2"),
+    "decode": _Kind(
+        "a file to frames", lambda o, s: bench.decode_engine(_clip(o, s), o.device, transfers=o.transfers),
+        "--device --no-data-transfers", "video.mp4 --threads 1,2",
+    ),
     "transform": _Kind(
-        "decoded frames to a tensor (of 224x224 float32 CHW)", _transform,
+        "decoded frames to a tensor (of 224x224 float32 CHW)",
+        lambda o, s: bench.transform_engine(_clip(o, s), o.device, _tensor(o), transfers=o.transfers),
         "--device --no-data-transfers --size --dtype --layout", "video.mp4 --batch 1:8:x2",
     ),
     "encode": _Kind(
-        "frames to a file in memory", _encode, "--device --codec --option",
-        "video.mp4 --batch 10 --option preset=ultrafast",
+        "frames to a file in memory",
+        lambda o, s: bench.encode_engine(_clip(o, s), o.device, dict(o.options), codec=o.codec),
+        "--device --codec --option", "video.mp4 --batch 10 --option preset=ultrafast",
     ),
     "transcode": _Kind(
-        "a file to a file in memory", _transcode, "--device --codec --option --size",
-        "video.mp4 --batch 10 --size 320x-2",
+        "a file to a file in memory",
+        lambda o, s: bench.transcode_engine(_clip(o, s), o.device, dict(o.options), codec=o.codec, size=o.size),
+        "--device --codec --option --size", "video.mp4 --batch 10 --size 320x-2",
     ),
     "compress": _Kind(
         "arrays to compressed arrays, or back", _compress,
         "--device --no-data-transfers --algorithm --level --direction --array-bytes", "weights.npy --algorithm zstd",
     ),
     "pipeline": _Kind(
-        "a file to a tensor (of 224x224 float32 CHW)", _pipeline,
+        "a file to a tensor (of 224x224 float32 CHW)",
+        lambda o, s: bench.pipeline_engine(
+            _clip(o, s), o.device, _tensor(o), transfers=o.transfers, front_end=o.front_end
+        ),
         "--device --no-data-transfers --size --dtype --layout --front-end", "video.mp4 --batch 16 --csv pipeline.csv",
     ),
     "serve": _Kind(
@@ -188,7 +173,12 @@ def _chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(options, name)) is not None}
 
 
+def _tensor(options: argparse.Namespace) -> dict[str, Any]:
+    return _TENSOR | _chosen(options, *_TENSOR)
+
+
 def _clip(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path:
+    """The video; afterwards `options.size` is complete."""
     path = stack.enter_context(bench.clip_or(options.file))
     size = getattr(options, "size", None)
     if size is not None and min(size) < 0:
@@ -204,21 +194,23 @@ def run(options: argparse.Namespace) -> int:
         options.max_trials,
     )  # fmt: skip
     threads = getattr(options, "threads", [0])
-    sweep = bench.Sweep(threads, options.batch, options.concurrency, options.request_rate, options.max_threads)
+    loads = (options.concurrency, options.request_rate, options.max_threads)
+    cases = bench.cases_of(threads, options.batch, *loads)
     if options.csv:
         refuse_existing(options.csv, options.force)
     with contextlib.ExitStack() as stack:
         engine = options.open_engine(options, stack)
         environment = bench.environment()
         if not options.json:
-            print_settings(engine, environment, rules, sweep)
-        total = None if options.latency_threshold is not None else len(sweep.cases())
+            print_settings(engine, environment, rules, cases)
+        total = None if options.latency_threshold is not None else len(cases)
         with Progress("measuring", total) as progress:
             session = bench.Session(engine, rules, lambda _: progress.advance())
             if options.latency_threshold is not None:
-                session.search(sweep, options.latency_threshold, options.percentile)
+                session.search(cases, options.latency_threshold, options.percentile)
             else:
-                session.sweep(sweep)
+                for case in cases:
+                    session.measure(case)
     if not options.json:
         print_report(session)
     if options.csv:

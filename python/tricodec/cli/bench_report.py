@@ -18,16 +18,16 @@ _FIGURES = (
 
 
 def print_settings(
-    engine: bench.Engine, environment: Mapping[str, str], rules: bench.Rules, sweep: bench.Sweep
+    engine: bench.Engine, environment: Mapping[str, str], rules: bench.Rules, cases: Sequence[bench.Case]
 ) -> None:
     """Prints what is known before the first measurement."""
     _print_facts("Environment", environment)
-    loads = "constant rate" if sweep.rates else "closed loop"
+    loads = "closed loop" if cases[0].load.rate is None else "constant rate"
     windows = (
         f"three windows, {rules.duration:g} s and {rules.iterations} queries or more, "
         f"after {rules.warm_up * 1000:g} ms; stable within {rules.stability:.0%}"
     )
-    load = f"{loads}; number of cases: {len(sweep.cases())}"
+    load = f"{loads}; number of cases: {len(cases)}"
     _print_facts("Settings", {**engine.settings, "clock": engine.scope, "load": load, "windows": windows})
 
 

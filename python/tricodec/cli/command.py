@@ -23,6 +23,7 @@ from tricodec.cli import (
     info,
     node,
     probe,
+    serve,
     shared,
     transcode,
 )
@@ -58,18 +59,15 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"tricodec {tricodec.__version__}")
     common = Parser(add_help=False)
-    common.add_argument(
-        "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
-    )
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show an error's traceback")
     as_json = Parser(add_help=False, parents=[common])
     as_json.add_argument("--json", action="store_true", help="print the result as JSON")
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", prog="tricodec", help=argparse.SUPPRESS
     )
-    for module in (probe, frames, audio, encode, transcode, compress, datasets, node, demo, info):
+    for module in (probe, frames, audio, encode, transcode, compress, datasets, serve, node, demo, info):
         module.add_parser(commands, as_json)
     bench.add_parser(commands, common, as_json)
-    commands.add_parser("serve", help="Serve the models with a Triton Inference Server", add_help=False)
     completion = shared.add_command(
         commands, [common], "completion", _print_completion, "Print the script that makes a shell complete options.",
         ('eval "$(tricodec completion bash)"    # in ~/.bashrc',),
@@ -97,18 +95,6 @@ def _print_completion(options: argparse.Namespace) -> int:
     return 0
 
 
-def _complete(parser: argparse.ArgumentParser) -> None:
-    """Answers a shell that asks for completions, and ends the process; returns if none asks."""
-    if "_ARGCOMPLETE" not in os.environ:
-        return
-    from tricodec.triton.serve.command import build_parser as build_serve
-
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            action.choices["serve"] = build_serve(type(parser))  # a parser of its own, which main() calls
-    _argcomplete().autocomplete(parser)
-
-
 def _argcomplete() -> Any:
     return needed("argcomplete", "argcomplete", "completions")
 
@@ -117,12 +103,9 @@ def run(argv: Sequence[str] | None) -> int:
     """What `tricodec.cli.main` does, except what concerns signals and pipes."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _take_any_name()
-    if arguments[:1] == ["serve"]:  # it has a separate parser, with "--" before the server's arguments
-        from tricodec.triton.serve import main as serve
-
-        return serve(arguments[1:], Parser)
     parser = build_parser()
-    _complete(parser)
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions, which ends the process
+        _argcomplete().autocomplete(parser)
     if not arguments:
         print(_START)
         return 0

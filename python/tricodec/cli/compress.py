@@ -58,12 +58,11 @@ def run(options: argparse.Namespace) -> int:
 def _compress(each: Input, options: argparse.Namespace) -> dict[str, Any]:
     named = each.relative.with_name(each.relative.name + FILE_SUFFIX)
     target = output_of(each, options.output, named) or each.name + FILE_SUFFIX
-    with _source(each) as source, Progress(f"{each.label}: MiB") as progress:
+    with _files(each, target, options) as (source, result, on_progress):
         done = compress_file(
-            source, _target(target, options), algorithm=options.algorithm, level=options.level,
-            strength=options.strength, chunk_bytes=options.chunk_size,
-            on_choice=lambda text: shared.say(options, f"chose {text}"),
-            on_progress=lambda done, total: progress.show(done // _MIB, -(-total // _MIB)),
+            source, result, algorithm=options.algorithm, level=options.level, strength=options.strength,
+            chunk_bytes=options.chunk_size, on_choice=lambda text: shared.say(options, f"chose {text}"),
+            on_progress=on_progress,
         )  # fmt: skip
     ratio = done.bytes_read / max(1, done.bytes_written)
     text = f"{done.bytes_written} bytes from {done.bytes_read} (ratio {ratio:.2f})"
@@ -80,28 +79,27 @@ def _decompress(each: Input, options: argparse.Namespace) -> dict[str, Any]:
     if target is None and not each.name.endswith(FILE_SUFFIX):
         raise ValueError(f"{each.name} does not end in {FILE_SUFFIX}; name the output with -o")
     target = target or each.name.removesuffix(FILE_SUFFIX)
-    with _source(each) as source, Progress(f"{each.label}: MiB") as progress:
-        done = decompress_file(
-            source, _target(target, options),
-            on_progress=lambda done, total: progress.show(done // _MIB, -(-total // _MIB)),
-        )  # fmt: skip
+    with _files(each, target, options) as (source, result, on_progress):
+        done = decompress_file(source, result, on_progress=on_progress)
     shared.say(options, f"{shared.shown_target(target)}: {done.bytes_written} bytes")
     return {"file": each.name, "output": target, "bytes": done.bytes_written}
 
 
 @contextlib.contextmanager
-def _source(each: Input) -> Iterator[Any]:
-    """What is read. Of a pipe a temporary file with all that it gives, since samples are from all over it."""
-    if each.name != shared.STDIO:
-        yield each.name
-        return
-    with tempfile.TemporaryFile(buffering=0) as file:
-        shutil.copyfileobj(shared.to_source(shared.STDIO), file)
-        yield os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+def _files(each: Input, target: str, options: argparse.Namespace) -> Iterator[tuple[Any, Any, Any]]:
+    """What is read, what is written, and a function for the progress.
 
-
-def _target(name: str, options: argparse.Namespace) -> Any:
-    if name == shared.STDIO:
-        return sys.stdout.buffer
-    check_target(name, options)
-    return name
+    Of a pipe a temporary file with all that it gives is read, since samples are from all over it.
+    """
+    result: Any = sys.stdout.buffer
+    if target != shared.STDIO:
+        check_target(target, options)
+        result = target
+    with contextlib.ExitStack() as stack:
+        source: Any = each.name
+        if source == shared.STDIO:
+            file = stack.enter_context(tempfile.TemporaryFile(buffering=0))
+            shutil.copyfileobj(shared.to_source(shared.STDIO), file)
+            source = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+        progress = stack.enter_context(Progress(f"{each.label}: MiB"))
+        yield source, result, lambda done, total: progress.show(done // _MIB, -(-total // _MIB))

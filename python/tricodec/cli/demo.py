@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy.typing as npt
 
 import tricodec
 from tricodec.cli import shared
-from tricodec.measure.bench.front_ends import FRONT_ENDS, FrontEndMissingError
+from tricodec.measure.bench import open_dali
 from tricodec.show import Progress, format_table
 from tricodec.show.media import describe
 
@@ -26,6 +28,28 @@ _TENSOR = {
 }  # fmt: skip
 
 
+@contextlib.contextmanager
+def _open_python(path: Path, request: dict[str, Any]) -> Iterator[Any]:
+    data = path.read_bytes()
+    yield lambda: tricodec.decode_video(data, pinned=True, **request).frames
+
+
+@contextlib.contextmanager
+def _open_triton(path: Path, request: dict[str, Any]) -> Iterator[Any]:
+    from tricodec.triton.client import Client
+    from tricodec.triton.serve import Server
+
+    data = path.read_bytes()
+    with Server(models=["video_decode"]) as server, Client(server.grpc_url) as client:
+        yield lambda: client.decode_video(data, **request).frames
+
+
+_FRONT_ENDS: dict[str, Callable[..., contextlib.AbstractContextManager[Callable[[], npt.NDArray[Any]]]]] = {
+    "python": _open_python, "dali": open_dali, "triton": _open_triton,
+}  # fmt: skip
+"""Opening one raises ImportError, or FileNotFoundError for Triton's server, if it is not installed."""
+
+
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser = shared.add_command(
         commands, [common], "demo", run,
@@ -35,16 +59,16 @@ def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="a video (default: the one of tricodec.sample_video)")
     parser.add_argument("--frames", type=int, default=32, metavar="N", help="number of frames (default 32)")
     parser.add_argument("-o", "--output", default="demo_output", metavar="DIR", help="folder for the contact sheet")
-    help = f"front ends that must work, of {','.join(FRONT_ENDS)} (default: all with their packages installed)"
+    help = f"front ends that must work, of {','.join(_FRONT_ENDS)} (default: all with their packages installed)"
     parser.add_argument("--front-ends", metavar="A,B", help=help)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the comparison; 1 if the front ends disagree or one that was named is missing."""
-    wanted = options.front_ends.split(",") if options.front_ends else list(FRONT_ENDS)
-    unknown = [name for name in wanted if name not in FRONT_ENDS]
+    wanted = options.front_ends.split(",") if options.front_ends else list(_FRONT_ENDS)
+    unknown = [name for name in wanted if name not in _FRONT_ENDS]
     if unknown:
-        options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(FRONT_ENDS)}")
+        options.parser.error(f"no front end is called {', '.join(unknown)}; accepted: {', '.join(_FRONT_ENDS)}")
     path = Path(options.file or tricodec.sample_video())
 
     info = tricodec.probe(path)
@@ -77,13 +101,13 @@ def _compare(
     progress = Progress("front ends", len(wanted))
     for name in wanted:
         try:
-            with progress, FRONT_ENDS[name](path, request) as decode:
+            with progress, _FRONT_ENDS[name](path, request) as decode:
                 progress.advance()
                 decode()  # loads libraries and fills caches
                 start = time.perf_counter()
                 frames = decode()
                 seconds = time.perf_counter() - start
-        except FrontEndMissingError as error:
+        except (ImportError, FileNotFoundError) as error:
             rows.append([name, "", "", str(error), "not run"])
             agree = agree and not required
             continue

@@ -45,10 +45,7 @@ class Input:
 
 
 def inputs_of(names: Sequence[str], accepts: Callable[[str], bool] | None = None) -> list[Input]:
-    """The files that paths, URLs and "-" mean: a folder means its files and those below it, without hidden ones.
-
-    `accepts` says which files of a folder count, by their names; None is those of videos.
-    """
+    """The files that paths, URLs and "-" mean. Of a folder those below it that `accepts` takes by name, or videos."""
     found: list[Input] = []
     for name in names:
         if name == shared.STDIO:

@@ -189,7 +189,7 @@ def in_options(text: str, names: Mapping[str, str]) -> str:
     )
     text = re.sub(rf"^({known})(?= (?:is|are|was|must|does|goes|has|['\"]))", lambda found: names[found[1]], text)
     return re.sub(
-        rf"(?<![\w.'-])({known})(?![\w'(])", lambda found: names[found[1]] if "_" in found[1] else found[0], text
+        rf"(?<![\w.'/-])({known})(?![\w'(])", lambda found: names[found[1]] if "_" in found[1] else found[0], text
     )
 
 

@@ -143,17 +143,9 @@ def from_dlpack(source: Any, cuda_stream: int = 0) -> Array:
 
 
 def to_npy(array: Any) -> npt.NDArray[np.uint8]:
-    """The bytes that numpy.save writes of an array, in C order and little-endian.
+    """The bytes that numpy.save writes of an array, which may be on a GPU: uint8 [N], in C order and little-endian.
 
-    Args:
-        array: anything that numpy.asarray takes, or an array or tensor with cpu(), also on a GPU.
-
-    Returns:
-        uint8 [N].
-
-    Raises:
-        TypeError: for Python objects.
-        ValueError: for other elements that are not numbers.
+    Python objects are a TypeError, other elements that are not numbers a ValueError.
     """
     import numpy as np
 
@@ -173,11 +165,7 @@ def to_npy(array: Any) -> npt.NDArray[np.uint8]:
 
 
 def from_npy(file: Array | npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
-    """The array in the bytes of a .npy file; nothing is copied.
-
-    Raises:
-        CorruptDataError, UnsupportedError: as `Codec.decode_npy`.
-    """
+    """The array in the bytes of a .npy file; nothing is copied. Raises the errors of `Codec.decode_npy`."""
     import numpy as np
 
     typestr, shape, start = read_npy_header(file)

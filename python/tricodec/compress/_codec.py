@@ -311,11 +311,9 @@ class Codec:
             ValueError: for a size that is not positive.
         """
         size_s = only("compression_config", uncompressed_size=uncompressed_size, uncompressed_sizes=uncompressed_sizes)
-        given = size_s if isinstance(size_s, Sequence) else (size_s,)
-        sizes = tuple(operator.index(size) for size in given)
-        for size in sizes:
-            if size <= 0:
-                raise ValueError(f"compression_config: uncompressed_size must be greater than zero, not {size}")
+        sizes = tuple(map(operator.index, size_s if isinstance(size_s, Sequence) else (size_s,)))
+        if min(sizes, default=1) <= 0:
+            raise ValueError(f"compression_config: uncompressed_size must be greater than zero, not {min(sizes)}")
         return CompressConfig(sizes, tuple(self._open().max_compressed_bytes(size) for size in sizes))
 
     @overload

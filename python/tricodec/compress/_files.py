@@ -137,44 +137,32 @@ def _target(target: Any, source: PartReader) -> contextlib.AbstractContextManage
     return contextlib.nullcontext(target)
 
 
-class PartReader:
-    """A file in memory, a part at a time.
-
-    It is read and not mapped: a mapped file that another program shortens ends this process by SIGBUS.
-    """
+class PartReader(contextlib.AbstractContextManager["PartReader"]):
+    """A file, a part at a time: a mapped file that another program shortens ends this process by SIGBUS."""
 
     def __init__(self, file: Any) -> None:
-        self._file = io.BufferedReader(file)  # its readinto() reads all that is asked for
-        self._buffer = bytearray()
-        self._start = self._end = 0  # of the file in the buffer
+        self._file = io.BufferedReader(file)  # its read() gives all that is asked for
         status = os.fstat(file.fileno())
         self.size, self.permissions = status.st_size, status.st_mode & 0o777
         self.name = file.name
 
-    def __enter__(self) -> PartReader:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def read(self, start: int, size: int) -> memoryview:
-        """Bytes of the file, valid until the next call."""
-        if not self._start <= start <= start + size <= self._end:
-            if len(self._buffer) < size:
-                self._buffer = bytearray(size + size // 8)  # the next part is about as large
-            self._file.seek(start)
-            self._start = start
-            self._end = start + self._file.readinto(memoryview(self._buffer)[:size])
-        if start + size > self._end:
+    def read(self, start: int, size: int) -> bytes:
+        """Bytes of the file."""
+        self._file.seek(start)
+        data = self._file.read(size)
+        if len(data) < size:
             raise MediaIOError(
-                f"'{self.name}' has {self._end} bytes now and had {self.size} before: another program shortened "
-                "it; run the command again when the file is complete"
+                f"'{self.name}' has {start + len(data)} bytes now and had {self.size} before: another program "
+                "shortened it; run the command again when the file is complete"
             )
-        return memoryview(self._buffer)[start - self._start : start - self._start + size]
+        return data
 
 
-def _pieces(codec: Codec, data: PartReader) -> Iterator[memoryview]:
-    """The containers that follow each other in a file, each valid until the next one."""
+def _pieces(codec: Codec, data: PartReader) -> Iterator[bytes]:
+    """The containers that follow each other in a file."""
     position = 0
     most = max(2 * PIECE_BYTES, 2 * get_limits().max_output_bytes)
     while position < data.size or position == 0:
@@ -203,10 +191,7 @@ _TYPED = ("bitcomp", "cascaded")
 
 
 def element_type(data: PartReader) -> str | None:
-    """The integer type of as many bytes as an element of a .npy file has; None for other files.
-
-    Header and elements of such a file are whole numbers of elements, as the header is padded to 64 bytes.
-    """
+    """The integer type of as many bytes as an element of a .npy file has; None for other files."""
     try:
         stream = io.BytesIO(data.read(0, min(data.size, 1 << 16)))
         version = npy_format.read_magic(stream)
@@ -224,16 +209,13 @@ def sample_of(data: PartReader) -> list[bytes]:
     """Pieces from all over the data, on multiples of 8 bytes and of whole 8 bytes."""
     whole = data.size // 8 * 8
     if whole <= SAMPLE_PIECES * SAMPLE_PIECE_BYTES:
-        return [bytes(data.read(0, whole))]
+        return [data.read(0, whole)]
     starts = np.linspace(0, whole - SAMPLE_PIECE_BYTES, SAMPLE_PIECES).astype(int) // 8 * 8
-    return [bytes(data.read(int(start), SAMPLE_PIECE_BYTES)) for start in starts]
+    return [data.read(int(start), SAMPLE_PIECE_BYTES) for start in starts]
 
 
 def choose(data: PartReader, data_type: str | None) -> tuple[str, str]:
-    """Tries each algorithm on a sample and takes the one with the best ratio; the faster one if ratios are close.
-
-    Returns its name in small letters, and the reason.
-    """
+    """The algorithm with the best ratio on a sample, the faster one if ratios are close; and the reason."""
     pieces = sample_of(data)
     total = sum(len(piece) for piece in pieces)
     if total == 0:

@@ -131,31 +131,20 @@ def _device_word(value: Any) -> Any:
 def _checked(name: str, value: Any, kind: type) -> Any:
     if name == "device":
         value = _device_word(value)
-    if kind is str:
-        # A numpy dtype is as good as its array protocol string.
-        text = getattr(value, "str", value) if name == "data_type" else value
-        if name == "data_type" and str(text).strip("<>=|") in ("O", "O8", "object"):
+    if name == "data_type":
+        value = getattr(value, "str", value)  # a numpy dtype is as good as its array protocol string
+        if str(value).strip("<>=|") in ("O", "O8", "object"):
             raise TypeError("data_type is object: references to Python objects cannot be compressed; use numbers")
-        if isinstance(text, str):
-            return text
-    elif kind is bool:
-        if isinstance(value, bool) or value in (0, 1):
-            return bool(value)
-    elif kind is float:
-        if isinstance(value, int | float):
-            return float(value)
-    elif kind is int:
-        if not isinstance(value, bool):
-            try:
-                number = operator.index(value)
-            except TypeError:
-                pass
-            else:
-                if number < 0 and name in ("uncomp_chunk_size", "cuda_stream"):
-                    raise ValueError(f"{name} is {number}; it must not be negative")
-                return number
+    if kind is int:
+        if hasattr(value, "__index__") and not isinstance(value, bool):
+            number = operator.index(value)
+            if number < 0 and name in ("uncomp_chunk_size", "cuda_stream"):
+                raise ValueError(f"{name} is {number}; it must not be negative")
+            return number
     elif isinstance(value, kind):
         return value
+    elif (kind is bool and value in (0, 1)) or (kind is float and isinstance(value, int)):
+        return kind(value)
     raise TypeError(f"{name} must be of type {kind.__name__}, not {value!r}")
 
 

@@ -72,11 +72,7 @@ class Tricodec(_Codec):  # type: ignore[misc]  # numcodecs has no types
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Tricodec:
-        """From the configuration that is stored with an array.
-
-        Raises:
-            ValueError: if it contains trusted=True.
-        """
+        """From the configuration that is stored with an array. One with trusted=True is a ValueError."""
         return cls(**without_trust(config))
 
     def encode(self, buf: Any) -> bytes:

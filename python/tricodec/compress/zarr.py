@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 from zarr.core.array_spec import ArraySpec
@@ -50,11 +49,7 @@ class TricodecCodec(DecodesOnGpu):
 
     @classmethod
     def from_dict(cls, data: dict[str, JSON]) -> TricodecCodec:
-        """From an array's metadata.
-
-        Raises:
-            ValueError: if they contain trusted=True.
-        """
+        """From an array's metadata, where trusted=True is a ValueError."""
         _, configuration = parse_named_configuration(data, "tricodec", require_configuration=False)
         return cls(**without_trust(configuration or {}))
 
@@ -64,17 +59,13 @@ class TricodecCodec(DecodesOnGpu):
         return {"name": "tricodec", "configuration": kept}
 
     async def _decode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer:
-        def work() -> Any:
-            return np.asarray(codec_of(self, 0, self.trusted).decode(chunk_bytes.as_numpy_array()))
-
-        return buffer_of(await asyncio.to_thread(work), chunk_spec)
+        decode = codec_of(self, 0, self.trusted).decode
+        return buffer_of(np.asarray(await asyncio.to_thread(decode, chunk_bytes.as_numpy_array())), chunk_spec)
 
     async def _encode_single(self, chunk_bytes: Buffer, chunk_spec: ArraySpec) -> Buffer | None:
-        def work() -> Any:
-            data = chunk_bytes.as_numpy_array()
-            return np.asarray(codec_of(self, data.nbytes, self.trusted).encode(data))
-
-        return buffer_of(await asyncio.to_thread(work), chunk_spec)
+        data = chunk_bytes.as_numpy_array()
+        encode = codec_of(self, data.nbytes, self.trusted).encode
+        return buffer_of(np.asarray(await asyncio.to_thread(encode, data)), chunk_spec)
 
     def compute_encoded_size(self, _input_byte_length: int, _chunk_spec: ArraySpec) -> int:
         """The size is not known beforehand."""

@@ -112,9 +112,7 @@ def plan_arguments(plan: str | os.PathLike[str] | Plan, operator: str = "decode_
     if "dtype" in arguments:
         dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
         if arguments["dtype"] not in dtypes:
-            raise ValueError(
-                f"the plan has dtype {arguments['dtype']}, which DALI does not have; use float16 or float32"
-            )
+            raise ValueError(f"the plan has dtype {arguments['dtype']}, which DALI lacks; use float16 or float32")
         arguments["dtype"] = dtypes[arguments["dtype"]]
     return arguments
 

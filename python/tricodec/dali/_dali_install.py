@@ -45,24 +45,17 @@ def describe() -> DaliInstall:
 
 def find_cuda_headers() -> str:
     """The directory of CUDA's run-time headers: a toolkit's, conda's or those of NVIDIA's pip packages; else empty."""
-    candidates: list[Path] = []
-    for variable in ("CUDA_HOME", "CUDA_PATH"):
-        if os.environ.get(variable):
-            candidates.append(Path(os.environ[variable]) / "include")
-    candidates.append(Path("/usr/local/cuda/include"))
-    candidates.extend(sorted(Path("/usr/local").glob("cuda-*/include"), reverse=True))
-    if os.environ.get("CONDA_PREFIX"):
-        prefix = Path(os.environ["CONDA_PREFIX"])
-        candidates.extend([prefix / "targets" / "x86_64-linux" / "include", prefix / "include"])
+    named = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    candidates = [Path(folder, "include") for folder in named if folder]
+    candidates += sorted(Path("/usr/local").glob("cuda-*/include"), reverse=True)
+    if prefix := os.environ.get("CONDA_PREFIX"):
+        candidates += [Path(prefix, "targets/x86_64-linux/include"), Path(prefix, "include")]
     for root in sys.path:
         packages = Path(root or ".") / "nvidia"
         candidates.append(packages / "cuda_runtime" / "include")  # nvidia-cuda-runtime-cu12
-        candidates.extend(sorted(packages.glob("cu[0-9]*/include"), reverse=True))  # nvidia-cuda-runtime from 13 on
+        candidates += sorted(packages.glob("cu[0-9]*/include"), reverse=True)  # nvidia-cuda-runtime from 13 on
     candidates.append(Path("/usr/include"))
-    for candidate in candidates:
-        if all((candidate / header).is_file() for header in CUDA_HEADERS):
-            return str(candidate)
-    return ""
+    return next((str(each) for each in candidates if all((each / name).is_file() for name in CUDA_HEADERS)), "")
 
 
 if __name__ == "__main__":

@@ -38,14 +38,9 @@ _SCHEMAS = (
 )  # fmt: skip
 _DYNAMIC = "nvidia.dali.experimental.dynamic"
 _FLAGS = (
-    "-std=c++20",
-    "-O2",
-    "-fPIC",
-    "-shared",
-    "-fvisibility=hidden",
-    "-fvisibility-inlines-hidden",
+    "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden",
     "-Wl,--exclude-libs,ALL",  # cmake/options.cmake says why
-)
+)  # fmt: skip
 
 _log = logging.getLogger("tricodec.dali")
 
@@ -92,11 +87,8 @@ def cached_or_built(install: DaliInstall, *, force: bool = False) -> Path:
 
 def find_compiler() -> str | None:
     """The C++ compiler: ``$CXX``, else g++, c++ or clang++ on the PATH."""
-    for name in (os.environ.get("CXX", ""), "g++", "c++", "clang++"):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    return None
+    names = (os.environ.get("CXX"), "g++", "c++", "clang++")
+    return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
 def compiler_version(compiler: str) -> str:
@@ -109,7 +101,7 @@ def _compile(compiler: str, install: DaliInstall, library: Path) -> None:
     if not install.cuda_include_dir:
         lacking = "CUDA's headers (cuda_runtime_api.h), which DALI's own include, are not found"
         raise PluginError(_no_tools(lacking, install))
-    core = Path(installation.library_path())
+    core = installation.library_path()
     run_path = f"-Wl,-rpath,{core.parent},-rpath,$ORIGIN"
     operators = [compiler, *_FLAGS, *install.defines]
     for directory in (*install.include_dirs, install.cuda_include_dir):
@@ -119,12 +111,9 @@ def _compile(compiler: str, install: DaliInstall, library: Path) -> None:
     preload = [compiler, *_FLAGS, f'-DTRICODEC_CORE="{core.name}"', f'-DTRICODEC_DALI_OPERATORS="{LIBRARY_NAME}"']
     preload += ["-x", "c++", "-", "-x", "none", run_path, "-ldl"]
     facts = {
-        "dali_version": install.version,
-        "tricodec_version": __version__,
-        "compiler": compiler_version(compiler),
-        "machine": platform.machine(),
-        "command": shlex.join(operators),
-    }
+        "dali_version": install.version, "tricodec_version": __version__, "compiler": compiler_version(compiler),
+        "machine": platform.machine(), "command": shlex.join(operators),
+    }  # fmt: skip
     # DALI's headers are most of the work: as one translation unit the operators' sources read them once.
     preload_source = SOURCE_DIR / "preload.cpp"
     sources = [source for source in sorted(SOURCE_DIR.rglob("*.cpp")) if source != preload_source]
@@ -162,9 +151,8 @@ def _no_tools(lacking: str, install: DaliInstall) -> str:
 
 def _key(install: DaliInstall) -> str:
     """The part of the cache's path that all compilers share."""
-    core = Path(installation.library_path())
     parts = [install.version, *install.defines, install.library_dir, platform.machine()]
-    parts += [__version__, str(core)]
+    parts += [__version__, str(installation.library_path())]
     # The headers say how libtricodec.so is called; together with the sources they are the plugin.
     for source in sorted([*SOURCE_DIR.rglob("*.[ch]*"), *Path(installation.include_dir()).rglob("*.h")]):
         parts += [source.name, source.read_text()]

@@ -14,7 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from tricodec.data._clip_reader import DamagedClip
 from tricodec.data._clips import Dataset
 from tricodec.data._sampler import ClipSampler
 from tricodec.video.cores import num_cores
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tricodec._option_types import SamplingOptions
 
 READ_AHEAD_BYTES = 256 << 20
 _MOST_SKIPPED = 10_000
@@ -67,10 +72,7 @@ class _Batch:
 
 
 class ReadAhead:
-    """An iterator of batches, which threads read. close() ends the threads.
-
-    Thread safety: one thread at a time.
-    """
+    """An iterator of batches, which threads read. Thread safety: one thread at a time."""
 
     def __init__(
         self, dataset: Dataset, memory: HostMemory, batches: Iterator[list[int]], *, num_threads: int, max_bytes: int
@@ -160,22 +162,19 @@ class ClipBatches:
         dataset: Dataset,
         batch_size: int,
         *,
-        rank: int = 0,
-        num_ranks: int = 1,
-        shuffle: bool = True,
-        seed: int = 0,
-        drop_last: bool = False,
         read_ahead_bytes: int = READ_AHEAD_BYTES,
         num_threads: int = 0,
+        **sampling: Unpack[SamplingOptions],
     ) -> None:
         """Starts at epoch 0.
 
         Args:
             dataset: the clips.
-            batch_size, rank, num_ranks, shuffle, seed, drop_last: as in `ClipSampler`.
+            batch_size: clips of a batch.
             read_ahead_bytes: bound of the memory of the frames that are read ahead. Clips of it that need the same
                 group of pictures are decoded together. The next batch is read whatever it takes.
             num_threads: videos read at once; 0 is the number of cores.
+            **sampling: rank, num_ranks, shuffle, seed and drop_last of `ClipSampler`.
 
         Raises:
             ValueError: an argument is not accepted.
@@ -185,9 +184,7 @@ class ClipBatches:
                 f"read_ahead_bytes is {read_ahead_bytes} and num_threads is {num_threads}; expected 0 or more"
             )
         self._dataset = dataset
-        self._sampler = ClipSampler(
-            dataset, batch_size, rank=rank, num_ranks=num_ranks, shuffle=shuffle, seed=seed, drop_last=drop_last
-        )  # fmt: skip
+        self._sampler = ClipSampler(dataset, batch_size, **sampling)
         self._max_bytes = read_ahead_bytes
         self._num_threads = num_threads
         self._num_given = 0

@@ -53,19 +53,16 @@ def build_table(
     remote_options: Mapping[str, Any],
     on_progress: Callable[[int, int], object] | None,
 ) -> tuple[Any, IndexSummary]:
-    """The rows of the videos of some sources, a pyarrow.Table, and what was done, as `DatasetIndex.build` says it.
-
-    `root` is the folder that relative paths start in, and `path` an index that may be there.
-    """
+    """The rows of the videos of sources and what was done. `path` may have an index; relative paths start in `root`."""
     pa = arrow()
-    known = _Known(path, root, read)
+    old = _table_of(path, root)
     least = _REMOTE_THREADS if any(map(is_remote_url, names)) else 1
     stop = threading.Event()
     with ThreadPoolExecutor(workers or max(num_cores(), least), "tricodec-index") as threads:
         located = locate(names, root, remote_options)
         videos = {each.path: each for each in threads.map(lambda each: each.with_version(remote_options), located)}
-        changed = [each for each in videos.values() if not known.has(each)]
-        kept = [known.numbers[each.path] for each in videos.values() if known.has(each)]
+        kept = _kept(old, videos, read)
+        changed = [each for each in videos.values() if each.path not in kept]
         device = resolve_device("auto")
         gpu = int(device.partition(":")[2] or 0) if device.startswith("cuda") else None
         futures = [threads.submit(_described, each, read, gpu, remote_options, stop) for each in changed]
@@ -78,43 +75,40 @@ def build_table(
             threads.shutdown(wait=False, cancel_futures=True)
             raise
     new = pa.Table.from_pylist([each.result() for each in futures], schema())
-    table = pa.concat_tables([known.table.take(pa.array(kept, pa.int64())), new]).sort_by("path").combine_chunks()
+    table = pa.concat_tables([old.take(pa.array(kept.values(), pa.int64())), new]).sort_by("path").combine_chunks()
     counts = sorted(table["status"].value_counts().to_pylist(), key=str)
     statuses = {each["values"]: each["counts"] for each in counts}
     return table, IndexSummary(table.num_rows, len(changed), len(kept), statuses)
 
 
-class _Known:
+def _table_of(path: Path, root: str) -> Any:
     """The rows of the index that is there, if its paths start in the same folder."""
+    if path.exists():
+        file, written_root = open_index(path)
+        if written_root == root:
+            return file.read(schema().names).cast(schema())
+    return schema().empty_table()
 
-    def __init__(self, path: Path, root: str, read: Reading) -> None:
-        self.table = schema().empty_table()
-        if path.exists():
-            file, written_root = open_index(path)
-            if written_root == root:
-                self.table = file.read(schema().names).cast(schema())
-        names = ["path", "size_bytes", "mtime_ns", "etag", "status", "read", "tricodec_version"]
-        self._facts = {row["path"]: row for row in self.table.select(names).to_pylist()}
-        self.numbers = {path: number for number, path in enumerate(self._facts)}
-        self._least = READINGS.index(read)
 
-    def has(self, video: Located) -> bool:
-        """True if the row of a video is still right."""
-        row = self._facts.get(video.path)
-        if row is None or row["tricodec_version"] != __version__ or READINGS.index(row["read"]) < self._least:
-            return False
+def _kept(table: Any, videos: Mapping[str, Located], read: Reading) -> dict[str, int]:
+    """The rows that are still right, by the paths of their videos."""
+    kept = {}
+    names = ["path", "size_bytes", "mtime_ns", "etag", "status", "read", "tricodec_version"]
+    for number, row in enumerate(table.select(names).to_pylist()):
+        video = videos.get(row["path"])
+        if video is None or row["tricodec_version"] != __version__ or row["status"] == "failed":
+            continue
         version = (video.size_bytes, video.mtime_ns, video.etag)
         is_same = version == (row["size_bytes"], row["mtime_ns"], row["etag"]) and version != (None, None, None)
-        return is_same and row["status"] != "failed"
+        if is_same and READINGS.index(row["read"]) >= READINGS.index(read):
+            kept[video.path] = number
+    return kept
 
 
 def _described(
     video: Located, reading: Reading, gpu: int | None, remote_options: Mapping[str, Any], stop: threading.Event
 ) -> dict[str, Any]:
-    """The row of a video; one that cannot be read has a row with the reason. `stop` ends the reading of frames.
-
-    ``gpu_refusal`` is of the GPU `gpu`; None is any.
-    """
+    """The row of a video, with the reason if it cannot be read. `stop` ends the reading of frames."""
     row = {**video.columns(), "read": reading, "tricodec_version": __version__}
     if video.error:
         return row | {"status": "failed", "error": video.error}

@@ -22,16 +22,10 @@ _SLACK = 1e-6
 
 
 class ClipList(abc.ABC):
-    """The clips of parts of videos: scenes, episodes, or whole videos. The clips of a part follow one another.
-
-    Thread safety: safe.
-    """
+    """The clips of parts of videos, which follow one another in a part. Thread safety: safe."""
 
     def __init__(self, rows: npt.NDArray[np.int64], room: Any, length: int, stride: int, step: int, rule: str) -> None:
-        """Numbers the clips of parts with these rows in the index, and with `room` for so many frames or instants.
-
-        `rule` is what else decides which frames a clip has, for the fingerprint.
-        """
+        """Numbers the clips of parts with these rows, and `room` for so many frames; the fingerprint has the `rule`."""
         span = (length - 1) * stride + 1
         self.rows = rows
         self.length = length

@@ -109,10 +109,7 @@ class ClipReader:
         self._warned: set[int] = set()
 
     def read(self, row: int, clips: Sequence[int], outs: Sequence[Any]) -> list[dict[str, Any] | DamagedClip]:
-        """Clips of the video of a row, decoded together, as `Dataset` gives them; "skip" gives a DamagedClip.
-
-        `outs` has memory for the frames of each clip, or None. It is used if the frames fit.
-        """
+        """Clips of the video of a row, decoded together, as `Dataset` gives them; in `outs` if their frames fit."""
         try:
             if (node := active()) is not None:
                 return [self._read_by(node, row, clip) for clip in clips]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +21,8 @@ _SLOW = 4.0
 _HDR = {"smpte2084": "PQ", "arib-std-b67": "HLG"}
 
 
-class _Finding(NamedTuple):
-    """Something that videos of an index have in common."""
-
-    name: str
-    level: Level
-    meaning: str
-    details: dict[int, str]
-    """What is found, by the row of the video."""
+_Finding = tuple[str, Level, str, dict[int, str]]
+"""Name, level, meaning, and what is found by the row of the video."""
 
 
 def examine(index: DatasetIndex) -> dict[str, Any]:
@@ -57,11 +51,11 @@ def examine(index: DatasetIndex) -> dict[str, Any]:
         "counts": {name: dict(Counter(columns.shown(name)).most_common()) for name in _COUNTED},
         "findings": [
             {
-                "name": each.name, "level": each.level, "meaning": each.meaning,
-                "videos": [{"row": row, "path": paths[row], "detail": text} for row, text in each.details.items()],
+                "name": name, "level": level, "meaning": meaning,
+                "videos": [{"row": row, "path": paths[row], "detail": text} for row, text in details.items()],
             }
-            for each in sorted(findings, key=lambda each: _LEVELS.index(each.level))
-            if each.details
+            for name, level, meaning, details in sorted(findings, key=lambda each: _LEVELS.index(each[1]))
+            if details
         ],
     }  # fmt: skip
 
@@ -81,6 +75,10 @@ class _Columns:
         """The values of a column of numbers; 0 for null."""
         return np.array([value or 0 for value in self.values(name)], np.float64)
 
+    def where(self, mask: Any, detail: Callable[[int], str]) -> dict[int, str]:
+        """The readable videos of a mask, each with its detail."""
+        return {row: detail(row) for row in np.flatnonzero(self.readable & mask).tolist()}
+
     def shown(self, name: str) -> list[str]:
         """A property as text: the status of all videos, and the other ones of those that can be read."""
         if name == "status":
@@ -94,12 +92,8 @@ class _Columns:
         return [value for value, is_readable in zip(values, self.readable, strict=True) if is_readable]
 
 
-def _found(name: str, level: Level, meaning: str, mask: Any, detail: Callable[[int], str]) -> _Finding:
-    return _Finding(name, level, meaning, {row: detail(row) for row in np.flatnonzero(mask).tolist()})
-
-
 def _states(columns: _Columns) -> Iterator[_Finding]:
-    status, errors = np.array(columns.values("status"), object), columns.values("error")
+    status, errors = columns.values("status"), columns.values("error")
     meanings = {
         "unreadable": "no frame can be read",
         "failed": "reading failed; the next run tries again",
@@ -107,33 +101,29 @@ def _states(columns: _Columns) -> Iterator[_Finding]:
         "damaged": "packets cannot be decoded whole",
     }
     for name, meaning in meanings.items():
-        yield _found(name, "error", meaning, status == name, lambda row: errors[row] or "")
+        yield name, "error", meaning, {row: errors[row] or "" for row, each in enumerate(status) if each == name}
 
 
 def _times(columns: _Columns) -> Iterator[_Finding]:
     fps, drift, start = columns.numbers("fps"), columns.numbers("max_drift_seconds"), columns.numbers("start_seconds")
-    half = 0.5 / np.maximum(fps, 1e-9)
+    half, back = 0.5 / np.maximum(fps, 1e-9), columns.numbers("num_times_back")
+    found = columns.where(drift >= half, lambda row: f"up to {drift[row]:.3f} s from an even rate")
     meaning = "a frame number that is computed as round(time * fps) is wrong: select frames by time"
-    mask = columns.readable & (drift >= half)
-    yield _found("uneven_times", "warning", meaning, mask, lambda row: f"up to {drift[row]:.3f} s from an even rate")
-    back, meaning = columns.numbers("num_times_back"), "times do not rise with the frames: joined files or wrong times"
-    mask = columns.readable & (back > 0)
-    yield _found("times_go_back", "warning", meaning, mask, lambda row: f"at {back[row]:.0f} frames")
-    mask = columns.readable & (np.abs(start) >= half)
-    yield _found("late_start", "warning", "the first frame is not at 0 s", mask, lambda row: f"at {start[row]:.3f} s")
+    yield "uneven_times", "warning", meaning, found
+    found = columns.where(back > 0, lambda row: f"at {back[row]:.0f} frames")
+    yield "times_go_back", "warning", "times do not rise with the frames: joined files or wrong times", found
+    found = columns.where(np.abs(start) >= half, lambda row: f"at {start[row]:.3f} s")
+    yield "late_start", "warning", "the first frame is not at 0 s", found
 
 
 def _pictures(columns: _Columns) -> Iterator[_Finding]:
-    transfer = np.array(columns.values("color_transfer"), object)
-    meaning = "HDR: frames of 8 bits look washed out without tone mapping"
-    mask = columns.readable & np.isin(transfer, list(_HDR))
-    yield _found("hdr", "warning", meaning, mask, lambda row: _HDR[transfer[row]])
-    rotation, meaning = columns.values("rotation"), "the picture is stored turned; some readers do not turn it back"
-    mask = columns.readable & (columns.numbers("rotation") != 0)
-    yield _found("rotated", "note", meaning, mask, lambda row: f"{rotation[row]} degrees")
-    reasons = columns.values("gpu_refusal")
-    mask = columns.readable & np.array([bool(reason) for reason in reasons], bool)
-    yield _found("no_gpu", "note", "a GPU does not decode it; the CPU does", mask, lambda row: reasons[row])
+    transfer, rotation, reasons = (columns.values(name) for name in ("color_transfer", "rotation", "gpu_refusal"))
+    found = columns.where([each in _HDR for each in transfer], lambda row: _HDR[transfer[row]])
+    yield "hdr", "warning", "HDR: frames of 8 bits look washed out without tone mapping", found
+    found = columns.where([bool(each) for each in rotation], lambda row: f"{rotation[row]} degrees")
+    yield "rotated", "note", "the picture is stored turned; some readers do not turn it back", found
+    found = columns.where([bool(each) for each in reasons], lambda row: reasons[row])
+    yield "no_gpu", "note", "a GPU does not decode it; the CPU does", found
 
 
 def _mixtures(columns: _Columns) -> Iterator[_Finding]:
@@ -143,7 +133,7 @@ def _mixtures(columns: _Columns) -> Iterator[_Finding]:
         for common, count in Counter(values).most_common(1):
             others = {row: value for row, value in zip(rows, values, strict=True) if value != common}
             what = f"the same {name.replace('_', ' ')}, which is {common} in {count} of {len(values)}"
-            yield _Finding(f"mixed_{name}", "note", f"not all videos have {what}", others)
+            yield f"mixed_{name}", "note", f"not all videos have {what}", others
 
 
 def _duplicates(columns: _Columns) -> Iterator[_Finding]:
@@ -153,7 +143,7 @@ def _duplicates(columns: _Columns) -> Iterator[_Finding]:
     for row, key in enumerate(zip(columns.values("checksum"), columns.values("size_bytes"), strict=True)):
         if columns.readable[row] and first.setdefault(key, row) != row:
             details[row] = f"as {paths[first[key]]}"
-    yield _Finding("duplicates", "warning", "the same first and last bytes, size and stream", details)
+    yield "duplicates", "warning", "the same first and last bytes, size and stream", details
 
 
 def _speed(columns: _Columns) -> Iterator[_Finding]:
@@ -164,8 +154,11 @@ def _speed(columns: _Columns) -> Iterator[_Finding]:
     cost = gop * width * height
     usable = columns.readable & (frames > 0)
     usual = float(np.median(cost[usable])) if usable.any() else 0.0
-    yield _found(
-        "slow", "warning", "a random frame costs much more than in the other videos", usable & (cost > _SLOW * usual),
-        lambda row: f"{cost[row] / usual:.1f} times the usual: {gop[row]:.0f} frames of {width[row]:.0f}x"
-        f"{height[row]:.0f} are decoded for one, GOPs of up to {lengths[row].max():.0f} frames",
-    )  # fmt: skip
+    found = columns.where(
+        usable & (cost > _SLOW * usual),
+        lambda row: (
+            f"{cost[row] / usual:.1f} times the usual: {gop[row]:.0f} frames of {width[row]:.0f}x"
+            f"{height[row]:.0f} are decoded for one, GOPs of up to {lengths[row].max():.0f} frames"
+        ),
+    )
+    yield "slow", "warning", "a random frame costs much more than in the other videos", found

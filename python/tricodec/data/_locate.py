@@ -86,10 +86,7 @@ def located_row(row: Mapping[str, Any], root: str) -> Located:
 
 
 def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any]) -> Iterator[Located]:
-    """The videos that the sources of `DatasetIndex.build` mean, also those in tar archives.
-
-    An archive that cannot be read has an error. Relative paths of the index start in the folder `root`.
-    """
+    """The videos that the sources of `DatasetIndex.build` mean; relative paths start in the folder `root`."""
     for source in sources:
         for found in _files_of(source, root, remote_options):
             if is_tar(found.place) and not found.error:
@@ -99,10 +96,9 @@ def locate(sources: Iterable[str], root: str, remote_options: Mapping[str, Any])
 
 
 def files_below(folder: str, accepts: Callable[[str], bool]) -> Iterator[tuple[str, Exception | None]]:
-    """Paths of the files in a folder and below it, in order, each with the reason why it cannot be read or None.
+    """Paths of the files below a folder that `accepts` takes by name, in order, each with its error or None.
 
     Hidden files and links to folders are left out. A folder that may not be listed is given too, with its error.
-    `accepts` says whether a file counts, by its name.
     """
     failed: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=failed.append):

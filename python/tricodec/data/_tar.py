@@ -28,10 +28,7 @@ class Member:
 
 
 class TarPart:
-    """The bytes of a member of an archive, as a source of their own.
-
-    Thread safety: safe.
-    """
+    """The bytes of a member of an archive, as a source of their own. Thread safety: safe."""
 
     def __init__(self, place: str, offset: int, size_bytes: int, name: str, remote_options: Mapping[str, Any]) -> None:
         self.name = name
@@ -48,26 +45,26 @@ class TarPart:
         with self._open_reader() as file:
             return file.readall()
 
-    def _open_reader(self) -> _Part:
+    def _open_reader(self) -> PlacedFile:
         if self._remote is not None:
-            return _RemotePart(self._remote.open(), self._offset, self.size_bytes, self.name)
+            return self._remote.open_part(self._offset, self.size_bytes, self.name)
         return _Part(Path(self._place).open("rb", buffering=0), self._offset, self.size_bytes, self.name)
 
 
 class _Part(PlacedFile):
-    """A file object over some bytes of another one. Thread safety: one thread at a time."""
+    """Some bytes of a file."""
 
     def __init__(self, file: Any, offset: int, size_bytes: int, name: str) -> None:
-        super().__init__(name, size_bytes)
-        self._file, self._offset = file, offset
+        super().__init__(name, offset, offset + size_bytes)
+        self._file = file
 
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0:
             return self.readall()
-        size = min(size, self._size - self._position)
+        size = min(size, self._end - self._position)
         if size <= 0:
             return b""
-        self._file.seek(self._offset + self._position)
+        self._file.seek(self._position)
         data: bytes = self._file.read(size)
         if not data:
             raise CorruptDataError(f"'{self.name}' ends early: its archive is cut off; write the archive again")
@@ -78,28 +75,6 @@ class _Part(PlacedFile):
         if not self.closed:
             self._file.close()
         super().close()
-
-
-class _RemotePart(_Part):
-    """A part of an object in a store, which can be fetched ahead."""
-
-    def lend(self, size: int) -> memoryview:
-        """Returns bytes without a copy, as RemoteFile.lend() does."""
-        left = self._size - self._position
-        if left <= 0:
-            return memoryview(b"")
-        self._file.seek(self._offset + self._position)
-        data: memoryview = self._file.lend(min(size, left))[:left]
-        self._position += len(data)
-        return data
-
-    def will_read(self, ranges: Any) -> None:
-        """Fetches ranges (offset, size in bytes) ahead."""
-        self._file.will_read((self._offset + offset, min(size, self._size - offset)) for offset, size in ranges)
-
-    def will_read_on(self) -> None:
-        """Fetches the rest ahead."""
-        self.will_read([(self._position, self._size - self._position)])
 
 
 def list_tar(place: str, is_video: Callable[[str], bool], remote_options: Mapping[str, Any]) -> Iterator[Member]:

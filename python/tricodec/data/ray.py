@@ -165,11 +165,7 @@ def transcode(
 
 
 def _index_of(sources: Sources) -> DatasetIndex:
-    if isinstance(sources, DatasetIndex):
-        return sources
-    names = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    is_index = len(names) == 1 and os.fspath(names[0]).endswith(".parquet")
-    return index_of(names[0] if is_index else names)
+    return index_of(sources if isinstance(sources, str | os.PathLike | DatasetIndex) else list(sources))
 
 
 def _cut(bounds: list[int], least: int) -> list[int]:

@@ -24,7 +24,7 @@ except ImportError as _error:
     raise ImportError(f"tricodec.data.torch needs PyTorch ({_error}): pip install torch") from _error
 
 from tricodec._tricodec import FrameReader
-from tricodec.data._batches import READ_AHEAD_BYTES, ClipBatches, HostMemory
+from tricodec.data._batches import ClipBatches, HostMemory
 from tricodec.data._clips import Dataset
 from tricodec.node import NodeDeviceArray, NodeReader, active
 from tricodec.options import transform_of
@@ -60,19 +60,15 @@ class ClipLoader(ClipBatches):
         *,
         rank: int | None = None,
         num_ranks: int | None = None,
-        shuffle: bool = True,
-        seed: int = 0,
-        drop_last: bool = False,
-        read_ahead_bytes: int = READ_AHEAD_BYTES,
-        num_threads: int = 0,
+        **options: Any,
     ) -> None:
         """Starts at epoch 0.
 
         Args:
             dataset: the clips.
-            batch_size, shuffle, seed, drop_last: as in `ClipSampler`.
+            batch_size: clips of a batch.
             rank, num_ranks: as in `ClipSampler`; None is what ``torch.distributed`` says, or the only one.
-            read_ahead_bytes, num_threads: as in `ClipBatches`.
+            **options: shuffle, seed, drop_last, read_ahead_bytes and num_threads of `ClipBatches`.
 
         Raises:
             ValueError: an argument is not accepted.
@@ -83,10 +79,7 @@ class ClipLoader(ClipBatches):
             is_running = torch.distributed.is_available() and torch.distributed.is_initialized()
             rank = torch.distributed.get_rank() if is_running else 0
             num_ranks = torch.distributed.get_world_size() if is_running else 1
-        super().__init__(
-            dataset, batch_size, rank=rank, num_ranks=num_ranks, shuffle=shuffle, seed=seed, drop_last=drop_last,
-            read_ahead_bytes=read_ahead_bytes, num_threads=num_threads,
-        )  # fmt: skip
+        super().__init__(dataset, batch_size, rank=rank, num_ranks=num_ranks, **options)
         if dataset._device.startswith("cuda"):
             self._memory = DeviceMemory(dataset, dataset._device)
 
@@ -224,13 +217,12 @@ class ClipDataset(TorchDataset[Clip]):  # type: ignore[misc,unused-ignore]  # to
             IndexError: there is no such video.
             Error: the errors of `FrameReader`.
         """
-        node = active()
-        if node is None:
-            with FrameReader(self._sources[number], **self._reader_options) as reader:
-                indices = self._indices(reader)
-                frames = torch.from_dlpack(reader.batch(indices, self._transform))
-                return frames, torch.from_numpy(reader.pts_seconds[indices]), number
-        with node.open(self._sources[number], device=self._reader_options["device"]) as video:
+        source, node = self._sources[number], active()
+        with (
+            FrameReader(source, **self._reader_options)
+            if node is None
+            else node.open(source, device=self._reader_options["device"])
+        ) as video:
             indices = self._indices(video)
             frames = video.batch(indices, **self._transform.options)
             frames = frames if isinstance(frames, NodeDeviceArray) else torch.from_dlpack(frames)

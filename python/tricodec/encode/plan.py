@@ -14,17 +14,14 @@ _PARAMS = {"libx264": "x264-params", "libx265": "x265-params", "libsvtav1": "svt
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """One encoder with these settings.
-
-    Attributes:
-        encoder: libavcodec's name of the encoder.
-        keywords: keyword arguments of ``tricodec.Encoder``.
-        notes: parameters without an effect on this encoder, each with the reason.
-    """
+    """One encoder with these settings."""
 
     encoder: str
+    """libavcodec's name of the encoder."""
     keywords: dict[str, Any]
+    """Keyword arguments of ``tricodec.Encoder``."""
     notes: dict[str, str]
+    """Parameters without an effect on this encoder, each with the reason."""
 
 
 def build(settings: Settings, encoder: str) -> Plan:
@@ -45,9 +42,7 @@ def build(settings: Settings, encoder: str) -> Plan:
         for key, value in effect.items():
             if key.startswith("params:"):
                 params.append(f"{key.removeprefix('params:')}={value}")
-            elif key == "filter":
-                keywords["bitstream_filter"] = value
-            elif key in ("color", "repeat_headers", "frame_rate"):
+            elif key in ("bitstream_filter", "color", "repeat_headers", "frame_rate"):
                 keywords[key] = value
             else:
                 options[key] = str(value)

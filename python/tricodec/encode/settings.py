@@ -43,11 +43,13 @@ def bit_rate(name: str, value: object) -> int:
     return int(number)
 
 
+def _parts(value: object) -> list[str]:
+    return [part for part in re.split(r"[,\s]+", str(value).strip("[]() ")) if part]
+
+
 def triple(name: str, value: object, low: int, high: int) -> tuple[int, int, int] | None:
     """One QP for all pictures, or three in the order P, B, I; None for "0,0,0" as text or list, which means unset."""
-    text = str(value).strip("[]() ")
-    parts = [part for part in re.split(r"[,\s]+", text) if part]
-    numbers = [integer(name, part, low, high) for part in parts]
+    numbers = [integer(name, part, low, high) for part in _parts(value)]
     if len(numbers) == 1:
         return (numbers[0],) * 3
     if len(numbers) != 3:
@@ -69,12 +71,64 @@ def frame_rate(name: str, value: object) -> Fraction:
     return rate.limit_denominator(100000)
 
 
-def _choice(name: str, value: object, accepted: tuple[str, ...], *, upper: bool = False) -> str:
-    choice = str(value).strip()
-    choice = choice.upper() if upper else choice.lower()
-    if choice not in accepted:
-        raise _refuse_value(name, value, ", ".join(accepted))
-    return choice
+#: Reads a parameter: its name, what is given, and the greatest QP of the codec.
+Reader = Callable[[str, object, int], Any]
+
+
+def _choice(*accepted: str) -> Reader:
+    def read(name: str, value: object, _most: int) -> str:
+        choice = next((each for each in accepted if each.lower() == str(value).strip().lower()), None)
+        if choice is None:
+            raise _refuse_value(name, value, ", ".join(accepted))
+        return choice
+
+    return read
+
+
+def _whole(low: int, high: int) -> Reader:
+    return lambda name, value, _: integer(name, value, low, high)
+
+
+def _positive(name: str, value: object, _most: int) -> int | None:
+    return integer(name, value, 0, 2**31 - 1) or None
+
+
+def _rate(name: str, value: object, _most: int) -> int | None:
+    return bit_rate(name, value) or None
+
+
+def _qps(name: str, value: object, most: int) -> tuple[int, int, int] | None:
+    return triple(name, value, 0, most)
+
+
+def _flag(name: str, value: object, _most: int) -> int:
+    return int(value) if isinstance(value, bool) else integer(name, value, 0, 1)
+
+
+def _resolution(name: str, value: object, _most: int) -> tuple[int, int]:
+    numbers = re.findall(r"\d+", str(value))
+    if len(numbers) != 2 or "0" in numbers:
+        raise _refuse_value(name, value, "two positive integers, [3840, 2160]")
+    return int(numbers[0]), int(numbers[1])
+
+
+def _gop(name: str, value: object, _most: int) -> int | None:
+    periods = [integer(name, part, -1, 2**31 - 1) for part in _parts(value)]
+    if len(periods) not in (1, 3) or len(set(periods)) != 1:
+        raise _refuse_value(name, value, "an integer, -1 (no end) or 1 or more, also three times the same")
+    return periods[0] or None
+
+
+def _slice_mode(name: str, value: object, _most: int) -> int:
+    mode = integer(name, value, 0, 3)
+    if mode == 1:
+        raise _refuse_value(name, value, "0 (macroblocks), 2 (rows of macroblocks) or 3 (number of slices)")
+    return mode
+
+
+def _given(default: Any, read: Reader) -> Any:
+    """A field that a parameter of this name sets."""
+    return dataclasses.field(default=default, metadata={"read": read})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,38 +136,39 @@ class Settings:
     """The parameters of Table 1, checked. None means "not given" if that differs from the value of the default."""
 
     codec: str = "h264"
-    preset: str = "P4"
-    tuning_info: str = "high_quality"
-    rc: str = "cbr"
-    bitrate: int = 10_000_000
-    maxbitrate: int = 10_000_000
-    vbvbufsize: int = 10_000_000
-    vbvinit: int = 10_000_000
-    fps: Fraction = Fraction(30)
-    gop: int | None = None
-    idrperiod: int = 250
-    bf: int | None = None
-    constqp: tuple[int, int, int] | None = None
-    initqp: tuple[int, int, int] | None = None
-    qmin: tuple[int, int, int] | None = None
-    qmax: tuple[int, int, int] | None = None
-    cq: int | None = None
-    multipass: str = "disabled"
-    lookahead: int = 0
-    aq: int = 0
-    temporalaq: int = 0
-    ldkfs: int = 0
-    colorspace: str | None = None
-    num_unit_in_ticks: int | None = None
-    timescale: int | None = None
-    slice_mode: int = 0
-    slice_data: int = 0
-    repeatspspps: int = 0
-    max_res: tuple[int, int] | None = None
-    profile: str | None = None
-    level: str | None = None
-    tier: str | None = None
-    numrefl0: int = 0
+    preset: str = _given("P4", _choice(*PRESETS))
+    tuning_info: str = _given("high_quality", _choice(*TUNINGS))
+    rc: str = _given("cbr", _choice("cbr", "vbr", "constqp"))
+    bitrate: int = _given(10_000_000, _rate)
+    maxbitrate: int = _given(10_000_000, _rate)
+    vbvbufsize: int = _given(10_000_000, _rate)
+    vbvinit: int = _given(10_000_000, _rate)
+    fps: Fraction = _given(Fraction(30), lambda name, value, _: frame_rate(name, value))  # noqa: RUF009
+    gop: int | None = _given(None, _gop)
+    idrperiod: int = _given(250, _positive)
+    bf: int | None = _given(None, _whole(0, 16))
+    # A QP of 0 requests lossless pictures. Programs that fill in every field write "0,0,0" for no value.
+    constqp: tuple[int, int, int] | None = _given(None, lambda *given: _qps(*given) or (0, 0, 0))
+    initqp: tuple[int, int, int] | None = _given(None, _qps)
+    qmin: tuple[int, int, int] | None = _given(None, _qps)
+    qmax: tuple[int, int, int] | None = _given(None, _qps)
+    cq: int | None = _given(None, lambda name, value, _: integer(name, value, 0, 63) or None)
+    multipass: str = _given("disabled", _choice("disabled", "qres", "fullres"))
+    lookahead: int = _given(0, _whole(0, 255))
+    aq: int = _given(0, _whole(0, 15))
+    temporalaq: int = _given(0, _flag)
+    ldkfs: int = _given(0, _whole(0, 254))
+    colorspace: str | None = _given(None, _choice("bt601", "bt709"))
+    num_unit_in_ticks: int | None = _given(None, _positive)
+    timescale: int | None = _given(None, _positive)
+    slice_mode: int = _given(0, _slice_mode)
+    slice_data: int = _given(0, _whole(0, 2**20))
+    repeatspspps: int = _given(0, _flag)
+    max_res: tuple[int, int] | None = _given(None, _resolution)
+    profile: str | None = _given(None, lambda _name, value, _: str(value).lower())
+    level: str | None = _given(None, lambda _name, value, _: str(value))
+    tier: str | None = _given(None, _choice("main", "high", "0", "1"))
+    numrefl0: int = _given(0, _positive)
     width: int = 0
     height: int = 0
 
@@ -129,7 +184,7 @@ class Settings:
         """
         given = {key: value for key, value in parameters.items() if value is not None}
         values: dict[str, Any] = {"width": width, "height": height}
-        codec = _choice("codec", given.pop("codec", "h264"), tuple(CPU_ENCODERS))
+        codec = _choice(*CPU_ENCODERS)("codec", given.pop("codec", "h264"), 0)
         values["codec"] = codec
         most = 255 if codec == "av1" else 51
         unknown = []
@@ -176,76 +231,8 @@ class Settings:
         return self.tuning_info == "lossless"
 
 
-def _positive(name: str, value: object, _most: int) -> int | None:
-    return integer(name, value, 0, 2**31 - 1) or None
-
-
-def _rate(name: str, value: object, _most: int) -> int | None:
-    return bit_rate(name, value) or None
-
-
-def _flag(name: str, value: object, _most: int) -> int:
-    if isinstance(value, bool):
-        return int(value)
-    return integer(name, value, 0, 1)
-
-
-def _resolution(name: str, value: object, _most: int) -> tuple[int, int]:
-    numbers = re.findall(r"\d+", str(value))
-    if len(numbers) != 2 or "0" in numbers:
-        raise _refuse_value(name, value, "two positive integers, [3840, 2160]")
-    return int(numbers[0]), int(numbers[1])
-
-
-def _gop(name: str, value: object, _most: int) -> int | None:
-    parts = [part for part in re.split(r"[,\s]+", str(value).strip("[]() ")) if part]
-    periods = {integer(name, part, -1, 2**31 - 1) for part in parts}
-    if len(parts) not in (1, 3) or len(periods) != 1:
-        raise _refuse_value(name, value, "an integer, -1 (no end) or 1 or more, also three times the same")
-    return periods.pop() or None
-
-
-def _slice_mode(name: str, value: object, _most: int) -> int:
-    mode = integer(name, value, 0, 3)
-    if mode == 1:
-        raise _refuse_value(name, value, "0 (macroblocks), 2 (rows of macroblocks) or 3 (number of slices)")
-    return mode
-
-
-_READERS: dict[str, Callable[[str, object, int], Any]] = {
-    "preset": lambda name, value, _: _choice(name, value, PRESETS, upper=True),
-    "tuning_info": lambda name, value, _: _choice(name, value, TUNINGS),
-    "rc": lambda name, value, _: _choice(name, value, ("cbr", "vbr", "constqp")),
-    "bitrate": _rate,
-    "maxbitrate": _rate,
-    "vbvbufsize": _rate,
-    "vbvinit": _rate,
-    "fps": lambda name, value, _: frame_rate(name, value),
-    "gop": _gop,
-    "idrperiod": _positive,
-    "bf": lambda name, value, _: integer(name, value, 0, 16),
-    # A QP of 0 requests lossless pictures. Programs that fill in every field write "0,0,0" for no value.
-    "constqp": lambda name, value, most: triple(name, value, 0, most) or (0, 0, 0),
-    "initqp": lambda name, value, most: triple(name, value, 0, most),
-    "qmin": lambda name, value, most: triple(name, value, 0, most),
-    "qmax": lambda name, value, most: triple(name, value, 0, most),
-    "cq": lambda name, value, _: integer(name, value, 0, 63) or None,
-    "multipass": lambda name, value, _: _choice(name, value, ("disabled", "qres", "fullres")),
-    "lookahead": lambda name, value, _: integer(name, value, 0, 255),
-    "aq": lambda name, value, _: integer(name, value, 0, 15),
-    "temporalaq": _flag,
-    "ldkfs": lambda name, value, _: integer(name, value, 0, 254),
-    "colorspace": lambda name, value, _: _choice(name, value, ("bt601", "bt709")),
-    "num_unit_in_ticks": _positive,
-    "timescale": _positive,
-    "slice_mode": _slice_mode,
-    "slice_data": lambda name, value, _: integer(name, value, 0, 2**20),
-    "repeatspspps": _flag,
-    "max_res": _resolution,
-    "profile": lambda _name, value, _: str(value).lower(),
-    "level": lambda _name, value, _: str(value),
-    "tier": lambda name, value, _: _choice(name, value, ("main", "high", "0", "1")),
-    "numrefl0": _positive,
+_READERS: dict[str, Reader] = {
+    field.name: field.metadata["read"] for field in dataclasses.fields(Settings) if field.metadata
 }
 PARAMETERS = ("codec", *_READERS)
 """The names of parameters."""

@@ -14,9 +14,7 @@ from tricodec.errors import UnsupportedError
 
 __all__ = ["TABLE", "Column", "Effect", "Refused", "Row"]
 
-_X26X_PRESETS = dict(
-    zip(PRESETS, ("ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow"), strict=True)
-)
+_X26X_PRESETS = dict(zip(PRESETS, "ultrafast superfast veryfast faster fast medium slow".split(), strict=True))
 _SVT_PRESETS = dict(zip(PRESETS, (12, 11, 10, 9, 8, 6, 4), strict=True))
 _NVENC_TUNINGS = dict(zip(TUNINGS, ("hq", "ll", "ull", "lossless"), strict=True))
 
@@ -207,7 +205,7 @@ def _nvenc_slices(settings: Settings) -> Effect:
 def _timing(filter_name: str) -> Column:
     def column(settings: Settings) -> Effect:
         rate = Fraction(settings.timescale or 0, settings.num_unit_in_ticks or 1)
-        return {"filter": f"{filter_name}_metadata=tick_rate={rate.numerator}/{rate.denominator}"}
+        return {"bitstream_filter": f"{filter_name}_metadata=tick_rate={rate.numerator}/{rate.denominator}"}
 
     return column
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from tricodec._tricodec import NativeCodecConfig, NativeStreamWriter
@@ -29,7 +29,7 @@ class CodecConfig:
     """The greatest number of B frames in a row."""
 
     def _native(self) -> NativeCodecConfig:
-        return NativeCodecConfig(self.bit_rate, self.compression_level, self.qscale, self.gop_size, self.max_b_frames)
+        return NativeCodecConfig(*astuple(self))
 
 
 def _exported(chunk: Any) -> Any:

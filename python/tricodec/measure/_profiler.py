@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, SupportsIndex
 
 from tricodec._tricodec import OutputFile, __version__
@@ -63,34 +64,18 @@ class ReportsStages(Protocol):
 Callback = Callable[[str, float, int, str], object]
 
 
-class _Reporter:
-    """The thread that calls the callback, so that no thread of a decoder waits for the interpreter."""
-
-    def __init__(self, native: NativeProfiler, callback: Callback) -> None:
-        self._native = native
-        self._callback: Callback | None = callback
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tricodec.Profiler", daemon=True)
-        self._thread.start()
-
-    def end(self) -> None:
-        """Reports what is left and ends the thread."""
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._ended.wait(_PAUSE_SECONDS):
-            self._report()
-        self._report()
-
-    def _report(self) -> None:
-        for _, duration_ns, stage, frames, device, _ in self._native.take_events():
-            if self._callback is None:
-                return
+def _report(native: NativeProfiler, callback: Callback, ended: threading.Event) -> None:
+    """Reports events until the block ends, on a thread of its own: no thread of a decoder waits for the interpreter."""
+    is_last = has_failed = False
+    while not is_last:
+        is_last = ended.wait(_PAUSE_SECONDS)
+        for _, duration_ns, stage, frames, device, _ in native.take_events():
+            if has_failed:
+                break
             try:
-                self._callback(stage, duration_ns / 1e9, frames, device)
+                callback(stage, duration_ns / 1e9, frames, device)
             except Exception:
-                self._callback = None
+                has_failed = True
                 logging.getLogger("tricodec").exception("the callback of a Profiler failed and is not called any more")
 
 
@@ -140,19 +125,24 @@ class Profiler(Measurement[NativeProfiler]):
             )
         super().__init__(NativeProfiler, max_events, "" if method is None else ", which the callback receives")
         self._callback: Callback | None = method
-        self._reporter: _Reporter | None = None
+        self._ended = threading.Event()
+        self._reporter: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         super().__enter__()
         if self._callback is not None:
-            self._reporter = _Reporter(self._started(), self._callback)
+            self._ended.clear()
+            arguments = (self._started(), self._callback, self._ended)
+            self._reporter = threading.Thread(target=_report, args=arguments, name="tricodec.Profiler", daemon=True)
+            self._reporter.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End the measurement, report its last events and keep its results."""
         super().__exit__()
         if self._reporter is not None:
-            self._reporter.end()
+            self._ended.set()
+            self._reporter.join()
             self._reporter = None
 
     @property
@@ -220,20 +210,20 @@ class Profiler(Measurement[NativeProfiler]):
         return f"<pre>{self}</pre>"
 
 
-def _lanes(events: Iterable[StageEvent]) -> Iterator[tuple[int, StageEvent]]:
+def _lanes(events: Iterable[StageEvent]) -> list[list[StageEvent]]:
     """Spreads events over tracks on which no two overlap: work of several streams of a GPU runs at the same time."""
-    ends: list[float] = []
+    lanes: list[list[StageEvent]] = []
     for event in sorted(events):
-        lane = next((number for number, end in enumerate(ends) if end <= event.begin_seconds), len(ends))
-        ends[lane : lane + 1] = [event.begin_seconds + event.seconds]
-        yield lane, event
+        free = (lane for lane in lanes if lane[-1].begin_seconds + lane[-1].seconds <= event.begin_seconds)
+        if (lane := next(free, None)) is None:
+            lanes.append([event])
+        else:
+            lane.append(event)
+    return lanes
 
 
 def trace_events(events: list[StageEvent], process: int) -> list[dict[str, Any]]:
-    """A complete event ("X") for each stage event, and the names of tracks ("M"). Times are microseconds.
-
-    Threads are tracks, named as in Python or "worker N". The work of a GPU has its own tracks.
-    """
+    """A complete event ("X") for each stage event, in microseconds, and the names of tracks ("M")."""
 
     def name(kind: str, track: int, text: str) -> dict[str, Any]:
         return {"ph": "M", "name": kind, "pid": process, "tid": track, "args": {"name": text}}
@@ -245,23 +235,18 @@ def trace_events(events: list[StageEvent], process: int) -> list[dict[str, Any]]
             "args": {"frames": event.frames, "device": event.device},
         }  # fmt: skip
 
-    python_names = {thread.native_id: thread.name for thread in threading.enumerate()}
-    written = [name("process_name", 0, "tricodec")]
-    slices = []
-    threads = {event.thread for event in events if event.device == "cpu"}
-    num_workers = 0
-    for thread in sorted(threads):
-        if thread not in python_names:  # a decoder's; viewers show the thread's number beside the name
-            num_workers += 1
-        written.append(name("thread_name", thread, python_names.get(thread, f"worker {num_workers}")))
-        slices += [complete(thread, event) for event in events if event.thread == thread and event.device == "cpu"]
-    track = _FIRST_GPU_TRACK
+    tracks: list[tuple[int, str, list[StageEvent]]] = []
+    names = {thread.native_id: thread.name for thread in threading.enumerate()}
+    workers, gpu_tracks = itertools.count(1), itertools.count(_FIRST_GPU_TRACK)
+    of_threads = [event for event in events if event.device == "cpu"]
+    for thread in sorted({event.thread for event in of_threads}):
+        text = names.get(thread) or f"worker {next(workers)}"  # viewers show the thread's number beside the name
+        tracks.append((thread, text, [event for event in of_threads if event.thread == thread]))
     for device in sorted({event.device for event in events} - {"cpu"}):
-        lanes = list(_lanes(event for event in events if event.device == device))
-        for lane in range(1 + max(lane for lane, _ in lanes)):
-            written.append(name("thread_name", track + lane, device if lane == 0 else f"{device} ({lane + 1})"))
-        slices += [complete(track + lane, event) for lane, event in lanes]
-        track += 1 + max(lane for lane, _ in lanes)
+        for number, lane in enumerate(_lanes(event for event in events if event.device == device), 1):
+            tracks.append((next(gpu_tracks), device if number == 1 else f"{device} ({number})", lane))
+    written = [name("process_name", 0, "tricodec"), *(name("thread_name", track, text) for track, text, _ in tracks)]
+    slices = [complete(track, event) for track, _, own in tracks for event in own]
     # Enclosing slices come first where two begin at the same time.
     slices.sort(key=lambda each: (each["ts"], -each["dur"]))
     return [*written, *slices]

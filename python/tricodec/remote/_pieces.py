@@ -183,7 +183,7 @@ class Pieces:
 
 
 def _result(data: Future[Any]) -> Any:
-    """What it comes to. A read that Ctrl-C has ended does not wait for it."""
+    """The result, for which a read that Ctrl-C has ended does not wait."""
     while not data.done():
         try:
             data.exception(BETWEEN_CHECKS_S)

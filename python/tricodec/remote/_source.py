@@ -37,17 +37,14 @@ _WINDOW_REQUESTS, _SMALLEST_PIECE_BYTES = 8, 128 << 10
 
 @dataclasses.dataclass(frozen=True)
 class RemoteStats:
-    """What a source has cost so far.
-
-    Attributes:
-        num_requests: sent to the server, those that were repeated not counted.
-        bytes_fetched: that the server sent.
-        bytes_kept: in memory, or on their way.
-    """
+    """What a source has cost so far."""
 
     num_requests: int
+    """Sent to the server, those that were repeated not counted."""
     bytes_fetched: int
+    """That the server sent."""
     bytes_kept: int
+    """In memory, or on their way."""
 
 
 class _Connection:
@@ -118,6 +115,10 @@ class RemoteSource:
 
     _open_reader = open
 
+    def open_part(self, start: int, size: int, name: str) -> RemoteFile:
+        """A file object of some bytes of the object."""
+        return RemoteFile(self._connected(), name, start, size)
+
     def close(self) -> None:
         """Forgets what was fetched. The source can be used again."""
         connection = self._connections.pop(os.getpid(), None)
@@ -140,16 +141,16 @@ class RemoteSource:
 
 
 class PlacedFile(io.RawIOBase):
-    """A file object (binary, seekable, read only) with a size that is known. Its subclasses have `read`.
+    """A file object (binary, seekable, read only) over the bytes from `start` to `end` of what its subclass reads.
 
     Thread safety: one thread at a time.
     """
 
-    def __init__(self, name: str, size_bytes: int) -> None:
+    def __init__(self, name: str, start: int, end: int) -> None:
         super().__init__()
         self.name = name
-        self._size = size_bytes
-        self._position = 0
+        self._start, self._end = start, end
+        self._position = start  # counted as these
 
     def readinto(self, buffer: Any) -> int:
         """Fills a prefix of a writable buffer; gives its length."""
@@ -160,11 +161,12 @@ class PlacedFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Goes to an offset from the start, the place or the end, as files do."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
-        if base + offset < 0:
-            raise ValueError(f"the place {base + offset} is before the start of '{self.name}'")
+        base = {os.SEEK_SET: self._start, os.SEEK_CUR: self._position, os.SEEK_END: self._end}[whence]
+        place = base + offset - self._start
+        if place < 0:
+            raise ValueError(f"the place {place} is before the start of '{self.name}'")
         self._position = base + offset
-        return self._position
+        return place
 
     def readable(self) -> bool:
         """Always True."""
@@ -176,8 +178,8 @@ class PlacedFile(io.RawIOBase):
 class RemoteFile(PlacedFile):
     """A place in a RemoteSource. Thread safety: one thread at a time."""
 
-    def __init__(self, connection: _Connection, name: str) -> None:
-        super().__init__(name, connection.version().size_bytes)
+    def __init__(self, connection: _Connection, name: str, start: int = 0, size: int | None = None) -> None:
+        super().__init__(name, start, connection.version().size_bytes if size is None else start + size)
         self._pieces = connection.pieces
         self._largest_window = min(LARGEST_WINDOW_BYTES, self._pieces.max_bytes // 4)
         self._run_start = 0  # of the reads in order past what was announced
@@ -196,7 +198,8 @@ class RemoteFile(PlacedFile):
     def lend(self, size: int) -> memoryview:
         """The bytes from here on that were fetched together: `size` of them, fewer, or more. The place is then behind
         them. They are not copied."""
-        size = min(size, self._size - self._position)
+        left = self._end - self._position
+        size = min(size, left)
         if size <= 0:
             return memoryview(b"")
         goes_on = 0 <= self._position - self._continues_at <= self._first_window  # it may leave out another stream
@@ -210,6 +213,7 @@ class RemoteFile(PlacedFile):
                 self._run_start, self._first_window = self._position, FIRST_WINDOW_BYTES if goes_on else 0
             self._read_ahead(size)
             data = self._pieces.view(self._position)
+        data = data[:left]
         self._position += len(data)
         self._continues_at = self._position
         return data
@@ -217,7 +221,8 @@ class RemoteFile(PlacedFile):
     def will_read(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Fetches ranges (offset, size in bytes) ahead, several at once, in their order."""
         self._first_window = 0
-        self._pieces.plan((offset, min(size, self._size - offset)) for offset, size in ranges)
+        places = ((self._start + offset, size) for offset, size in ranges)
+        self._pieces.plan((place, min(size, self._end - place)) for place, size in places)
 
     def will_read_on(self) -> None:
         """Fetches ahead for reads from here on, in order, to the end unless they are stopped."""
@@ -232,8 +237,8 @@ class RemoteFile(PlacedFile):
         ahead = min(max(ahead, size, SMALLEST_WINDOW_BYTES), self._largest_window)
         piece = max(ahead // _WINDOW_REQUESTS, _SMALLEST_PIECE_BYTES)
         until = self._pieces.covered_until(self._position)
-        wanted = min(self._position + ahead, self._size)
-        if until < wanted and (until == self._position or wanted == self._size or wanted - until >= piece):
+        wanted = min(self._position + ahead, self._end)
+        if until < wanted and (until == self._position or wanted == self._end or wanted - until >= piece):
             num_requests = -(-(wanted - until) // piece)
             self._pieces.request(until, wanted, -(-(wanted - until) // num_requests))
 
@@ -285,20 +290,20 @@ def open_remote(
     num_threads = _positive(max_requests, "max_requests", int)
     max_bytes = max(_positive(cache_bytes, "cache_bytes", int), 4 * SMALLEST_WINDOW_BYTES)
     timeout_s = _positive(timeout_s, "timeout_s", float)
+    open_store: Callable[[], Store]
     if store is None and filesystem is None:
         prefixes = _allowed(url, allowed_prefixes, options)
-        open_store: Callable[[], Store] = functools.partial(open_url, url, timeout_s, retries, options, prefixes)
+        open_store = functools.partial(open_url, url, timeout_s, retries, options, prefixes)
+    elif store is not None and filesystem is not None:
+        raise ValueError("both filesystem and store were given; pass one of them, or a URL alone")
+    elif allowed_prefixes is not None:
+        raise ValueError("allowed_prefixes are those of a URL; a store or file system reads what it was made for")
+    elif options:
+        raise ValueError(f"options ({', '.join(sorted(options))}) are those of a URL; a store has its own")
+    elif store is not None:
+        open_store = functools.partial(ObstoreStore, url, store, url)
     else:
-        if store is not None and filesystem is not None:
-            raise ValueError("both filesystem and store were given; pass one of them, or a URL alone")
-        if allowed_prefixes is not None:
-            raise ValueError("allowed_prefixes are those of a URL; a store or file system reads what it was made for")
-        if options:
-            raise ValueError(f"options ({', '.join(sorted(options))}) are those of a URL; a store has its own")
-        if store is not None:
-            open_store = functools.partial(ObstoreStore, url, store, url)
-        else:
-            open_store = functools.partial(_open_filesystem, url, filesystem, os.getpid())
+        open_store = functools.partial(_open_filesystem, url, filesystem, os.getpid())
     return RemoteSource(url, open_store, num_threads, max_bytes)
 
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from tricodec.errors import MediaIOError, MediaNotFoundError, RefusedError, SourceChangedError, UnsupportedError
@@ -86,16 +86,8 @@ class Version:
         return None if self.tag is None or self.tag.startswith("W/") else self.tag
 
 
-class Store(Protocol):
-    """Reads ranges of one object. Thread safety: safe."""
-
-    def fetch(self, start: int, end: int, known: Version | None) -> tuple[Any, Version]:
-        """The bytes [start, end), fewer at the end of the object, and their version, which must be `known`."""
-        ...
-
-
 class ObstoreStore:
-    """An object in a store of obstore, which repeats requests that fail and bounds their time."""
+    """An object in a store of obstore, which repeats requests that fail and bounds their time. Thread safety: safe."""
 
     def __init__(self, name: str, store: Any, path: str) -> None:
         if not _OBSTORE_PROCESS:
@@ -108,7 +100,7 @@ class ObstoreStore:
         self._name, self._store, self._path = name, store, path
 
     def fetch(self, start: int, end: int, known: Version | None) -> tuple[Any, Version]:
-        """As `Store.fetch`."""
+        """The bytes [start, end), fewer at the end of the object, and their version, which must be `known`."""
         import obstore
         from obstore import exceptions
 
@@ -140,7 +132,7 @@ class ObstoreStore:
 
 
 class FsspecStore:
-    """A file of an fsspec file system.
+    """A file of an fsspec file system. Thread safety: safe.
 
     Web servers compare the version themselves. Other systems compare none, so each read also asks for the version.
     """
@@ -152,7 +144,7 @@ class FsspecStore:
         self._options: dict[str, Any] = {"cache_type": "none"} if "hf" in filesystem.protocol else {}
 
     def fetch(self, start: int, end: int, known: Version | None) -> tuple[Any, Version]:
-        """As `Store.fetch`."""
+        """As `ObstoreStore.fetch`."""
         try:
             if known is None:
                 known = self._version()
@@ -193,6 +185,9 @@ class FsspecStore:
         if facts.get("size") is None:
             raise MediaIOError(f"the server of '{self._name}' does not state its size; fetch it, and pass its path")
         return version_of(facts)
+
+
+Store = ObstoreStore | FsspecStore
 
 
 def version_of(facts: Mapping[str, Any]) -> Version:
@@ -241,7 +236,7 @@ def list_objects(
     if parts.scheme in ("http", "https") and filesystem is None:
         raise MediaIOError(f"web servers do not list what is below '{url}'; give the URL of each file")
     options = {name: value for name, value in options.items() if name not in ("cache_bytes", "max_requests")}
-    store: Any = FsspecStore(url, filesystem, url) if filesystem else open_url(url, timeout_s, retries, options)
+    store = FsspecStore(url, filesystem, url) if filesystem else open_url(url, timeout_s, retries, options)
     try:
         for path, facts in store.listed():
             place = f"{parts.netloc}/{path}" if isinstance(store, ObstoreStore) else path

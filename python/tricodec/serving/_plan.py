@@ -24,7 +24,6 @@ from tricodec.serving._plan_request import (
     PlanData,
     PlanMeasurement,
     PlanRequest,
-    PlanSample,
     changed_options,
     differences,
     machine_of,
@@ -166,7 +165,7 @@ class Plan:
         self.choices = data.choices
         """How the plan reads: the engine, the instruction set, threads, sizes."""
         self.sample = data.sample
-        """The video that the plan was made with."""
+        """The path of the video that the plan was made with; empty for bytes."""
         self.machine = data.machine
         """The versions and the machine that the plan is for: what load() compares."""
         self.tuned = data.tuned
@@ -207,12 +206,10 @@ class Plan:
     __hash__ = None  # type: ignore[assignment]  # the request has dicts
 
     def __repr__(self) -> str:
-        choices, sample = self.choices, self.sample
         how = f"tuned for {self.tuned}" if self.tuned else "not tuned"
         return (
-            f"<tricodec.Plan {sample.codec} {sample.width}x{sample.height} by {choices.engine}, "
-            f"{choices.instruction_set}; workers {choices.workers}, num_workers {choices.num_workers}, "
-            f"batch_size {choices.batch_size}, {how}>"
+            f"<tricodec.Plan by {self.choices.engine}, {self.choices.instruction_set}; workers {self.workers}, "
+            f"num_workers {self.num_workers}, batch_size {self.batch_size}, {how}>"
         )
 
 
@@ -222,49 +219,45 @@ def _compiled(request: PlanRequest, sample: Source, goal: str) -> PlanData:
     transform = Transform(**request.transform)
     with open_reader(request, sample, request.num_workers) as reader:
         number = len(reader.select(**request.selected()))
-        stream, is_gpu, shape = reader.stream, reader.device != "cpu", reader.output_shape(transform)
+        is_gpu, shape = reader.device != "cpu", reader.output_shape(transform)
         path = str(Path(os.fsdecode(sample)).resolve()) if isinstance(sample, str | os.PathLike) else ""
         choices = PlanChoices(
             engine=reader.engine,
             # A stream that the GPU does not decode is transformed on the CPU.
             instruction_set=(machine if is_gpu else machine_of("cpu"))["instruction_set"],
-            workers=request.workers or _usual_workers(machine, is_gpu),
-            num_workers=request.num_workers,
-            batch_size=request.batch_size or _BATCH_SIZE,
+            **_by_rules(request, machine, is_gpu),
             frame_shape=tuple(shape),
             frame_bytes=math.prod(shape) * {"uint8": 1, "float32": 4}.get(transform.options["dtype"], 2),
         )
-    facts = PlanSample(path, stream.codec, stream.width, stream.height)
-    data = PlanData(request, facts, machine, choices)
+    data = PlanData(request, path, machine, choices)
     return _tuned(data, sample, goal, number) if goal and number else data
 
 
-def _usual_workers(machine: Mapping[str, str], is_gpu: bool) -> int:
-    return _GPU_WORKERS if is_gpu else int(machine["cores"])
+def _by_rules(request: PlanRequest, machine: Mapping[str, str], is_gpu: bool) -> dict[str, Any]:
+    """The numbers that are given, or else those for this machine."""
+    workers = request.workers or (_GPU_WORKERS if is_gpu else int(machine["cores"]))
+    return {
+        "workers": workers, "num_workers": request.num_workers, "batch_size": request.batch_size or _BATCH_SIZE
+    }  # fmt: skip
 
 
 def _made_again(data: PlanData, machine: dict[str, str], sample: Source | None) -> PlanData:
     """A plan for this machine from one of another machine."""
-    if sample is None and data.sample.path and Path(data.sample.path).is_file():
-        sample = data.sample.path
+    if sample is None and data.sample and Path(data.sample).is_file():
+        sample = data.sample
     if sample is not None:
         return _compiled(data.request, sample, data.tuned)
     choices = dataclasses.replace(
         data.choices,
         engine="an engine that the first read chooses",
         instruction_set=machine["instruction_set"],
-        workers=data.request.workers or _usual_workers(machine, machine["device"] != "cpu"),
-        num_workers=data.request.num_workers,
-        batch_size=data.request.batch_size or _BATCH_SIZE,
+        **_by_rules(data.request, machine, machine["device"] != "cpu"),
     )
     return PlanData(data.request, data.sample, machine, choices)
 
 
 def _tuned(data: PlanData, sample: Source, goal: str, num_frames: int) -> PlanData:
-    """A plan with the choices that are fastest on this machine, in place of those of the rules, and what was measured.
-
-    The goal "latency" means one read at a time. The request has `num_frames` frames of the sample, at least 1.
-    """
+    """A plan with the choices that are fastest here; the request has `num_frames` frames of the sample, at least 1."""
     request, rules = data.request, data.choices
     transform = Transform(**request.transform)
 
@@ -319,10 +312,8 @@ def _worker_candidates(goal: str, cores: int, is_gpu: bool, workers: int, num_wo
 
 
 def _fastest(candidates: Sequence[Candidate], measure: Callable[[Candidate], float]) -> tuple[Candidate, list[float]]:
-    """The first candidate that is at most 3 % slower than the best one, and the shortest time of each.
-
-    Rounds over all candidates, so that a change of the machine's speed meets all of them. Slow ones have fewer rounds.
-    """
+    """The first candidate that is at most 3 % slower than the best one, and the shortest time of each."""
+    # Rounds over all candidates, so that a change of the machine's speed meets all of them.
     shortest = [math.inf] * len(candidates)
     began = time.perf_counter()
     for _ in range(_ROUNDS):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tricodec._tricodec import Source, Stream
 
 
-class PlanContext:
+class PlanContext(contextlib.AbstractContextManager["PlanContext"]):
     """What one thread at a time reads with. Made by `Plan.context`; a context manager.
 
     It has the plan's `Transform` and, on a GPU, a CUDA stream: the given one, or that of the calling thread.
@@ -86,9 +86,6 @@ class PlanContext:
         if not self._is_closed:
             with self._in_use():
                 self._is_closed = True
-
-    def __enter__(self) -> PlanContext:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

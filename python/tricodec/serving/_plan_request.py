@@ -16,7 +16,7 @@ from tricodec.options import replaced
 from tricodec.video.cores import num_cores, processor
 
 _FORMAT = "tricodec plan"
-_VERSION = 1
+_VERSION = 2
 _LIBRARIES = ("tricodec", "libavformat", "libavcodec", "libavutil")
 
 
@@ -25,17 +25,11 @@ class PlanRequest:
     """What a plan reads: the arguments of `Plan`. A number of 0 was left to the plan."""
 
     device: str = "auto"
-    """As in `decode_video`."""
     stream_index: int = -1
-    """Number of the video stream; -1 is the best one."""
     ignore_edit_list: bool = False
-    """Whether the frames that an edit list removes are included."""
     workers: int = 0
-    """Reads at a time."""
     num_workers: int = 0
-    """Decoders of one read."""
     batch_size: int = 0
-    """Frames of a batch."""
     transform: dict[str, Any] = dataclasses.field(default_factory=dict)
     """Options of `Transform` that differ from its defaults."""
     selection: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -44,20 +38,6 @@ class PlanRequest:
     def selected(self, **others: Any) -> dict[str, Any]:
         """The options of `decode_video` that select the frames; `others` replace them."""
         return replaced(self.selection, others)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlanSample:
-    """The video that a plan was made with."""
-
-    path: str
-    """Its path; empty for bytes."""
-    codec: str
-    """The codec of its stream."""
-    width: int
-    """Width of its frames in pixels."""
-    height: int
-    """Height of its frames in pixels."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +79,7 @@ class PlanData:
     """All of a plan."""
 
     request: PlanRequest
-    sample: PlanSample
+    sample: str
     machine: dict[str, str]
     choices: PlanChoices
     tuned: str = ""
@@ -165,7 +145,7 @@ def read_plan(path: str | os.PathLike[str]) -> PlanData:
         raise CorruptDataError(f"the plan {name!r} was changed after it was saved: its checksum differs; save it again")
     return PlanData(
         request=PlanRequest(**values["request"]),
-        sample=PlanSample(**values["sample"]),
+        sample=values["sample"],
         machine=values["machine"],
         choices=PlanChoices(**{**values["choices"], "frame_shape": tuple(values["choices"]["frame_shape"])}),
         tuned=values["tuned"],

@@ -32,10 +32,7 @@ class Clock:
         return time.monotonic()
 
     def wait(self, condition: threading.Condition, seconds: float | None) -> None:
-        """Wait until the condition is notified or `seconds` have passed; None is without bound.
-
-        The caller holds the condition's lock. An early return does no harm.
-        """
+        """Wait until the condition, which is locked, is notified, or `seconds` have passed. It may return early."""
         condition.wait(seconds)
 
 
@@ -69,10 +66,7 @@ class RequestQueue:
         queue_timeout_ms: float | None,
         clock: Clock | None,
     ) -> None:
-        """Make an empty queue of `owner`, as messages call it. The other arguments are those of `Batcher`.
-
-        `clock` is for all times but those of coroutines, which use their loop's.
-        """
+        """Make an empty queue of `owner`, as messages call it. Times of coroutines are by their loop's clock."""
         check_whole(owner, "max_queue", max_queue, least=max_batch)
         for name, value in (("max_wait_ms", max_wait_ms), ("queue_timeout_ms", queue_timeout_ms or 0)):
             if not 0 <= value < float("inf"):

@@ -79,7 +79,7 @@ class WorkerPool(RequestWorkers):
             "WorkerPool", max_batch=1, max_wait_ms=0, max_queue=max_queue,
             queue_timeout_ms=queue_timeout_ms, clock=clock,
         )  # fmt: skip
-        super().__init__(requests, self.workers, lambda: _Worker(fn, context))
+        super().__init__(requests, self.workers, lambda: _worker(fn, context))
 
     def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
         """Queue a request: arguments of the function, or of `PlanContext.read`. Waits while the queue is full.
@@ -115,17 +115,13 @@ class WorkerPool(RequestWorkers):
                 future.cancel()
 
 
-class _Worker:
-    """Serves requests on one thread of a pool, with the thread's context."""
+def _worker(fn: Callable[..., Any], make_context: Callable[[], Any] | None) -> Callable[[list[Request] | None], None]:
+    """What serves requests on one thread of a pool, with the thread's context."""
+    contexts: list[Any] = []
 
-    def __init__(self, fn: Callable[..., Any], make_context: Callable[[], Any] | None) -> None:
-        self._fn = fn
-        self._make_context = make_context
-        self._contexts: tuple[Any, ...] = ()
-
-    def __call__(self, batch: list[Request] | None) -> None:
+    def serve(batch: list[Request] | None) -> None:
         if batch is None:
-            for context in self._contexts:
+            for context in contexts:
                 with contextlib.suppress(Exception):  # no caller is left to be told
                     getattr(context, "close", lambda: None)()
             return
@@ -133,9 +129,9 @@ class _Worker:
         args, kwargs = request.item
         try:
             # Here, so that an error of the context is one of the request, with its type.
-            if self._make_context is not None and not self._contexts:
-                self._contexts = (self._make_context(),)
-            result = self._fn(*self._contexts, *args, **kwargs)
+            if make_context is not None and not contexts:
+                contexts.append(make_context())
+            result = fn(*contexts, *args, **kwargs)
         except BaseException as error:
             request.future.set_exception(error)
             # The frames that hold `batch` live as long as the error, which the future holds: a cycle.
@@ -143,3 +139,5 @@ class _Worker:
             del request
         else:
             request.future.set_result(result)
+
+    return serve

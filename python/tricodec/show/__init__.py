@@ -26,10 +26,7 @@ def needed(module: str, package: str, purpose: str) -> Any:
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[object]], *, indent: str = "") -> str:
-    """Columns as wide as their widest cell; columns of numbers, with their headings, are aligned to the right.
-
-    Cells are shown by str(), and have no line breaks, so that other programs can read the table.
-    """
+    """Columns as wide as their widest cell; columns of numbers, with their headings, are aligned to the right."""
     columns = []
     for number, heading in enumerate(header):
         cells = [row[number] for row in rows]

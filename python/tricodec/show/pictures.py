@@ -63,10 +63,7 @@ def evenly_spaced(num_frames: int, count: int) -> list[int]:
 
 
 def compose(pictures: Any, columns: int | None = None) -> npt.NDArray[Any]:
-    """Puts pictures, uint8 [F, H, W, 3], into rows, left to right, with gaps: uint8 [H', W', 3].
-
-    Without a number of columns there are about as many rows as columns.
-    """
+    """Puts pictures [F, H, W, 3] into rows, with gaps: [H', W', 3], by default about as many rows as columns."""
     pictures = _in_host_memory(pictures)
     columns = columns or math.ceil(math.sqrt(len(pictures)))
     columns = min(columns, len(pictures))

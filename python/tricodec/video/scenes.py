@@ -24,15 +24,11 @@ from tricodec.arrays import asnumpy
 if TYPE_CHECKING:
     from tricodec._tricodec import Source
 
-__all__ = ["NUM_BINS", "THRESHOLD", "SceneCuts", "cut_scores", "histograms", "scene_cuts"]
+__all__ = ["SceneCuts", "scene_cuts"]
 
-NUM_BINS = 512
-"""Of a histogram: eight ranges of each channel."""
-
-THRESHOLD = 0.22
-"""The part of the pixels that changes at a cut. In clips of films and animation it finds the cuts that ffmpeg finds by
-``select=gt(scene,0.3)``, and softer ones; a fade within few frames counts too."""
-
+#: In clips of films and animation it finds the cuts that ffmpeg finds by ``select=gt(scene,0.3)``, and softer ones; a
+#: fade within few frames counts too.
+_THRESHOLD = 0.22
 _BITS = 3
 _CHUNK = 128
 
@@ -56,7 +52,7 @@ class SceneCuts:
 def scene_cuts(
     source: Source | FrameReader,
     *,
-    threshold: float = THRESHOLD,
+    threshold: float = _THRESHOLD,
     size: Sequence[int] = (72, 128),
     device: str = "auto",
     num_workers: int = 0,
@@ -90,8 +86,8 @@ def scene_cuts(
     before: npt.NDArray[np.int64] | None = None
     done = 0
     for batch in source.batches(_CHUNK, size=tuple(size), color="rgb"):
-        counts = histograms(asnumpy(batch))
-        found = cut_scores(counts if before is None else np.concatenate([before, counts]))
+        counts = _histograms(asnumpy(batch))
+        found = _scores(counts if before is None else np.concatenate([before, counts]))
         found = found if before is None else found[1:]
         for number in np.flatnonzero(found >= threshold):
             if done + number > 0:
@@ -100,38 +96,22 @@ def scene_cuts(
         before, done = counts[-1:], done + len(counts)
         if on_progress is not None:
             on_progress(done, len(source))
-    numbers = np.array(frames, np.int64)
-    return SceneCuts(
-        numbers, source.pts_seconds[numbers], np.array(scores, np.float32), done, source.num_damaged_packets
-    )
+    cuts, damaged = np.array(frames, np.int64), source.num_damaged_packets
+    return SceneCuts(cuts, source.pts_seconds[cuts], np.array(scores, np.float32), done, damaged)
 
 
-def histograms(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """How many pixels of each frame are of which color.
-
-    Args:
-        frames: uint8, [F, H, W, 3].
-
-    Returns:
-        int64, [F, NUM_BINS]; the bin of (r, g, b) is r // 32 * 64 + g // 32 * 8 + b // 32.
-    """
-    counts = np.empty((len(frames), NUM_BINS), np.int64)
+def _histograms(frames: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """How many pixels of each frame [F, H, W, 3] are of which color, int64 [F, 512]: eight ranges of each channel."""
+    counts = np.empty((len(frames), 1 << 3 * _BITS), np.int64)
     for index, frame in enumerate(frames):
         ranges = (frame >> (8 - _BITS)).astype(np.uint16)
         bins = ranges[..., 0] << (2 * _BITS) | ranges[..., 1] << _BITS | ranges[..., 2]
-        counts[index] = np.bincount(bins.reshape(-1), minlength=NUM_BINS)
+        counts[index] = np.bincount(bins.reshape(-1), minlength=counts.shape[1])
     return counts
 
 
-def cut_scores(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-    """The part of its pixels by which each frame's histogram differs from that of the frame before.
-
-    Args:
-        counts: of frames of one size, int64, [F, NUM_BINS].
-
-    Returns:
-        float32, [F], from 0 to 1; 0 for the first frame.
-    """
+def _scores(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """By which part of its pixels each frame's histogram differs from that of the frame before; 0 for the first."""
     scores = np.zeros(len(counts), np.float64)
     # A pixel that changes its bin counts twice: where it was, and where it is.
     scores[1:] = np.abs(np.diff(counts, axis=0)).sum(axis=1) / (2 * counts[1:].sum(axis=1))

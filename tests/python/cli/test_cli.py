@@ -20,8 +20,7 @@ import tricodec
 from PIL import Image
 from tricodec.cli import main
 from tricodec.cli.command import build_parser
-from tricodec.cli.shared import DOCUMENTATION, Parser
-from tricodec.triton.serve.command import build_parser as server_parser
+from tricodec.cli.shared import DOCUMENTATION
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -196,8 +195,8 @@ PAGE = media.REPOSITORY / "docs/reference/command_line.md"
 def helps(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """The parsers of all sub-commands."""
     for action in parser._actions:
-        for name, each in action.choices.items() if isinstance(action, argparse._SubParsersAction) else ():
-            yield server_parser(Parser) if name == "serve" and not each.epilog else each
+        for each in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+            yield each
             yield from helps(each)
 
 

@@ -54,7 +54,7 @@ def test_arguments_replace_those_of_the_plan(clip: Path, saved: Path) -> None:
     [
         ({"start": 2}, "read_video", "the plan has start 2, which read_video does not have"),
         ({"ignore_edit_list": True}, "decode_video", "the plan has ignore_edit_list"),
-        ({"dtype": "bfloat16"}, "decode_video", "the plan has dtype bfloat16, which DALI does not have"),
+        ({"dtype": "bfloat16"}, "decode_video", "the plan has dtype bfloat16, which DALI lacks"),
         ({}, "transform", "operator is 'transform'; accepted: decode_video, read_video"),
     ],
 )

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import pytest
 from bench_clock import FakeClock
@@ -13,27 +12,15 @@ from tricodec.measure import bench
 RULES = bench.Rules(warm_up=0.5, duration=3, iterations=10)
 
 
-class Simulated:
-    """An engine of one worker: a query takes 10 ms and 1 ms for each frame of its batch."""
-
-    name = "simulated"
-    scope = "nothing"
-    profiled = False
-
-    def __init__(self, fake: FakeClock) -> None:
-        self.settings = {"input": "none"}
-        self._fake = fake
-
-    def open(self, batch: int, threads: int) -> contextlib.AbstractContextManager[bench.Work]:
-        return self._fake.work([0.01 + 0.001 * batch], bench.Done(frames=batch))()
-
-    def facts(self) -> dict[str, Any]:
-        return {}
-
-
 def session(rules: bench.Rules = RULES) -> bench.Session:
+    """A session with an engine of one worker: a query takes 10 ms and 1 ms for each frame of its batch."""
     fake = FakeClock()
-    return bench.Session(Simulated(fake), rules, clock=fake.clock)
+
+    def open_work(batch: int, threads: int) -> contextlib.AbstractContextManager[bench.Work]:
+        return fake.work([0.01 + 0.001 * batch], bench.Done(frames=batch))()
+
+    engine = bench.Engine("simulated", "nothing", {"input": "none"}, open_work, profiled=False)
+    return bench.Session(engine, rules, clock=fake.clock)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +49,7 @@ def test_the_highest_rate_within_a_latency_is_that_of_the_simulated_server() -> 
     # A worker that takes 10 ms serves 100 queries per second; above that they wait longer and longer.
     measuring = session()
 
-    found = measuring.search(bench.Sweep(rates=bench.parse_range("20:200:20", float), max_threads=1), 15, 99)
+    found = measuring.search(bench.cases_of(rates=bench.parse_range("20:200:20", float), max_threads=1), 15, 99)
 
     assert found.case is not None
     assert found.case.load.rate == 100
@@ -74,7 +61,8 @@ def test_the_highest_rate_within_a_latency_is_that_of_the_simulated_server() -> 
 def test_a_sweep_measures_every_combination_and_names_each_knee() -> None:
     measuring = session()
 
-    measuring.sweep(bench.Sweep(threads=(1, 2), batch=bench.parse_range("1:128:x2", int)))
+    for case in bench.cases_of(threads=(1, 2), batch=bench.parse_range("1:128:x2", int)):
+        measuring.measure(case)
 
     # batch / (10 + batch) is at least nine tenths of its value at 128 from 64 on.
     cases = [(each.case.threads, each.case.batch) for each in measuring.results]

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 import tricodec
 from media import REPOSITORY
-from tricodec.triton.serve import Server, main
+from tricodec.cli import main
+from tricodec.triton.serve import Server
 
 pytestmark = pytest.mark.needs_triton
 
@@ -30,7 +31,7 @@ def blocks(language: str, page: str = PAGE) -> list[str]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     models = tmp_path_factory.mktemp("repository") / "models"
-    assert main(["--models-only", str(models), "--model", "video_decode"]) == 0
+    assert main(["serve", "--models-only", str(models), "--model", "video_decode"]) == 0
     for config in blocks("pbtxt"):
         (name,) = re.findall(r'^name: "(\w+)"', config, re.MULTILINE)
         (models / name / "1").mkdir(parents=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,19 +24,13 @@ def clip() -> bytes:
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("log") / "log.txt"
-
-
-@pytest.fixture(scope="module")
-def server(log: Path) -> Iterator[Any]:
+def server() -> Iterator[Any]:
     """A server that traces requests; nothing takes its spans."""
     settings = ("mode=opentelemetry", "opentelemetry,url=127.0.0.1:1/v1/traces", "rate=1", "level=TIMESTAMPS")
     with Server(
         models=["video_text"],
         parameters={"text_detector": {"threads": "1"}},
         extra_args=[f"--trace-config={setting}" for setting in settings],
-        log_file=log,
         ready_timeout_seconds=240,
         stop_timeout_seconds=5,
     ) as started:

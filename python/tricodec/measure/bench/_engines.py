@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines of one process: decoding, transforming, encoding and transcoding of a video file, and a pipeline."""
+"""The engines of one process: decoding, transforming, encoding and transcoding of a video file, and a pipeline.
+
+Options are those of `tricodec.Transform`, or of the encoder by FFmpeg's names. With `transfers` results on a GPU are
+copied to the host; the copies are part of the time.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import tricodec
 from tricodec.io import StreamReader
 from tricodec.measure.bench._load import Done, Work
 from tricodec.measure.bench._session import Engine
-from tricodec.measure.bench.front_ends import open_dali
 
-PIPELINES = ("python", "dali")
+#: What a query of `pipeline_engine` covers, by its front end.
+_PIPELINES = {
+    "python": "from the path to one tensor of the batch: open, read, decode, transform",
+    "dali": "one run of a DALI pipeline, from reading the file to one array of the batch in host memory",
+}
+PIPELINES = tuple(_PIPELINES)
 FRAME_RATE = 30000 / 1001
 TEST_PICTURES = "1280x720, 2 s of FFmpeg's testsrc2"
 """What describes the test pictures."""
@@ -49,68 +60,70 @@ def clip_or(file: str | Path | None) -> Iterator[Path]:
         yield path
 
 
-class VideoEngine(Engine):
-    """What the engines of a video file share.
+@contextlib.contextmanager
+def open_dali(path: Path, request: dict[str, Any], *, device: str = "cpu", num_threads: int = 0) -> Iterator[Any]:
+    """Yields a function that runs a DALI pipeline with `fn.tricodec.decode_video`, which reads the file each time.
 
-    `options` are those of `tricodec.Transform`, or of the encoder by FFmpeg's names. With `transfers` results on a GPU
-    are copied to the host; the copies are part of the time. `codec` is that of the encoder, `size` (height, width) of
-    its pictures, and `front_end` one of PIPELINES.
+    The result of a GPU is copied to the host. 0 threads are one for each core.
     """
+    import tricodec.dali  # noqa: F401  (registers the operator, or says what is missing)
 
-    default_batch = 0
-    """Frames of a query; 0 is all of the file."""
-    decoding_device = ""
-    """Of the frames that a query starts with; "" is the device that is measured."""
+    gpu = None if device == "cpu" else int(device.partition(":")[2] or 0)
+    from nvidia.dali import Pipeline, fn, types
 
-    def __init__(
-        self,
-        path: Path,
-        device: str = "auto",
-        options: Mapping[str, Any] | None = None,
-        *,
-        transfers: bool = True,
-        codec: str = "h264",
-        size: tuple[int, int] | None = None,
-        front_end: str = "python",
-    ) -> None:
+    dtypes = {"uint8": types.UINT8, "float16": types.FLOAT16, "float32": types.FLOAT}
+    arguments = request | {"dtype": dtypes[request.get("dtype", "uint8")]}
+
+    # One run at a time: a pipeline that runs ahead would hide its time from a clock.
+    threads = num_threads or len(os.sched_getaffinity(0))
+    pipeline = Pipeline(batch_size=1, num_threads=threads, device_id=gpu, exec_async=False, exec_pipelined=False)
+    with pipeline:
+        encoded = fn.external_source(source=lambda: [np.fromfile(path, np.uint8)], batch=True)
+        if gpu is not None:
+            arguments["device"] = "mixed"
+        pipeline.set_outputs(*fn.tricodec.decode_video(encoded, **arguments))
+    pipeline.build()
+
+    def decode() -> Any:
+        frames, _ = pipeline.run()
+        return np.array((frames if gpu is None else frames.as_cpu()).at(0))
+
+    yield decode
+
+
+class _Video:
+    """A video file, and the device that works on it."""
+
+    def __init__(self, path: Path, device: str, *, transfers: bool = False) -> None:
         self.path = path
         self.device = device
-        self.options = dict(options or {})
-        self.transfers = transfers or front_end == "dali"
-        self.codec: Any = codec
-        self.size = size
-        self.front_end = front_end
-        with tricodec.FrameReader(path, device=self.decoding_device or device) as reader:
-            self.num_frames = len(reader)
-            self.on_gpu = reader.device != "cpu"
+        self.transfers = transfers
+        with tricodec.FrameReader(path, device=device) as reader:
             stream = reader.stream
+            self.times = reader.pts_seconds.tolist()
+            self.on_gpu = reader.device != "cpu"
             self.frame_rate = stream.average_frame_rate or stream.real_frame_rate or 30
             self.frame_bytes = reader[0].size_bytes
             self.settings = {
-                "input": f"{path.name}: {stream.codec_name}, {stream.width}x{stream.height}, {self.num_frames} frames",
+                "input": f"{path.name}: {stream.codec_name}, {stream.width}x{stream.height}, {len(reader)} frames",
                 "device": reader.device,
                 "engine": reader.engine,
             }
         if self.on_gpu:
-            copied = "copied to the host, as a part of the time" if self.transfers else "left in device memory"
+            copied = "copied to the host, as a part of the time" if transfers else "left in device memory"
             self.settings["transfers"] = f"results are {copied}"
-        self._set_up()
 
-    def _set_up(self) -> None:
-        """Checks the options before the first case, and adds to `settings`."""
+    def count(self, batch: int, default: int = 0) -> int:
+        """The frames of a query: those of the batch, by default so many, and 0 is all of the file."""
+        most = len(self.times)
+        if batch > most:
+            raise ValueError(f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {most}")
+        return batch or min(default or most, most)
 
-    def count(self, batch: int) -> int:
-        """The frames of a query."""
-        if batch > self.num_frames:
-            raise ValueError(
-                f"a batch of {batch} frames is more than {self.path.name} has; accepted: up to {self.num_frames}"
-            )
-        return batch or min(self.default_batch or self.num_frames, self.num_frames)
-
-    def _done(self, frames: int, compressed_bytes: int = 0, parts: Mapping[str, float] | None = None) -> Done:
+    def done(self, frames: int, compressed_bytes: int = 0, parts: Mapping[str, float] | None = None) -> Done:
         return Done(frames, frames * self.frame_bytes, compressed_bytes, parts or {})
 
-    def _finish(self, result: Any, start: float, name: str) -> dict[str, float]:
+    def finish(self, result: Any, start: float, name: str) -> dict[str, float]:
         """Waits for an array on a GPU and copies it to the host; the seconds of both."""
         if not self.on_gpu:
             return {}
@@ -122,104 +135,86 @@ class VideoEngine(Engine):
         return {name: ready - start, "download": time.perf_counter() - ready}
 
 
-class DecodeEngine(VideoEngine):
-    """Decodes frames of a file by `tricodec.FrameReader`."""
-
-    name = "decode"
-    scope = "from the path to the last frame, opening included"
+def decode_engine(path: Path, device: str = "auto", *, transfers: bool = True) -> Engine:
+    """Decodes the first `batch` frames of a file by `tricodec.FrameReader`; `threads` is `num_workers`."""
+    video = _Video(path, device, transfers=transfers)
 
     @contextlib.contextmanager
-    def open(self, batch: int, threads: int) -> Iterator[Work]:
-        """A query reads the first `batch` frames; `threads` is `num_workers`."""
-        count = self.count(batch)
+    def open_work(batch: int, threads: int) -> Iterator[Work]:
+        count = video.count(batch)
 
         def work() -> Done:
-            start = time.perf_counter()
-            with tricodec.FrameReader(self.path, device=self.device, num_workers=threads) as reader:
+            start, number, download = time.perf_counter(), 0, 0.0
+            with tricodec.FrameReader(path, device=device, num_workers=threads) as reader:
                 # A read of all frames starts before the packets are indexed.
-                frames = iter(reader) if count == self.num_frames else reader.iterate(count=count)
-                if self.on_gpu:
-                    return self._take_from_gpu(frames, start)
-                return self._done(sum(1 for _ in frames))
+                frames = iter(reader) if count == len(video.times) else reader.iterate(count=count)
+                if not video.on_gpu:
+                    return video.done(sum(1 for _ in frames))
+                for frame in frames:
+                    frame.wait()
+                    number += 1
+                    if transfers:
+                        ready = time.perf_counter()
+                        frame.cpu()
+                        download += time.perf_counter() - ready
+                parts = {"decode": time.perf_counter() - start - download}
+                return video.done(number, parts=parts | ({"download": download} if transfers else {}))
 
         yield work
 
-    def _take_from_gpu(self, frames: Iterator[tricodec.Frame], start: float) -> Done:
-        number, download = 0, 0.0
-        for frame in frames:
-            frame.wait()
-            number += 1
-            if self.transfers:
-                ready = time.perf_counter()
-                frame.cpu()
-                download += time.perf_counter() - ready
-        parts = {"decode": time.perf_counter() - start - download}
-        return self._done(number, parts=parts | ({"download": download} if self.transfers else {}))
+    return Engine("decode", "from the path to the last frame, opening included", video.settings, open_work)
 
 
-class TransformEngine(VideoEngine):
-    """Transforms decoded frames by `tricodec.Transform`."""
-
-    name = "transform"
-    scope = "from decoded frames to one tensor of the batch, in memory that is in use"
-    default_batch = 16
-
-    def _set_up(self) -> None:
-        tricodec.Transform(**self.options)
-        self.settings["transform"] = str(self.options)
-        if self.on_gpu:
-            self.scope = "from decoded frames in device memory to one tensor of the batch"
-
-    def count(self, batch: int) -> int:
-        """The frames of a query; those of a short video are used several times."""
-        return batch or self.default_batch
+def transform_engine(
+    path: Path, device: str = "auto", options: Mapping[str, Any] | None = None, *, transfers: bool = True
+) -> Engine:
+    """Transforms `batch` decoded frames in one call of a `tricodec.Transform`; those of a short video several times."""
+    video = _Video(path, device, transfers=transfers)
+    transform = tricodec.Transform(**(options or {}))
+    video.settings["transform"] = str(options)
+    place, memory = ("in device memory ", "") if video.on_gpu else ("", ", in memory that is in use")
 
     @contextlib.contextmanager
-    def open(self, batch: int, threads: int) -> Iterator[Work]:
-        """A query transforms `batch` frames in one call; `threads` is not used."""
-        count = self.count(batch)
-        transform = tricodec.Transform(**self.options)
-        with tricodec.FrameReader(self.path, device=self.device) as reader:
-            decoded = list(reader.iterate(count=min(count, self.num_frames)))
+    def open_work(batch: int, threads: int) -> Iterator[Work]:
+        count = batch or 16
+        with tricodec.FrameReader(path, device=device) as reader:
+            decoded = list(reader.iterate(count=min(count, len(reader))))
         frames = list(itertools.islice(itertools.cycle(decoded), count))
-        out = None if self.on_gpu else transform(frames)
+        out = None if video.on_gpu else transform(frames)
 
         def work() -> Done:
             start = time.perf_counter()
             result = transform(frames, out)
-            return self._done(count, parts=self._finish(result, start, "transform"))
+            return video.done(count, parts=video.finish(result, start, "transform"))
 
         yield work
 
+    scope = f"from decoded frames {place}to one tensor of the batch{memory}"
+    return Engine("transform", scope, video.settings, open_work)
 
-class EncodeEngine(VideoEngine):
-    """Encodes frames to a file in memory by `tricodec.Encoder` and `tricodec.Muxer`.
 
-    The CPU decodes the frames of the video before the clock starts; `device` and `codec` are those of the encoder.
+def encode_engine(
+    path: Path, device: str = "auto", options: Mapping[str, Any] | None = None, *, codec: str = "h264"
+) -> Engine:
+    """Encodes `batch` frames to a file in memory by `tricodec.Encoder` and `tricodec.Muxer`.
+
+    The CPU decodes the frames of the video before the clock starts. `threads` is `num_threads`.
     """
-
-    name = "encode"
-    scope = "from frames in host memory to a closed mp4 in memory; encoder delay and trailer included"
-    default_batch = 60
-    decoding_device = "cpu"
-
-    def _set_up(self) -> None:
-        encoder = tricodec.encode.encoder_for(self.codec, self.device)
-        self.settings |= {"device": self.device, "engine": encoder, "options": str(self.options)}
+    video = _Video(path, "cpu")
+    encoder_name = tricodec.encode.encoder_for(codec, device)
+    settings = video.settings | {"device": device, "engine": encoder_name, "options": str(options)}
 
     @contextlib.contextmanager
-    def open(self, batch: int, threads: int) -> Iterator[Work]:
-        """A query encodes `batch` frames; `threads` is `num_threads`."""
-        count = self.count(batch)
-        with tricodec.FrameReader(self.path, device="cpu") as reader:
+    def open_work(batch: int, threads: int) -> Iterator[Work]:
+        count = video.count(batch, 60)
+        with tricodec.FrameReader(path, device="cpu") as reader:
             frames = list(reader.iterate(count=count))
 
         def work() -> Done:
             with tricodec.Muxer(None, format="mp4") as muxer:
                 encoder = tricodec.Encoder(
-                    frames[0].width, frames[0].height, codec=self.codec, device=self.device,
-                    frame_rate=self.frame_rate, num_threads=threads, options=self.options,
-                    global_header=muxer.wants_global_headers,
+                    frames[0].width, frames[0].height, codec=codec, device=device, frame_rate=video.frame_rate,
+                    num_threads=threads, options=options, global_header=muxer.wants_global_headers,
                 )  # fmt: skip
                 stream = muxer.add_stream(encoder.stream)
                 for number, frame in enumerate(frames):
@@ -228,71 +223,76 @@ class EncodeEngine(VideoEngine):
                 for packet in encoder.flush():
                     muxer.write(packet, stream)
                 muxer.finish()
-                return self._done(count, len(muxer.getvalue()))
+                return video.done(count, len(muxer.getvalue()))
 
         yield work
 
+    scope = "from frames in host memory to a closed mp4 in memory; encoder delay and trailer included"
+    return Engine("encode", scope, settings, open_work)
 
-class TranscodeEngine(VideoEngine):
-    """Decodes, resizes and encodes a file by `tricodec.transcode`."""
 
-    name = "transcode"
-    scope = "from the path to a closed mp4 in memory, without audio"
-
-    def _set_up(self) -> None:
-        with tricodec.FrameReader(self.path, device="cpu") as reader:
-            self._times = [float(each) for each in reader.pts_seconds]
-        encoder, size = tricodec.encode.encoder_for(self.codec, self.device), self.size or "that of the video"
-        self.settings |= {"encoder": encoder, "options": str(self.options), "size": str(size)}
-        self.settings.pop("transfers", None)  # the file is in host memory, wherever its pictures were
+def transcode_engine(
+    path: Path,
+    device: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    *,
+    codec: str = "h264",
+    size: tuple[int, int] | None = None,
+) -> Engine:
+    """Transcodes the first `batch` frames of a file by `tricodec.transcode`; `threads` is `num_threads`."""
+    video = _Video(path, device)
+    encoder = tricodec.encode.encoder_for(codec, device)
+    settings = video.settings | {"encoder": encoder, "options": str(options), "size": str(size or "that of the video")}
+    settings.pop("transfers", None)  # the file is in host memory, wherever its pictures were
 
     @contextlib.contextmanager
-    def open(self, batch: int, threads: int) -> Iterator[Work]:
-        """A query transcodes the first `batch` frames; `threads` is `num_threads`."""
-        count = self.count(batch)
+    def open_work(batch: int, threads: int) -> Iterator[Work]:
+        count = video.count(batch)
         # Midway between two frames, so that the rounding of times cannot move the end by a frame.
-        end = sum(self._times[count - 1 : count + 1]) / 2 if count < self.num_frames else None
+        end = sum(video.times[count - 1 : count + 1]) / 2 if count < len(video.times) else None
 
         def work() -> Done:
             result = tricodec.transcode(
-                self.path, None, format="mp4", codec=self.codec, device=self.device, size=self.size, end=end,
-                audio=False, num_threads=threads, options=self.options,
+                path, None, format="mp4", codec=codec, device=device, size=size, end=end, audio=False,
+                num_threads=threads, options=options,
             )  # fmt: skip
-            return self._done(result.num_frames, result.size_bytes)
+            return video.done(result.num_frames, result.size_bytes)
 
         yield work
 
+    return Engine("transcode", "from the path to a closed mp4 in memory, without audio", settings, open_work)
 
-class PipelineEngine(VideoEngine):
-    """Decodes and transforms frames of a file to one tensor.
 
-    `front_end` is "python" for `tricodec.decode_video`, or "dali" for a pipeline with `fn.tricodec.decode_video`, which
-    always copies its result to the host.
+def pipeline_engine(
+    path: Path,
+    device: str = "auto",
+    options: Mapping[str, Any] | None = None,
+    *,
+    transfers: bool = True,
+    front_end: str = "python",
+) -> Engine:
+    """Decodes and transforms `batch` frames of a file to one tensor; `threads` is `num_workers`.
+
+    `front_end` is "python" for `tricodec.decode_video`, or "dali" for a pipeline with `fn.tricodec.decode_video` on so
+    many threads, which always copies its result to the host.
     """
-
-    name = "pipeline"
-    default_batch = 32
-
-    def _set_up(self) -> None:
-        tricodec.Transform(**self.options)
-        self.scope = {
-            "python": "from the path to one tensor of the batch: open, read, decode, transform",
-            "dali": "one run of a DALI pipeline, from reading the file to one array of the batch in host memory",
-        }[self.front_end]
-        self.settings |= {"front end": self.front_end, "transform": str(self.options)}
+    video = _Video(path, device, transfers=transfers or front_end == "dali")
+    tricodec.Transform(**(options or {}))  # refuses wrong options here
+    settings = video.settings | {"front end": front_end, "transform": str(options)}
 
     @contextlib.contextmanager
-    def open(self, batch: int, threads: int) -> Iterator[Work]:
-        """A query makes a tensor of `batch` frames; `threads` is `num_workers`, or the threads of DALI's pipeline."""
-        request = {"count": self.count(batch), **self.options}
-        if self.front_end == "dali":
-            with open_dali(self.path, request, device=self.settings["device"], num_threads=threads) as decode:
-                yield lambda: self._done(len(decode()))
+    def open_work(batch: int, threads: int) -> Iterator[Work]:
+        request = {"count": video.count(batch, 32), **(options or {})}
+        if front_end == "dali":
+            with open_dali(path, request, device=settings["device"], num_threads=threads) as decode:
+                yield lambda: video.done(len(decode()))
             return
 
         def work() -> Done:
             start = time.perf_counter()
-            video = tricodec.decode_video(self.path, device=self.device, num_workers=threads, **request)
-            return self._done(len(video), parts=self._finish(video.frames, start, "decode and transform"))
+            found = tricodec.decode_video(path, device=device, num_workers=threads, **request)
+            return video.done(len(found), parts=video.finish(found.frames, start, "decode and transform"))
 
         yield work
+
+    return Engine("pipeline", _PIPELINES[front_end], settings, open_work)

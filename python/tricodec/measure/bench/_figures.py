@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a measurement, and the warnings about what they do not show."""
+"""The figures of a measurement: percentiles, the knee of a sweep, and warnings about what figures do not show."""
 
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tricodec.measure.bench._load import Load, Windows
-from tricodec.measure.bench._statistics import Distribution
 
+PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+"""The percentiles of a report."""
+_KNEE_SHARE = 0.9
 _DELAYED_SECONDS = 0.001
 """A query of a rate that starts later than this after its scheduled time is delayed; timers are more exact."""
 _DELAYED_SHARE = 0.01
@@ -16,6 +20,69 @@ _UNSTEADY = 0.025
 """trtexec's bound of the coefficient of variation of a GPU's computation."""
 TRANSFERS = ("upload", "download")
 """Parts of a query that copy between host and device."""
+
+
+def needed_values(percentile: float) -> int:
+    """The number of values from which a percentile is known: at least one of them lies above it."""
+    if not 0 < percentile < 100:
+        raise ValueError(f"percentile {percentile:g} is not accepted; name one above 0 and below 100, such as 99")
+    # The difference of two floats is not exact: 100 - 99.9 is slightly more than 0.1.
+    return math.ceil(100 / (100 - percentile) - 1e-6)
+
+
+def percentile_of(ordered: Sequence[float], percentile: float) -> float | None:
+    """The percentile of ascending values by nearest rank: the smallest with at least this share at or below it.
+
+    None if there are fewer than `needed_values`, because it would be the largest value by another name.
+    """
+    if len(ordered) < needed_values(percentile):
+        return None
+    # 99.9 / 100 * 1000 is 999.0000000000001 as a float, and its rank is 999.
+    rank = math.ceil(percentile / 100 * len(ordered) - 1e-9)
+    return ordered[max(1, rank) - 1]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Values of one quantity, such as latencies in seconds."""
+
+    count: int
+    minimum: float
+    mean: float
+    median: float
+    maximum: float
+    deviation: float
+    """Standard deviation; 0 of a single value."""
+    percentiles: dict[float, float | None]
+    """By percentile of `PERCENTILES`; None where there are too few values."""
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Distribution:
+        """Of at least one value, in any order."""
+        ordered = sorted(values)
+        return cls(
+            count=len(ordered),
+            minimum=ordered[0],
+            mean=statistics.fmean(ordered),
+            median=statistics.median(ordered),
+            maximum=ordered[-1],
+            deviation=statistics.stdev(ordered) if len(ordered) > 1 else 0.0,
+            percentiles={each: percentile_of(ordered, each) for each in PERCENTILES},
+        )
+
+    @property
+    def variation(self) -> float:
+        """Standard deviation / mean."""
+        return self.deviation / self.mean if self.mean else 0.0
+
+
+def knee(values: Sequence[float], throughputs: Sequence[float]) -> float:
+    """The smallest of the ascending values of a sweep with at least 90 % of the best throughput.
+
+    A larger value gains little throughput, and its queries take longer.
+    """
+    enough = _KNEE_SHARE * max(throughputs)
+    return next(value for value, throughput in zip(values, throughputs, strict=True) if throughput >= enough)
 
 
 @dataclass(frozen=True)
@@ -107,9 +174,7 @@ class Figures:
                 f"--max-threads ({load.concurrency}) too low, or the machine busy"
             )
         if load.rate is None and load.concurrency > 1:
-            found.append(
-                f"{load.concurrency} queries are in flight at a time; a latency includes the wait for the others"
-            )
+            found.append(f"{load.concurrency} queries are in flight at a time; latencies include the wait for others")
         transfers = {name: part for name, part in self.parts.items() if name in TRANSFERS}
         work = {name: part for name, part in self.parts.items() if name not in TRANSFERS}
         for name, part in transfers.items():

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from tricodec.measure.bench._statistics import difference
 
 NUM_WINDOWS = 3
 """The latest windows that must agree; a result is made of their queries."""
@@ -145,13 +144,18 @@ class Windows:
     @property
     def difference(self) -> float:
         """How far throughputs or mean latencies of the latest windows differ: 0.1 is 10 %."""
-        throughputs = difference([window.throughput for window in self.latest])
-        return max(throughputs, difference([window.mean_latency for window in self.latest]))
+        throughputs = _difference([window.throughput for window in self.latest])
+        return max(throughputs, _difference([window.mean_latency for window in self.latest]))
 
     @property
     def stable(self) -> bool:
         """Whether three windows exist that agree."""
         return len(self.windows) >= NUM_WINDOWS and self.difference <= self._rules.stability
+
+
+def _difference(values: Sequence[float]) -> float:
+    """Largest / smallest - 1; infinite if one of them is 0."""
+    return max(values) / min(values) - 1 if min(values) > 0 else math.inf
 
 
 Work = Callable[[], Done]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
@@ -10,20 +11,18 @@ import math
 import os
 import platform
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from typing import Any
 
 import tricodec
+from tricodec._tricodec import gpu_facts
+from tricodec.measure.bench._figures import Distribution
 from tricodec.measure.bench._session import Case, Engine, Measured, Session
-from tricodec.measure.bench._statistics import Distribution
 from tricodec.video.cores import num_cores, processor
 
 SCHEMA = 1
 """The version of the JSON: a change of the meaning of a field raises it."""
 _PACKAGES = re.compile(r"nvidia-(lib)?nvcomp-cu\d+|nvidia-dali-cuda\d+|tritonclient")
-_GPU_FACTS = ("name", "driver_version", "clocks.sm", "clocks.mem")
 
 
 def case_values(case: Case) -> dict[str, float | None]:
@@ -128,18 +127,6 @@ def environment() -> dict[str, str]:
         "memory": f"{memory / 1e9:.1f} GB",
         "kernel": platform.release(),
     }
-    gpu = gpu_facts()
-    if gpu:
-        facts |= {"gpu": gpu["name"], "driver": gpu["driver_version"]}
-        facts["gpu clocks"] = f"SM {gpu['clocks.sm']}, memory {gpu['clocks.mem']}"
+    with contextlib.suppress(tricodec.DeviceError):
+        facts |= gpu_facts(0)
     return facts | {"libraries": ", ".join(f"{name} {version}" for name, version in libraries().items())}
-
-
-def gpu_facts() -> dict[str, str]:
-    """Name, driver version and clocks of the first GPU, as nvidia-smi reports them; empty without one."""
-    if shutil.which("nvidia-smi") is None:
-        return {}
-    command = ["nvidia-smi", f"--query-gpu={','.join(_GPU_FACTS)}", "--format=csv,noheader"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    lines = result.stdout.strip().splitlines() if result.returncode == 0 else []
-    return dict(zip(_GPU_FACTS, lines[0].split(", "), strict=False)) if lines else {}

@@ -6,15 +6,14 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import tricodec
-from tricodec.measure.bench._figures import Figures
+from tricodec.measure.bench._figures import Figures, knee, needed_values, percentile_of
 from tricodec.measure.bench._load import Clock, Load, Rules, Work, run
-from tricodec.measure.bench._statistics import knee, needed_values, percentile_of
 
 _PROFILE_SECONDS = 0.1
 _MOST_VALUES = 1000
@@ -22,7 +21,8 @@ _MOST_VALUES = 1000
 Number = TypeVar("Number", int, float)
 
 
-class Engine(Protocol):
+@dataclass(frozen=True)
+class Engine:
     """A kind of work that is measured."""
 
     name: str
@@ -31,16 +31,13 @@ class Engine(Protocol):
     """Where a query starts and where it ends."""
     settings: dict[str, str]
     """What the queries ask for."""
+    open: Callable[[int, int], AbstractContextManager[Work]]
+    """Makes the context of one stream from the frames or arrays of a query and the threads of each codec; 0 is a
+    default."""
     profiled: bool = True
     """Whether the stages of the work run in this process."""
-
-    def open(self, batch: int, threads: int) -> AbstractContextManager[Work]:
-        """The context of one stream: frames or arrays of a query, and threads of each codec; 0 is a default."""
-        ...
-
-    def facts(self) -> dict[str, Any]:
-        """Further facts of the latest case, such as the times of a server; empty if there are none."""
-        return {}
+    facts: Callable[[], dict[str, Any]] = dict
+    """Further facts of the latest case, such as the times of a server."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +50,9 @@ class Case:
 
     def values(self) -> dict[str, float]:
         """The values by the name of their dimension: "threads", "batch", and "rate" or "concurrency"."""
-        if self.load.rate is not None:
-            return {"threads": self.threads, "batch": self.batch, "rate": self.load.rate}
-        return {"threads": self.threads, "batch": self.batch, "concurrency": self.load.concurrency}
+        rate = self.load.rate
+        load = {"concurrency": self.load.concurrency} if rate is None else {"rate": rate}
+        return {"threads": self.threads, "batch": self.batch, **load}
 
 
 @dataclass(frozen=True)
@@ -72,22 +69,16 @@ class Measured:
     """Every latency in seconds, in the order of the ends."""
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """The values to try, each ascending."""
-
-    threads: Sequence[int] = (0,)
-    batch: Sequence[int] = (0,)
-    concurrency: Sequence[int] = (1,)
-    rates: Sequence[float] = ()
-    """Queries per second; empty is a closed loop."""
-    max_threads: int = 16
-    """Queries in flight at most, with a rate."""
-
-    def cases(self) -> list[Case]:
-        """Every combination, with ascending loads."""
-        loads = [Load(self.max_threads, rate) for rate in self.rates] or [Load(each) for each in self.concurrency]
-        return [Case(*each) for each in itertools.product(self.threads, self.batch, loads)]
+def cases_of(
+    threads: Sequence[int] = (0,),
+    batch: Sequence[int] = (0,),
+    concurrency: Sequence[int] = (1,),
+    rates: Sequence[float] = (),
+    max_threads: int = 16,
+) -> list[Case]:
+    """Every combination of ascending values. Rates, if there are any, have at most `max_threads` queries in flight."""
+    loads = [Load(max_threads, rate) for rate in rates] or [Load(each) for each in concurrency]
+    return [Case(*each) for each in itertools.product(threads, batch, loads)]
 
 
 @dataclass(frozen=True)
@@ -138,17 +129,12 @@ class Session:
         self._say(measured)
         return measured
 
-    def sweep(self, sweep: Sweep) -> None:
-        for case in sweep.cases():
-            self.measure(case)
-
-    def search(self, sweep: Sweep, milliseconds: float, percentile: float) -> Threshold:
-        """Find the highest load of a sweep with a percentile of the latency within a bound, by bisection.
+    def search(self, cases: Sequence[Case], milliseconds: float, percentile: float) -> Threshold:
+        """Find the highest load of some cases with a percentile of the latency within a bound, by bisection.
 
         Each measurement has enough queries for the percentile.
         """
-        cases = sweep.cases()
-        if len(sweep.threads) > 1 or len(sweep.batch) > 1:
+        if len({(case.threads, case.batch) for case in cases}) > 1:
             raise ValueError("a latency threshold searches the load; give one value of --threads and of --batch")
         if not milliseconds > 0:
             raise ValueError(f"a latency threshold of {milliseconds:g} ms is not accepted; it must be more than 0")
@@ -215,8 +201,14 @@ def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
 
     The last value of a range is included if a step reaches it. Values are positive and ascending, of the type `kind`.
     """
+    first, *others = text.split(":")
     try:
-        values = _values(text, kind)
+        if others:
+            last, step = others if len(others) > 1 else (*others, "1")
+            steps = _steps(kind(first), kind(last), step, kind)  # perhaps without end, which is refused below
+            values = list(itertools.islice(steps, _MOST_VALUES + 1))
+        else:
+            values = [kind(each) for each in text.split(",")]
     except ValueError:
         values = []
     if not values or min(values) <= 0 or values != sorted(set(values)) or len(values) > _MOST_VALUES:
@@ -227,20 +219,8 @@ def parse_range(text: str, kind: Callable[[str], Number]) -> list[Number]:
     return values
 
 
-def _values(text: str, kind: Callable[[str], Number]) -> list[Number]:
-    if ":" not in text:
-        return [kind(each) for each in text.split(",")]
-    first, last, *rest = text.split(":")
-    step = rest[0] if rest else "1"
-    if len(rest) > 1:
-        return []
-    value, end = kind(first), kind(last)
-    factor = kind(step[1:]) if step.startswith("x") else kind("1")
-    increment = kind("0") if step.startswith("x") else kind(step)
-    if value <= 0 or (factor <= 1 and increment <= 0):
-        return []
-    values: list[Number] = []
-    while value <= end and len(values) <= _MOST_VALUES:
-        values.append(value)
+def _steps(value: Number, last: Number, step: str, kind: Callable[[str], Number]) -> Iterator[Number]:
+    factor, increment = (kind(step[1:]), kind("0")) if step.startswith("x") else (kind("1"), kind(step))
+    while value <= last:
+        yield value
         value = value * factor + increment
-    return values

@@ -15,28 +15,21 @@ from tricodec.encode import TranscodeResult
 from tricodec.options import SELECTION_OPTIONS
 from tricodec.triton.client._connection import Connection, input_tensor
 from tricodec.triton.client._requests import (
-    CODEC_OPTIONS,
-    DECODE_OPTIONS,
-    ENCODE_OPTIONS,
-    PROBE_OPTIONS,
-    SESSION_OPTIONS,
-    STREAM_OPTIONS,
-    TRANSCODE_OPTIONS,
     array_tensor,
     bytes_tensor,
     codec_values,
     encoder_values,
-    frames_of,
     frames_output,
     frames_tensor,
     option_tensors,
+    video_of,
     video_tensor,
 )
 from tricodec.triton.client._session import Opening, VideoSession
 from tricodec.video import DecodedVideo
 
 
-class Client:
+class Client(contextlib.AbstractContextManager["Client"]):
     """A connection to a Triton server with tricodec's models; a context manager.
 
     `model` of each method is the name of its model on the server. The methods raise the errors of tricodec's functions
@@ -86,10 +79,6 @@ class Client:
         """Close the connection."""
         self._connection.close()
 
-    def __enter__(self) -> Client:
-        """Returns the client itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
         """Close the connection."""
         self.close()
@@ -106,7 +95,7 @@ class Client:
             packets), width and height in pixels of the upright picture, frame_rate, seconds and codec of a stream, or
             None for a file without video.
         """
-        inputs = option_tensors({"stream_index": stream_index}, PROBE_OPTIONS, "probe")
+        inputs = option_tensors("probe", {"stream_index": stream_index})
         inputs.append(video_tensor(source))
         result = self._ask(model, inputs, ["JSON"])
         facts: dict[str, Any] = json.loads(result.as_numpy("JSON")[0, 0])
@@ -134,11 +123,11 @@ class Client:
         """
         output = frames_output(dtype)
         asked = {"stream_index": stream_index, **options}
-        inputs = option_tensors(asked, DECODE_OPTIONS, "decode_video", ["dtype"])
+        inputs = option_tensors("decode_video", asked, ["dtype"])
         inputs.append(video_tensor(source))
         result = self._ask(self._model, inputs, [output, "PTS", "NUM_DAMAGED_PACKETS"])
-        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0, 0])
-        return DecodedVideo(frames_of(result, output)[0], result.as_numpy("PTS")[0], damaged)
+        video = video_of(result, output)
+        return DecodedVideo(video.frames[0], video.pts_seconds[0], video.num_damaged_packets)
 
     def stream_video(
         self,
@@ -171,7 +160,7 @@ class Client:
         if window is not None and window < 1:
             raise ValueError(f"window is {window}; expected at least 1 chunk, or None for no bound")
         output = frames_output(dtype)
-        inputs = option_tensors({**options, "chunk": chunk}, STREAM_OPTIONS, "stream_video", ["dtype"], batched=False)
+        inputs = option_tensors("stream_video", {**options, "chunk": chunk}, ["dtype"])
         inputs.append(video_tensor(source, batched=False))
         outputs = [output, "PTS", "NUM_DAMAGED_PACKETS", *(["NEXT"] if window is not None else [])]
 
@@ -186,10 +175,10 @@ class Client:
                 result, rest = self._connection.repeated(model, functools.partial(begin, following))
                 with contextlib.closing(rest):
                     while result is not None:
-                        damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS")[0])
-                        frames = frames_of(result, output)
-                        if len(frames) or not following:  # a damaged video may end between two requests
-                            yield DecodedVideo(frames, result.as_numpy("PTS"), damaged)
+                        video = video_of(result, output)
+                        if len(video) or not following:  # a damaged video may end between two requests
+                            yield video
+                        del video  # its memory, while the next one is awaited
                         last, result = result, next(rest, None)
                 following = last.as_numpy("NEXT")[0] if window is not None else None
                 if not following:
@@ -232,9 +221,7 @@ class Client:
         if codec is not None and choice:
             raise ValueError(f"a live stream has no frames to choose; leave out {', '.join(choice)}")
         output = frames_output(dtype)
-        tensors = option_tensors(
-            {"codec": codec, **options}, SESSION_OPTIONS, "open", [*SELECTION_OPTIONS, "dtype"], batched=False
-        )
+        tensors = option_tensors("open", {"codec": codec, **options}, [*SELECTION_OPTIONS, "dtype"])
         if source is not None:
             tensors.append(video_tensor(source, batched=False))
         return VideoSession(self._connection, Opening(model, tensors, choice, chunk, output, codec is not None))
@@ -257,7 +244,7 @@ class Client:
         Raises:
             ValueError, RefusedError: also for options that the server does not let clients set.
         """
-        inputs = option_tensors(encoder_values(options), ENCODE_OPTIONS, "encode_video")
+        inputs = option_tensors("encode_video", encoder_values(options))
         if pts_seconds is not None:
             inputs.append(input_tensor("PTS", np.asarray(pts_seconds, np.float64).reshape(1, -1), "FP64"))
         inputs.append(frames_tensor(frames, options.get("format")))
@@ -278,7 +265,7 @@ class Client:
         Raises:
             ValueError, RefusedError: also for options that the server does not let clients set.
         """
-        inputs = option_tensors(encoder_values(options), TRANSCODE_OPTIONS, "transcode")
+        inputs = option_tensors("transcode", encoder_values(options))
         inputs.append(video_tensor(source))
         facts = "NUM_FRAMES NUM_AUDIO_PACKETS NUM_DAMAGED_PACKETS SIZE_BYTES SECONDS DECODER ENCODER LEFT_OUT".split()
         result = self._ask(model, inputs, ["VIDEO", *facts])
@@ -303,10 +290,10 @@ class Client:
         """
         # numpy would convert bytes to text.
         host = np.asarray(memoryview(array) if isinstance(array, (bytes, bytearray)) else array)
-        inputs = option_tensors(codec_values(options), CODEC_OPTIONS, "compress")
+        inputs = option_tensors("compress", codec_values(options))
         if header:
             described = {"header": True, "dtype": host.dtype.str, "shape": np.array(host.shape, np.int64)}
-            inputs += option_tensors(described, CODEC_OPTIONS, "compress")
+            inputs += option_tensors("compress", described)
         inputs.append(array_tensor("ARRAY", host))
         return self._ask(model, inputs, ["COMPRESSED"]).as_numpy("COMPRESSED")[0]
 
@@ -334,7 +321,7 @@ class Client:
             The array, a numpy array.
         """
         sent = codec_values(options | {"dtype": dtype, "shape": shape, "header": header})
-        inputs = option_tensors(sent, CODEC_OPTIONS, "decompress")
+        inputs = option_tensors("decompress", sent)
         inputs.append(array_tensor("COMPRESSED", np.frombuffer(data, np.uint8)))
         result = self._ask(model, inputs, ["ARRAY", "DTYPE", "SHAPE"])
         element = np.dtype(result.as_numpy("DTYPE")[0, 0].decode())

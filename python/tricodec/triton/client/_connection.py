@@ -94,24 +94,33 @@ class Connection:
     def stream(
         self, model: str, inputs: list[Any], outputs: Iterable[str], window: int | None
     ) -> Generator[Any, None, None]:
-        """Sends a request over a separate connection and yields its answers as they arrive, or an error of `translate`.
+        """Sends a request over a separate connection and yields its answers, at most a `window` of them ahead.
 
-        With a `window` at most that many answers are on their way: the model waits until the caller takes one. Closing
-        or dropping the iterator before its end cancels the request.
+        Closing or dropping the iterator before its end cancels the request. Raises the errors of `translate`.
         """
-        waiting = _Answers()
+        waiting: queue.Queue[tuple[Any, Any]] = queue.Queue(_MOST_WAITING)
+        is_unwanted = threading.Event()
+
+        def put(result: Any, error: Any) -> None:  # a full queue blocks gRPC's thread, so that the server sends no more
+            while not is_unwanted.is_set():
+                with contextlib.suppress(queue.Full):
+                    waiting.put((result, error), timeout=_CHECK_SECONDS)
+                    return
+
         with contextlib.ExitStack() as ended:
             client = ended.enter_context(triton_grpc.InferenceServerClient(self._url, **self._grpc_options))
-            client.start_stream(waiting.put, stream_timeout=self._timeout_seconds)
+            client.start_stream(put, stream_timeout=self._timeout_seconds)
             ended.callback(_end_stream, client)
-            ended.callback(waiting.drop)
+            ended.callback(is_unwanted.set)
             try:
                 name = secrets.token_hex(16)
                 opening = {"tricodec_stream": name, "tricodec_credits": window} if window is not None else None
                 client.async_stream_infer(model, inputs, outputs=_requested(outputs), parameters=opening)
                 is_last, num_taken = False, 0
                 while not is_last:
-                    result = waiting.get()
+                    result, error = waiting.get()
+                    if error is not None:
+                        raise error
                     is_last = result.get_response().parameters["triton_final_response"].bool_param
                     yield result
                     del result  # its memory, while the next one is awaited
@@ -138,32 +147,6 @@ _NO_VIDEO = input_tensor("VIDEO", np.array([b""], dtype=np.object_), "BYTES")
 
 def _requested(outputs: Iterable[str]) -> Sequence[Any]:
     return [triton_grpc.InferRequestedOutput(name) for name in outputs]
-
-
-class _Answers:
-    """A bounded queue from gRPC's thread, which receives answers, to the caller, which may be slower or gone."""
-
-    def __init__(self) -> None:
-        self._waiting: queue.Queue[tuple[Any, Any]] = queue.Queue(_MOST_WAITING)
-        self._unwanted = threading.Event()
-
-    def put(self, result: Any, error: Any) -> None:
-        """Adds an answer. A full queue blocks gRPC's thread, so that the server sends no more."""
-        while not self._unwanted.is_set():
-            with contextlib.suppress(queue.Full):
-                self._waiting.put((result, error), timeout=_CHECK_SECONDS)
-                return
-
-    def get(self) -> Any:
-        """The next answer; raises the error that takes its place."""
-        result, error = self._waiting.get()
-        if error is not None:
-            raise error
-        return result
-
-    def drop(self) -> None:
-        """Ends the queue: further answers are dropped."""
-        self._unwanted.set()
 
 
 def _end_stream(client: Any) -> None:

@@ -17,6 +17,7 @@ from tricodec.options import SELECTION_OPTIONS, TRANSFORM_OPTIONS
 from tricodec.remote import is_remote_url
 from tricodec.show import needed
 from tricodec.triton.client._connection import input_tensor
+from tricodec.video import DecodedVideo
 
 _OUTPUTS = {"uint8": "FRAMES", "float16": "FRAMES_FP16", "bfloat16": "FRAMES_BF16", "float32": "FRAMES_FP32"}
 _DATATYPES = {
@@ -40,35 +41,16 @@ def _sent(**names: str) -> dict[str, tuple[str, str, Any]]:
     return {name: (name.upper(), datatype, None) for datatype, listed in names.items() for name in listed.split()}
 
 
-PROBE_OPTIONS: Table = {"stream_index": ("STREAM", "INT64", -1)}
-DECODE_OPTIONS: Table = {
+_DECODE: Table = {
     name: (name.upper(), _DATATYPES[option.type], option.default)
     for name, option in (SELECTION_OPTIONS | TRANSFORM_OPTIONS).items()
     if name != "dtype"  # the output has it
-} | dict(PROBE_OPTIONS)
-STREAM_OPTIONS: Table = {**DECODE_OPTIONS, **_sent(INT64="chunk")}
-SESSION_OPTIONS: Table = {
-    **_sent(BYTES="codec"),
-    **{option: entry for option, entry in DECODE_OPTIONS.items() if option not in SELECTION_OPTIONS},
-}
-# Of a session: the frames to continue with. They are always sent together, so that defaults are among them.
-CHOICE_OPTIONS: Table = {
-    **{name: (*DECODE_OPTIONS[name][:2], None) for name in SELECTION_OPTIONS},
-    **_sent(INT64="skip"),
-}
-PULL_OPTIONS: Table = {**_sent(INT64="chunk"), "flush": ("FLUSH", "BOOL", False)}
-_ENCODER = _sent(
+} | {"stream_index": ("STREAM", "INT64", -1)}
+_ENCODE = _sent(
     BYTES="codec container pixel_format preset options", FP64="frame_rate", FP32="crf",
     INT64="bit_rate gop_size num_b_frames num_threads", BOOL="fast_start fragmented",
 )  # fmt: skip
-ENCODE_OPTIONS: Table = {**_sent(BYTES="color layout format matrix range", INT64="rotation"), **_ENCODER}
-TRANSCODE_OPTIONS: Table = {
-    **_sent(INT64="crop size", BOOL="audio"),
-    "start": ("START_SECONDS", "FP64", None),
-    "end": ("END_SECONDS", "FP64", None),
-    **_ENCODER,
-}
-CODEC_OPTIONS: Table = {
+_CODEC: Table = {
     **_sent(
         BYTES="algorithm bitstream_kind checksum_policy data_type bitshuffle_mode dtype",
         INT64="uncomp_chunk_size algorithm_type level num_rles num_deltas shape",
@@ -76,12 +58,31 @@ CODEC_OPTIONS: Table = {
     ),
     "header": ("HEADER", "BOOL", False),
 }
+#: By the method of the client. "seek" has the frames that a session continues with: they are always sent together, so
+#: that defaults are among them.
+_OPTIONS: Mapping[str, Table] = {
+    "probe": {"stream_index": _DECODE["stream_index"]},
+    "decode_video": _DECODE,
+    "stream_video": {**_DECODE, **_sent(INT64="chunk")},
+    "open": _sent(BYTES="codec") | {name: _DECODE[name] for name in _DECODE if name not in SELECTION_OPTIONS},
+    "seek": {**{name: (*_DECODE[name][:2], None) for name in SELECTION_OPTIONS}, **_sent(INT64="skip")},
+    "read": {**_sent(INT64="chunk"), "flush": ("FLUSH", "BOOL", False)},
+    "encode_video": {**_sent(BYTES="color layout format matrix range", INT64="rotation"), **_ENCODE},
+    "transcode": {
+        **_sent(INT64="crop size", BOOL="audio"),
+        "start": ("START_SECONDS", "FP64", None),
+        "end": ("END_SECONDS", "FP64", None),
+        **_ENCODE,
+    },
+    "compress": _CODEC,
+    "decompress": _CODEC,
+}
+_WITHOUT_BATCH = ("stream_video", "open", "seek", "read")
 
 
-def option_tensors(
-    options: Mapping[str, Any], table: Table, call: str, others: Sequence[str] = (), *, batched: bool = True
-) -> list[Any]:
-    """Tensors for the options that differ from the defaults. With ``batched`` each has a batch axis of size 1."""
+def option_tensors(call: str, options: Mapping[str, Any], others: Sequence[str] = ()) -> list[Any]:
+    """Tensors for the options of a method that differ from the defaults. The method takes `others` too."""
+    table, shape = _OPTIONS[call], (-1,) if call in _WITHOUT_BATCH else (1, -1)
     tensors = []
     for option, value in options.items():
         if option not in table:
@@ -96,7 +97,6 @@ def option_tensors(
         if array.dtype.kind not in kinds:
             raise TypeError(f"{option} is {value!r}; expected {expected}")
         if default is None or array.ndim > 0 or array.item() != default:
-            shape = (1, -1) if batched else (-1,)
             tensors.append(input_tensor(name, array.astype(dtype).reshape(shape), datatype))
     return tensors
 
@@ -125,8 +125,14 @@ def _bfloat16() -> Any:
     return needed("ml_dtypes", "ml_dtypes", "arrays of bfloat16").bfloat16
 
 
-def frames_of(result: Any, output: str) -> Any:
-    """The frames of an answer as a numpy array with the shape of the output."""
+def video_of(result: Any, output: str) -> DecodedVideo:
+    """The frames of an answer, their times, and the number of damaged packets."""
+    damaged = int(result.as_numpy("NUM_DAMAGED_PACKETS").item())
+    return DecodedVideo(_frames_of(result, output), result.as_numpy("PTS"), damaged)
+
+
+def _frames_of(result: Any, output: str) -> Any:
+    """The frames as a numpy array with the shape of the output."""
     if output != _OUTPUTS["bfloat16"]:
         return result.as_numpy(output)
     # tritonclient would convert BF16 to float32, one number at a time.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tricodec._tricodec import Packet
 from tricodec.options import checked_selection
 from tricodec.triton.client._connection import BusyError, Connection, input_tensor
-from tricodec.triton.client._requests import CHOICE_OPTIONS, PULL_OPTIONS, frames_of, option_tensors
+from tricodec.triton.client._requests import option_tensors, video_of
 from tricodec.video import DecodedVideo
 
 _OUTPUTS = ("PTS", "NUM_DAMAGED_PACKETS", "FRAME_NUMBERS", "NUM_FRAMES", "LAST")
@@ -41,7 +41,7 @@ class Opening:
     is_live: bool  # the session takes packets
 
 
-class VideoSession:
+class VideoSession(contextlib.AbstractContextManager["VideoSession"]):
     """A video or a live stream that stays open on the server; an iterator of chunks, and a context manager.
 
     `Client.open` makes it. The frames of a video are those of `tricodec.FrameReader`, byte for byte. Leaving the
@@ -121,9 +121,7 @@ class VideoSession:
             raise ValueError("a live stream has no frames to choose; open a video to seek")
         choice = checked_selection("seek", {"start": start, **options})
         if not choice:
-            raise ValueError(
-                "give start, the number of a frame, or another option that selects frames, such as start_s"
-            )
+            raise ValueError("give start, the number of a frame, or another option that selects frames, as start_s")
         with self._lock:
             if choice.keys() <= _OTHER_PLACE and "stride" in self._choice:  # else it is the server's
                 choice["stride"] = self._choice["stride"]
@@ -174,7 +172,7 @@ class VideoSession:
         """
         if not self._opening.is_live:
             raise ValueError("this session has a video, which ends by itself")
-        return self._request(chunk, option_tensors({"flush": True}, PULL_OPTIONS, "flush", batched=False))
+        return self._request(chunk, option_tensors("read", {"flush": True}))
 
     def close(self) -> None:
         """End the session on the server. Its frames stay valid."""
@@ -194,10 +192,6 @@ class VideoSession:
             raise StopIteration
         return chunk
 
-    def __enter__(self) -> VideoSession:
-        """Return the session itself."""
-        return self
-
     def __exit__(self, *_: object) -> None:
         """Close the session."""
         self.close()
@@ -211,26 +205,25 @@ class VideoSession:
                 result = self._send(chunk, others)
             else:
                 result = self._connection.repeated(self._opening.model, lambda: self._send(chunk, others))
-            frames = frames_of(result, self._opening.output)
-            self._num_given += len(frames)
+            video = video_of(result, self._opening.output)
+            self._num_given += len(video)
             self._is_known = True
             self._is_last = bool(result.as_numpy("LAST")[0])
             self._numbers = result.as_numpy("FRAME_NUMBERS")
             num_frames = int(result.as_numpy("NUM_FRAMES")[0])
             self._num_frames = None if num_frames < 0 else num_frames
-            return DecodedVideo(frames, result.as_numpy("PTS"), int(result.as_numpy("NUM_DAMAGED_PACKETS")[0]))
+            return video
 
     def _send(self, chunk: int, others: Sequence[Any]) -> Any:
         """One request. It opens the session if there is none, and has the choice if the server may not know it."""
-        opens = self._id == 0
-        if opens and self._is_sought:
+        if self._id == 0 and self._is_sought:
             # The choice continues the first one: a stride, perhaps a plan's, may stay.
-            self._ask(0, [*self._opening.tensors, *_choice_tensors(self._opening.choice)], opens=True)
-            opens = False
+            self._ask(0, [*self._opening.tensors, *option_tensors("seek", self._opening.choice)], opens=True)
+        opens = self._id == 0
         tensors = [*others, *(self._opening.tensors if opens else ())]
         if not self._is_known and not self._opening.is_live:
             skip = None if opens and not self._num_given else self._num_given
-            tensors += _choice_tensors({**self._choice, "skip": skip})
+            tensors += option_tensors("seek", {**self._choice, "skip": skip})
         self._is_known = False
         return self._ask(chunk, tensors, opens=opens)
 
@@ -240,7 +233,7 @@ class VideoSession:
             if self._opening.is_live and self._was_open:
                 raise ConnectionError("the live stream is lost; open another one, and begin with a key frame")
             self._id = secrets.randbits(63) or 1
-        pull = option_tensors({"chunk": chunk}, PULL_OPTIONS, "read", batched=False)
+        pull = option_tensors("read", {"chunk": chunk})
         try:
             answer = self._connection.call(
                 self._opening.model, [*pull, *tensors], [self._opening.output, *_OUTPUTS], sequence_id=self._id,
@@ -258,15 +251,11 @@ class VideoSession:
         """Ends the session on the server, and the sequence that Triton sees. A server may be gone, or not answer."""
         if self._id:
             ended, self._id = self._id, 0
-            tensors = option_tensors({"chunk": 0}, PULL_OPTIONS, "close", batched=False)
+            tensors = option_tensors("read", {"chunk": 0})
             with contextlib.suppress(Exception):
                 self._connection.call(
                     self._opening.model, tensors, ["LAST"], _END_SECONDS, sequence_id=ended, sequence_end=True
                 )
-
-
-def _choice_tensors(choice: Mapping[str, Any]) -> list[Any]:
-    return option_tensors(choice, CHOICE_OPTIONS, "open", batched=False)
 
 
 def _packet_tensors(packets: Sequence[Any], pts: Sequence[int | None] | None, time_base: Any) -> list[Any]:

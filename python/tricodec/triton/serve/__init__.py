@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serving tricodec's models with NVIDIA Triton Inference Server (docs/reference/triton.md)."""
 
-from tricodec.triton.serve.command import main
 from tricodec.triton.serve.locate import Installation, find_tritonserver
 from tricodec.triton.serve.server import Server
 
-__all__ = ["Installation", "Server", "find_tritonserver", "main"]
+__all__ = ["Installation", "Server", "find_tritonserver"]

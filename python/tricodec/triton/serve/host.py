@@ -49,11 +49,9 @@ def _open(stack: contextlib.ExitStack, interface: str, host: str, port: int) -> 
 
 
 class PrivateFolder:
-    """A temporary folder of one server. It is locked until the last process that inherits `lock` ends.
+    """A temporary folder of one server, locked until the last process that inherits the descriptor `lock` ends.
 
-    Attributes:
-        path: the folder; names of the server's shared memory begin with its name.
-        lock: the descriptor to pass on to the server.
+    Names of the server's shared memory begin with the name of the folder.
     """
 
     def __init__(self) -> None:

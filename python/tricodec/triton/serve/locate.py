@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -33,46 +34,37 @@ NUMPY_VERSION = "1.26.4"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Installation:
-    """One tritonserver and the folders it needs.
-
-    Attributes:
-        binary: the executable.
-        backends: the backend directory.
-        libraries: folders for LD_LIBRARY_PATH.
-        stubs: folder with a Python backend stub for each minor version of Python (the layout of the nvidia-pytriton
-            wheel); None if the stub is in the backend directory.
-        origin: the place where it was found, for messages.
-    """
+    """One tritonserver and the folders it needs."""
 
     binary: Path
+    """The executable."""
     backends: Path
-    libraries: tuple[Path, ...]
+    """The backend directory."""
+    libraries: Path
+    """The folder for LD_LIBRARY_PATH, which may not exist."""
     stubs: Path | None
+    """The folder with a Python backend stub for each version of Python, of the nvidia-pytriton wheel; None if the stub
+    is in the backend directory."""
     origin: str
+    """The place where it was found, for messages."""
 
     def python_stub(self) -> Path:
         """The stub for the running interpreter."""
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        if self.stubs is None:
-            stub = self.backends / "python" / "triton_python_backend_stub"
-            if not stub.is_file():
-                raise RuntimeError(
-                    f"{self.binary} ({self.origin}) has no Python backend: {stub} is missing; "
-                    "use an image or a package of Triton that contains the python backend"
-                )
-            needed = _linked_python(stub)
-            if needed is not None and needed != version:
-                raise RuntimeError(
-                    f"the Python backend of {self.binary} ({self.origin}) is built for Python {needed}, this is Python "
-                    f"{version}; install tricodec for Python {needed} and run `tricodec serve` with that"
-                )
-            return stub
-        stub = self.stubs / version / "triton_python_backend_stub"
-        if not stub.is_file():
+        server = f"{self.binary} ({self.origin})"
+        stub = (self.stubs / version if self.stubs else self.backends / "python") / "triton_python_backend_stub"
+        if not stub.is_file() and self.stubs is None:
+            remedy = "use an image or a package of Triton that contains the python backend"
+            raise RuntimeError(f"{server} has no Python backend: {stub} is missing; {remedy}")
+        if not stub.is_file() and self.stubs is not None:
             found = ", ".join(sorted(path.name for path in self.stubs.iterdir())) or "none"
+            remedy = "run tricodec under one of those versions"
+            raise RuntimeError(f"{server} has Python backend stubs for Python {found}, not for {version}; {remedy}")
+        linked = re.search(rb"libpython(3\.\d+)\.", stub.read_bytes()) if self.stubs is None else None
+        if linked and (needed := linked[1].decode()) != version:
             raise RuntimeError(
-                f"{self.binary} ({self.origin}) has Python backend stubs for Python {found}, not for {version}; "
-                "run tricodec under one of those versions"
+                f"the Python backend of {server} is built for Python {needed}, this is Python {version}; install "
+                f"tricodec for Python {needed} and run `tricodec serve` with that"
             )
         return stub
 
@@ -90,19 +82,15 @@ def find_tritonserver(path: str | os.PathLike[str] | None = None) -> Installatio
         FileNotFoundError: there is none; the text names the places.
     """
     named = path or os.environ.get(ENVIRONMENT_VARIABLE)
-    if named:
-        origin = "given" if path else f"from {ENVIRONMENT_VARIABLE}"
-        binary = Path(named)
-        if binary.is_dir():
-            binary = binary / "bin" / "tritonserver"
-        if not os.access(binary, os.X_OK):
-            raise FileNotFoundError(
-                f"no tritonserver at {binary} ({origin}); name the executable, or the folder that has bin/tritonserver"
-            )
-        return _describe(binary, origin)
-    for binary, origin in _candidates():
+    origin = "given" if path else f"from {ENVIRONMENT_VARIABLE}"
+    for place, found in [(Path(named), origin)] if named else _candidates():
+        binary = place / "bin" / "tritonserver" if place.is_dir() else place
         if os.access(binary, os.X_OK):
-            return _describe(binary, origin)
+            return _describe(binary, found)
+    if named:
+        raise FileNotFoundError(
+            f"no tritonserver at {binary} ({origin}); name the executable, or the folder that has bin/tritonserver"
+        )
     raise FileNotFoundError(
         f"no tritonserver found: not in {ENVIRONMENT_VARIABLE}, {CONTAINER_BINARY}, PATH or the nvidia-pytriton wheel. "
         "`pip install --no-deps nvidia-pytriton` brings one; or run inside NVIDIA's tritonserver container"
@@ -125,27 +113,12 @@ def _describe(binary: Path, origin: str) -> Installation:
     root = binary.parent.parent
     stubs = root / "python_backend_stubs"
     if stubs.is_dir():
-        libraries = root.parent.parent / "nvidia_pytriton.libs"
-        return Installation(binary, root / "backends", (libraries,), stubs, origin)
-    return Installation(binary, root / "backends", (root / "lib",), None, origin)
-
-
-def _linked_python(stub: Path) -> str | None:
-    """The version in the name of the libpython that the stub is linked with."""
-    data = stub.read_bytes()
-    at = data.find(b"libpython3.")
-    if at < 0:
-        return None
-    minor = data[at + len(b"libpython3.") :].split(b".", 1)[0]
-    return f"3.{minor.decode()}" if minor.isdigit() else None
+        return Installation(binary, root / "backends", root.parent.parent / "nvidia_pytriton.libs", stubs, origin)
+    return Installation(binary, root / "backends", root / "lib", None, origin)
 
 
 def create_environment(folder: Path) -> Path:
-    """Creates a virtual environment for the stub of the Python backend, and returns it, for EXECUTION_ENV_PATH.
-
-    Raises:
-        RuntimeError: NumPy below 2 is neither installed nor available.
-    """
+    """Creates a virtual environment for the stub of the Python backend, and returns it, for EXECUTION_ENV_PATH."""
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     numpy = _running_numpy()
     # PYTHONPATH may have added the running NumPy from another folder.

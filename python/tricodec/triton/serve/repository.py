@@ -28,10 +28,7 @@ def installed_repository() -> Path:
 
 
 def lacking_models(source: Path) -> dict[str, str]:
-    """The models of a repository that lack DALI or other packages on this machine, each with the reason and the remedy.
-
-    Ensembles that have such a model as a step are among them.
-    """
+    """The models and ensembles of a repository that lack DALI or other packages here, each with reason and remedy."""
     lacking = _lacking_dali(source) | _lacking_packages(source)
     for config in sorted(source.glob("*/config.pbtxt")):
         model = config.parent.name
@@ -46,19 +43,14 @@ def _lacking_packages(source: Path) -> dict[str, str]:
     lacking = {}
     for config in sorted(source.glob("*/config.pbtxt")):
         named = parameters_in(config.read_text()).get("REQUIRED_PACKAGES", "").split()
-        missing = [package for package in named if importlib.util.find_spec(package) is None]
-        if missing:
-            lacking[config.parent.name] = (
-                f"the packages {', '.join(missing)} are not installed; pip install onnxruntime rapidocr-onnxruntime"
-            )
+        if missing := ", ".join(package for package in named if importlib.util.find_spec(package) is None):
+            remedy = "pip install onnxruntime rapidocr-onnxruntime"
+            lacking[config.parent.name] = f"the packages {missing} are not installed; {remedy}"
     return lacking
 
 
 def _lacking_dali(source: Path) -> dict[str, str]:
-    """The models that need DALI, which cannot run here.
-
-    A separate process imports tricodec.dali, which may compile its operators once.
-    """
+    """The models that need DALI, where importing tricodec.dali fails, which may compile its operators once."""
     folders = sorted({path.parents[1] for path in source.glob("*/*/dali.py")})
     models = [folder.name for folder in folders if _is_python(read_config(folder), folder)]
     if not models:
@@ -99,15 +91,12 @@ def lay_out_models(
     link: bool = True,
     gpus: Sequence[int] = (),
 ) -> list[str]:
-    """Copies models into `folder`, with `parameters` added to their configurations, and returns their names.
+    """Copies models of a repository into `folder`, which may be empty, and returns their names.
 
     Args:
-        source: a model repository.
-        models: names of its models; None is all but `left_out`. An ensemble includes the models of its steps.
-        folder: the repository to create, which may be an empty folder.
+        models: their names, with which the steps of ensembles come; None is all but `left_out`.
         environment: EXECUTION_ENV_PATH of Python models, unless their configuration names one; None adds none.
         parameters: for each model, or EVERY_MODEL, values that replace parameters of its configuration.
-        left_out: models that lack packages.
         link: link to files that no server writes beside, such as weights; False copies them.
         gpus: numbers of GPUs: models with a `device` other than "cpu" get an instance on each, not on the CPU.
     """
@@ -117,9 +106,8 @@ def lay_out_models(
         raise FileExistsError(f"{folder} exists already; name a folder that does not, or an empty one")
     folder.mkdir(parents=True, exist_ok=True)
     for name in chosen:
-        _copy_model(
-            source / name, folder / name, _served_config(source / name, environment, of_each[name], gpus), link=link
-        )
+        config = _served_config(source / name, environment, of_each[name], gpus)
+        _copy_model(source / name, folder / name, config, link=link)
     return chosen
 
 
@@ -168,9 +156,8 @@ def _parameters_of_each(
             raise ValueError(f"none of the models that are served has a parameter {key!r}: {', '.join(chosen)}")
     found = {}
     for name in chosen:
-        found[name] = {key: value for key, value in common.items() if key in defaults[name]} | {
-            **parameters.get(name, {})
-        }
+        of_all = {key: value for key, value in common.items() if key in defaults[name]}
+        found[name] = {**of_all, **parameters.get(name, {})}
         _check_parameters(name, defaults[name], found[name])
     return found
 
@@ -185,9 +172,7 @@ def _check_parameters(model: str, defaults: Mapping[str, str], values: Mapping[s
         if name not in defaults:
             raise ValueError(f"{model} has no parameter {name!r}; accepted: {', '.join(defaults)}")
         if defaults[name].isdigit() and not value.isdigit():
-            raise ValueError(
-                f"parameter {name} of {model} is {value!r}; expected a whole number such as {defaults[name]}"
-            )
+            raise ValueError(f"parameter {name} of {model} is {value!r}; expected a whole number as {defaults[name]}")
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:

@@ -35,7 +35,6 @@ _NODE_IDLE_SECONDS = 2.0
 """A node ends so long after the server and what started it, however they ended."""
 _LEAST_LOADS = 4
 """Models that Triton loads side by side by default."""
-_ANY = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # what a client on this machine connects to instead
 _STUB = re.compile(r"triton_python_backend_stub\0[^\0]*/([^/]+)/\d+/[^/\0]+\0")
 
 _LAUNCHER = """
@@ -89,7 +88,6 @@ class Server:
         extra_args: Sequence[str] = (),
         ready_timeout_seconds: float = 60.0,
         stop_timeout_seconds: float = 6.0,
-        log_file: str | os.PathLike[str] | None = None,
         forward_log: bool = False,
         verbose: bool = False,
         node: Settings | None = None,
@@ -111,8 +109,7 @@ class Server:
             extra_args: further arguments for tritonserver.
             ready_timeout_seconds: longest time in seconds that start() waits for all models.
             stop_timeout_seconds: time in seconds that stop() waits for requests in flight before it kills the server.
-            log_file: file for the server's output; None is a file in the private folder.
-            forward_log: whether the server writes to this process's stderr instead.
+            forward_log: whether the server writes to this process's stderr, and not to a file in the private folder.
             verbose: whether the log has Triton's notes too, and not only its warnings and errors.
             node: what the node may use that does the work of the models, except its socket; None is all cores, and the
                 GPUs of `gpus`. If TRICODEC_NODE names the socket of a node, the models ask that one.
@@ -134,7 +131,6 @@ class Server:
         self._extra_args = list(extra_args)
         self._ready_timeout_seconds = ready_timeout_seconds
         self._stop_timeout_seconds = stop_timeout_seconds
-        self._given_log_file = Path(log_file) if log_file is not None else None
         self._forward_log = forward_log
         self._verbose = verbose
         self._node = dataclasses.replace(node or Settings(gpus=tuple(gpus)), idle_s=_NODE_IDLE_SECONDS)
@@ -148,7 +144,8 @@ class Server:
         self._take_ports(self._ports)
 
     def _take_ports(self, ports: tuple[int, ...]) -> None:
-        host = _ANY.get(self._host, f"[{self._host}]" if ":" in self._host else self._host)
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self._host)  # what a client on this machine connects to
+        host = host or (f"[{self._host}]" if ":" in self._host else self._host)
         self._ports = ports
         self.http_url, self.grpc_url, self.metrics_url = (f"{host}:{port}" for port in ports)
 
@@ -230,7 +227,7 @@ class Server:
         self._finalizer = weakref.finalize(self, _close_in_owner, self._cleanup, os.getpid())
         arguments = self._lay_out(installation, folder)
         variables = {**_server_variables(installation.libraries), "TRICODEC_NODE": self._start_node(folder.path)}
-        self.log_path = None if self._forward_log else self._given_log_file or folder.path / "server.log"
+        self.log_path = None if self._forward_log else folder.path / "server.log"
         deadline = time.monotonic() + self._ready_timeout_seconds
         for attempt in range(1, _START_ATTEMPTS + 1):
             if attempt > 1:
@@ -323,17 +320,13 @@ class Server:
         return f"tritonserver and its metrics were not ready after {self._ready_timeout_seconds:g} s"
 
 
-def _server_variables(libraries: Sequence[Path]) -> dict[str, str]:
+def _server_variables(libraries: Path) -> dict[str, str]:
     """This process's environment, with the folders of the server's libraries and of libpython."""
-    folders = [str(path) for path in libraries if path.is_dir()]
-    library_folder, library_name = sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME")
     # The stub needs libpython; that of the running interpreter fits its standard library.
-    if library_folder and library_name and (Path(library_folder) / library_name).is_file():
-        folders.append(library_folder)
-    inherited = os.environ.get("LD_LIBRARY_PATH")
-    if inherited:
-        folders.append(inherited)
-    return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
+    library = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "")
+    folders = [libraries] * libraries.is_dir() + [library.parent] * library.is_file()
+    inherited = [os.environ["LD_LIBRARY_PATH"]] if os.environ.get("LD_LIBRARY_PATH") else []
+    return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join([*map(str, folders), *inherited])}
 
 
 def _stop_node(node: Node) -> None:

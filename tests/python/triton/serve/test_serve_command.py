@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 from media import generated
 from patience import slowdown
-from tricodec.triton.serve import Server, main
+from tricodec.cli import main
+from tricodec.triton.serve import Server
 from triton_testing import connect
 
 
 def failure(capsys: Any, *arguments: str) -> str:
     """The line that a call ends with."""
-    assert main(arguments) == 1
+    assert main(["serve", *arguments]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.count("\n") == 1
@@ -48,7 +49,8 @@ def test_what_is_wrong_is_one_line_that_says_so(capsys: Any, arguments: str, tex
 
 def test_gpus_get_an_instance_each_of_the_models_that_can_use_them(tmp_path: Path) -> None:
     written = tmp_path / "written"
-    assert main(["--models-only", str(written), "--gpus", "1,0", "--model", "video_text", "--model", "compress"]) == 0
+    arguments = ["--models-only", str(written), "--gpus", "1,0", "--model", "video_text", "--model", "compress"]
+    assert main(["serve", *arguments]) == 0
 
     for model in ("video_decode", "compress"):
         config = (written / model / "config.pbtxt").read_text()

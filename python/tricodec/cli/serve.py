@@ -6,35 +6,32 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import signal
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tricodec.cli import shared
 from tricodec.node import Settings, parse_bytes
-from tricodec.triton.serve.host import INTERFACES
-from tricodec.triton.serve.repository import EVERY_MODEL, installed_repository, lay_out_models
-from tricodec.triton.serve.server import Server
+
+if TYPE_CHECKING:
+    from tricodec.triton.serve import Server
 
 _MOST_ENDS, _ENDS_SECONDS = 4, 120.0
 """A server that ends so often within this time is not started again."""
-_EPILOG = """examples:
-  tricodec serve --model video_decode
-  tricodec serve --host 0.0.0.0 --parameter video_decode.timeout_ms=5000
+_EXAMPLES = (
+    "tricodec serve --model video_decode",
+    "tricodec serve --host 0.0.0.0 --parameter video_decode.timeout_ms=5000",
+)
 
-documentation: https://github.com/tricodec/tricodec/blob/main/docs/reference/triton.md"""
 
-
-def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """The options of `tricodec serve`, in a parser of this kind."""
-    parser = kind(
-        prog="tricodec serve",
-        description="Serve tricodec's models with a Triton Inference Server until Ctrl-C.",
-        epilog=_EPILOG,
-    )
+def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
+    parser = shared.add_command(
+        commands, [common], "serve", run, "Serve the models with a Triton Inference Server. Ctrl-C ends it.", _EXAMPLES,
+        "reference/triton.md",
+    )  # fmt: skip
     add = parser.add_argument
-    for interface, port in zip(INTERFACES, (8000, 8001, 8002), strict=True):
+    for interface, port in (("http", 8000), ("grpc", 8001), ("metrics", 8002)):
         text = f"port of {interface} (default {port}); 0 takes a free one"
         add(f"--{interface}-port", type=int, default=port, metavar="N", help=text)
     add(
@@ -56,7 +53,7 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
         "repeated (default: none). Credentials come from this server's environment",
     )  # fmt: skip
     text = "decode and compress on these GPUs, such as 0 or 0,1 (default: on the CPU)"
-    add("--gpus", type=_gpu_numbers, default=[], metavar="N,N", help=text)
+    add("--gpus", type=shared.list_of(int), default=[], metavar="N,...", help=text)
     text = "processes that do the work of all models on the CPU (default: one for each core)"
     add("--workers", type=int, default=0, metavar="N", help=text)
     text = "memory of the host for results and kept frames, such as 8GiB (default: that, at most half of all)"
@@ -72,52 +69,41 @@ def build_parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) 
         help="time for requests in flight after Ctrl-C or SIGTERM (default 6); a second Ctrl-C ends at once",
     )  # fmt: skip
     add("--verbose", action="store_true", help="show Triton's whole log, not only its warnings and errors")
-    add("--json", action="store_true", help="print what is served as JSON")
     add("--models-only", metavar="DIR", help="serve nothing: write a model repository for any tritonserver to DIR")
     add("arguments", nargs="*", metavar="-- ARGS", help="more arguments for tritonserver, after --")
-    return parser
 
 
-def main(argv: Sequence[str] | None = None, kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> int:
-    """Serves in the foreground until SIGINT or SIGTERM, with the arguments of sys.argv or those that are given.
-
-    The exit status is 0 after Ctrl-C or SIGTERM, and 1 after a failure, which is said on standard error.
-    """
-    parser = build_parser(kind)
-    options = parser.parse_args(argv)
-    options.parameters = _parse_parameters(parser, options.parameter)
-    if options.allow_remote:
-        options.parameters.setdefault(EVERY_MODEL, {})["allow_remote"] = " ".join(options.allow_remote)
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def run(options: argparse.Namespace) -> int:
+    """Serves in the foreground until SIGINT or SIGTERM, which is no failure."""
+    parameters = _parameters(options)
     try:
-        return _write_models(options) if options.models_only else _serve(options)
+        return _write_models(options, parameters) if options.models_only else _serve(options, parameters)
     except KeyboardInterrupt:
         return 0
-    except BrokenPipeError:
-        raise
-    except (ImportError, OSError, RuntimeError, ValueError, IndexError) as error:
-        print(f"tricodec serve: {error or type(error).__name__}", file=sys.stderr)
+    except RuntimeError as error:  # in several lines, if it has the end of the server's log
+        if getattr(options, "debug", False):
+            raise
+        print(f"tricodec: error: {error}", file=sys.stderr)
         return 1
-    finally:
-        signal.signal(signal.SIGTERM, previous)
 
 
-def _serve(options: argparse.Namespace) -> int:
+def _serve(options: argparse.Namespace, parameters: dict[str, dict[str, str]]) -> int:
+    from tricodec.triton.serve import Server
+
+    gpus = tuple(sorted(set(options.gpus)))
     server = Server(
         options.model_repository, options.model, tritonserver=options.tritonserver, host=options.host,
         http_port=options.http_port, grpc_port=options.grpc_port, metrics_port=options.metrics_port,
-        parameters=options.parameters, gpus=options.gpus, execution_environment=options.environment,
+        parameters=parameters, gpus=gpus, execution_environment=options.environment,
         extra_args=options.arguments, ready_timeout_seconds=options.ready_timeout,
         stop_timeout_seconds=options.stop_timeout, forward_log=True, verbose=options.verbose,
-        node=Settings(
-            gpus=tuple(options.gpus), workers=options.workers, memory=options.memory, gpu_memory=options.gpu_memory
-        ),
+        node=Settings(gpus=gpus, workers=options.workers, memory=options.memory, gpu_memory=options.gpu_memory),
     )  # fmt: skip
     ends: collections.deque[float] = collections.deque(maxlen=_MOST_ENDS)
     with server:
         while True:
             _tell(server, as_json=options.json)
-            print(f"tricodec serve: {server.wait()}", file=sys.stderr, flush=True)
+            print(f"tricodec: {server.wait()}", file=sys.stderr, flush=True)
             ends.append(time.monotonic())
             if len(ends) == _MOST_ENDS and ends[-1] - ends[0] < _ENDS_SECONDS:
                 return 1
@@ -142,13 +128,14 @@ def _tell(server: Server, *, as_json: bool) -> None:
     )
 
 
-def _write_models(options: argparse.Namespace) -> int:
+def _write_models(options: argparse.Namespace, parameters: dict[str, dict[str, str]]) -> int:
+    from tricodec.triton.serve.repository import installed_repository, lay_out_models
+
     target = Path(options.models_only)
     repository = Path(options.model_repository or installed_repository())
     environment = Path(options.environment) if options.environment else None
-    names = lay_out_models(
-        repository, options.model, target, environment, options.parameters, link=False, gpus=options.gpus
-    )
+    gpus = sorted(set(options.gpus))
+    names = lay_out_models(repository, options.model, target, environment, parameters, link=False, gpus=gpus)
     print(
         f"wrote {', '.join(names)} to {target}; serve them with tritonserver --model-repository={target} "
         "--disable-auto-complete-config"
@@ -158,19 +145,18 @@ def _write_models(options: argparse.Namespace) -> int:
     return 0
 
 
-def _gpu_numbers(text: str) -> list[int]:
-    parts = text.split(",")
-    if not all(part.isdecimal() for part in parts):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of GPUs; expected numbers, such as 0 or 0,1")
-    return sorted({int(part) for part in parts})
-
-
-def _parse_parameters(parser: argparse.ArgumentParser, entries: Sequence[str]) -> dict[str, dict[str, str]]:
+def _parameters(options: argparse.Namespace) -> dict[str, dict[str, str]]:
+    """The values of --parameter and --allow-remote by model."""
     parameters: dict[str, dict[str, str]] = {}
-    for entry in entries:
+    for entry in options.parameter:
         name, equals, value = entry.partition("=")
         model, _, key = name.partition(".")
         if not (equals and model and key):
-            parser.error(f"--parameter {entry!r}: expected MODEL.KEY=VALUE, such as video_decode.timeout_ms=5000")
+            text = f"--parameter {entry!r}: expected MODEL.KEY=VALUE, such as video_decode.timeout_ms=5000"
+            options.parser.error(text)
         parameters.setdefault(model, {})[key] = value
+    if options.allow_remote:
+        from tricodec.triton.serve.repository import EVERY_MODEL
+
+        parameters.setdefault(EVERY_MODEL, {})["allow_remote"] = " ".join(options.allow_remote)
     return parameters
