@@ -37,12 +37,10 @@ class Stream:
 
     Attributes:
         changed: guards all streams of a model.
-        cancelled: whether the client is gone.
         max_stall_ms: longest time to wait for a client that grants nothing.
     """
 
     changed: threading.Condition
-    cancelled: Callable[[], bool]
     max_stall_ms: int
     name: str = ""
     credits: int = 0
@@ -66,12 +64,12 @@ class Stream:
             self.credits -= 1
             return True
 
-    def wait(self, is_contended: Callable[[], bool] = lambda: False) -> Failure | None:
+    def wait(self, is_gone: Callable[[], bool], is_contended: Callable[[], bool] = lambda: False) -> Failure | None:
         """Waits for a credit, or until other requests need the worker that waits here; returns why the stream ends."""
         began = time.monotonic()
         while not self.has_credit:
             now = time.monotonic()
-            if self.cancelled():
+            if is_gone():
                 return cancelled()
             if now > began + self.max_stall_ms / 1000:
                 return Failure(
@@ -100,9 +98,9 @@ class Flow:
         self._ended: collections.deque[str] = collections.deque(maxlen=_MOST_ENDED)
         self.num_parked = 0
 
-    def stream(self, cancelled: Callable[[], bool]) -> Stream:
+    def stream(self) -> Stream:
         """A stream without a bound."""
-        return Stream(self._changed, cancelled, self._max_stall_ms)
+        return Stream(self._changed, self._max_stall_ms)
 
     def open(self, opened: Stream, request: Any) -> bool:
         """Gives a stream the name and the credits of its request; False if that only grants credits to another one.
@@ -143,11 +141,13 @@ class Flow:
             if self._streams.pop(stream.name, None) is not None:
                 self._ended.append(stream.name)
 
-    def park(self, stream: Stream, proceed: Callable[[], None], fail: Callable[[Failure], None]) -> None:
+    def park(
+        self, stream: Stream, is_gone: Callable[[], bool], proceed: Callable[[], None], fail: Callable[[Failure], None]
+    ) -> None:
         """Lets a stream wait without a worker. Another thread calls `proceed` when it has credits, or `fail`."""
 
         def attend() -> None:
-            failure = stream.wait()
+            failure = stream.wait(is_gone)
             with self._changed:
                 self.num_parked -= 1
             fail(failure) if failure is not None else proceed()

@@ -152,7 +152,7 @@ class _Exchange:
         self._lock = threading.Lock()
         self._requested: Collection[str] = ()
         self._outcomes: list[Any] = []
-        self._stream = model.flow.stream(self._is_cancelled)
+        self._stream = model.flow.stream()  # it does not know the request: a circle would keep the memory of both
         self._given: dict[str, Any] = {}  # the facts of the last part that the client has
 
     def begin(self) -> None:
@@ -196,7 +196,7 @@ class _Exchange:
 
     def _give(self, outcome: Any) -> Failure | Suspended | None:
         """Sends a part, as soon as the client has granted one. See Work."""
-        failure = self._stream.wait(lambda: self._model.workers.num_waiting > 0)
+        failure = self._stream.wait(self._is_cancelled, lambda: self._model.workers.num_waiting > 0)
         if failure is not None:
             return failure
         if not self._stream.take():
@@ -213,7 +213,7 @@ class _Exchange:
     def _finish(self, index: int, data: Any, task: Any, outcome: Any) -> None:
         if isinstance(outcome, Suspended):
             resume = functools.partial(self._resume, data, task)
-            self._model.flow.park(self._stream, resume, self._answer_failure)
+            self._model.flow.park(self._stream, self._is_cancelled, resume, self._answer_failure)
             return
         with self._lock:
             self._outcomes[index] = outcome
@@ -224,7 +224,7 @@ class _Exchange:
     def _answer(self) -> None:
         failure = self._failure()
         if failure is None and not self._stream.take():
-            self._model.flow.park(self._stream, self._answer, self._answer_failure)
+            self._model.flow.park(self._stream, self._is_cancelled, self._answer, self._answer_failure)
             return
         if failure is None and self._is_cancelled(_LAST_LOOK_SECONDS):
             failure = cancelled()

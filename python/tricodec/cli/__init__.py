@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 try:
-    from tricodec.cli.signals import exit_of, raised, reader_may_end
+    from tricodec.cli.signals import exit_of, exits, raised, reader_may_end
 except KeyboardInterrupt:  # before there is what handles it
     print("tricodec: interrupted", file=sys.stderr)
     raise SystemExit(130) from None
@@ -24,7 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with raised():
         try:
-            from tricodec.cli.command import run  # takes a moment, in which a signal may come
+            with exits():  # it takes a moment, in which a signal may come
+                from tricodec.cli.command import run
 
             return run(argv)
         except KeyboardInterrupt as ended:

@@ -8,8 +8,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -25,30 +25,59 @@ class Ended(KeyboardInterrupt):
 def exit_of(error: KeyboardInterrupt) -> int:
     """Prints the line, and returns the exit status that a shell expects of a program that a signal ended."""
     number = error.number if isinstance(error, Ended) else signal.SIGINT
-    text = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
-    print("; ".join([f"tricodec: {text}", *map(str, error.args)]), file=sys.stderr)
+    print("; ".join([_line(number), *map(str, error.args)]), file=sys.stderr)
     return 128 + number
+
+
+def _line(number: int) -> str:
+    return f"tricodec: {'interrupted' if number == signal.SIGINT else f'ended by {signal.Signals(number).name}'}"
 
 
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
     """In the block a signal raises `Ended`. Signals that the process ignores, as below nohup, are ignored still."""
+
+    def end(number: int, _frame: object) -> None:
+        raise Ended(number)
+
+    def send_again(lost: sys.UnraisableHookArgs) -> None:
+        if isinstance(lost.exc_value, Ended):  # raised in a callback, of which Python ignores exceptions
+            threading.Timer(0.01, os.kill, (os.getpid(), lost.exc_value.number)).start()
+        else:
+            hook(lost)
+
+    hook, sys.unraisablehook = sys.unraisablehook, send_again
+    try:
+        with _handled(end):
+            yield
+    finally:
+        sys.unraisablehook = hook
+
+
+def exits() -> contextlib.AbstractContextManager[None]:
+    """In the block a signal ends the process at once. An import may lose an exception: in a callback, in NumPy's C."""
+
+    def end(number: int, _frame: object) -> None:
+        os.write(2, f"{_line(number)}\n".encode())
+        os._exit(128 + number)
+
+    return _handled(end)
+
+
+@contextlib.contextmanager
+def _handled(handler: Callable[[int, Any], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-
-    def end(number: int, _frame: object) -> NoReturn:
-        raise Ended(number)
-
     before = {number: signal.getsignal(number) for number in _SIGNALS}
-    before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    before = {number: old for number, old in before.items() if old not in (signal.SIG_IGN, None)}
     try:
         for number in before:
-            signal.signal(number, end)
+            signal.signal(number, handler)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 @contextlib.contextmanager

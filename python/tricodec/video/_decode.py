@@ -210,8 +210,11 @@ def read_many(
 
     with ThreadPoolExecutor(workers, thread_name_prefix="tricodec-read_many") as threads:
         reads = [threads.submit(read, number, *request) for number, request in enumerate(requests)]
+        videos: list[DecodedVideo] = []
         try:
-            return [each.result() for each in reads]
+            while reads:  # no name for the one that fails: with its error it would keep the videos
+                videos.append(reads.pop(0).result())
+            return videos
         except BaseException:  # Ctrl-C too, which Python's main thread alone notices
             interruption.set()
             for each in reads:

@@ -15,6 +15,7 @@ from pathlib import Path
 import media
 import numpy as np
 import pytest
+from tricodec.cli.signals import Ended, raised
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -90,6 +91,16 @@ def test_a_signal_while_the_command_starts_prints_no_traceback(folder: Path, num
         else:  # Python itself was still starting
             assert command.returncode in (-number, 1), (delay, err)
             assert "tricodec/cli" not in err
+
+
+def test_a_signal_in_a_callback_is_not_lost() -> None:
+    class Dropped:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(Ended), raised():
+        Dropped()
+        time.sleep(PATIENCE_SECONDS)
 
 
 # Root reads everything: without these capabilities root is an ordinary owner of its files.

@@ -89,13 +89,14 @@ def test_clips_are_those_of_decode_video(many: list[str], workers: int, method: 
 
 # In a process of its own: torch's handler of SIGCHLD raises wherever the main thread is, in pytest too.
 KILLED = """
-import os, signal, sys, time
+import multiprocessing, os, signal, sys
 import torch, tricodec
 from torch.utils.data import DataLoader
 
 class Killed(torch.utils.data.Dataset):
     def __init__(self, path):
         self.reader = tricodec.FrameReader(path, device="cpu")
+        self.has_first = multiprocessing.get_context("fork").Event()
 
     def __len__(self):
         return 4
@@ -103,15 +104,14 @@ class Killed(torch.utils.data.Dataset):
     def __getitem__(self, number):
         frames = self.reader.batch([number])
         if number == 2:
+            self.has_first.wait()  # killed while it hands over a batch, a worker ends the loop with another error
             os.kill(os.getpid(), signal.SIGKILL)
         return torch.from_dlpack(frames)
 
 dataset = Killed(sys.argv[1])
 try:
-    try:
-        list(DataLoader(dataset, batch_size=1, num_workers=2, multiprocessing_context="fork"))
-    except (OSError, EOFError):  # the worker was handing over a batch: torch's own error comes by a signal
-        time.sleep(60)
+    for _ in DataLoader(dataset, batch_size=1, num_workers=2, multiprocessing_context="fork"):
+        dataset.has_first.set()
 except RuntimeError as error:
     assert "worker" in str(error), error
     print("refused", len(dataset.reader.batch([0, 1])))

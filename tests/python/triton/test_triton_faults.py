@@ -217,6 +217,11 @@ def test_damaged_files_give_what_the_python_door_gives(server: Any, name: str) -
     assert outcome(lambda: decode(server, "one_worker", data)) == outcome(lambda: tricodec.decode_video(data))
 
 
+def test_an_answered_request_holds_no_memory_of_the_node(server: Any) -> None:
+    assert len(decode(server, "one_worker", clip(), count=2)) == 2
+    wait_until(lambda: node_of(server.pid).status()["leases"] == 0, "the frames are given back")
+
+
 def test_a_node_that_is_killed_is_started_again_for_the_next_request(server: Any) -> None:
     before = node_of(server.pid).status()
     os.kill(before["process"], signal.SIGKILL)

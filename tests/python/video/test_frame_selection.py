@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import subprocess
 import sys
 from fractions import Fraction
@@ -23,6 +25,10 @@ def constant(num_frames: int, rate: float | Fraction = 30, begin: float = 0.0) -
     """Times of a video of constant rate, as a container with fine ticks gives them."""
     times = [begin + float(Fraction(k) / Fraction(rate)) for k in range(num_frames)]
     return {"pts_seconds": times, "end_seconds": begin + float(Fraction(num_frames) / Fraction(rate))}
+
+
+def num_videos() -> int:
+    return sum(isinstance(each, tricodec.DecodedVideo) for each in gc.get_objects())
 
 
 def numbers(video: dict[str, Any], **words: Any) -> list[int]:
@@ -267,8 +273,14 @@ class TestReadMany:
             assert np.array_equal(video.frames, alone.frames)
             assert np.array_equal(video.pts_seconds, alone.pts_seconds)
 
-    def test_the_first_source_that_fails_is_named(self, tmp_path: Path) -> None:
+    def test_the_first_source_that_fails_is_named_and_its_error_keeps_no_frames(self, tmp_path: Path) -> None:
         good = media.generated("h264_bframes.mp4")
+        gc.disable()
+        before = num_videos()
+        with contextlib.suppress(tricodec.MediaNotFoundError):
+            tricodec.read_many([good, tmp_path / "absent.mp4", good], count=1, workers=2)
+        assert num_videos() == before
+        gc.enable()
         with pytest.raises(tricodec.MediaNotFoundError) as caught:
             tricodec.read_many([good, tmp_path / "absent.mp4", good], count=1, workers=2)
         if hasattr(caught.value, "__notes__"):

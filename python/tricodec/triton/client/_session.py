@@ -121,7 +121,7 @@ class VideoSession(contextlib.AbstractContextManager["VideoSession"]):
             raise ValueError("a live stream has no frames to choose; open a video to seek")
         choice = checked_selection("seek", {"start": start, **options})
         if not choice:
-            raise ValueError("give start, the number of a frame, or another option that selects frames, as start_s")
+            raise ValueError("give start, the number of a frame, or another option that selects frames, like start_s")
         with self._lock:
             if choice.keys() <= _OTHER_PLACE and "stride" in self._choice:  # else it is the server's
                 choice["stride"] = self._choice["stride"]

@@ -172,7 +172,7 @@ def _check_parameters(model: str, defaults: Mapping[str, str], values: Mapping[s
         if name not in defaults:
             raise ValueError(f"{model} has no parameter {name!r}; accepted: {', '.join(defaults)}")
         if defaults[name].isdigit() and not value.isdigit():
-            raise ValueError(f"parameter {name} of {model} is {value!r}; expected a whole number as {defaults[name]}")
+            raise ValueError(f"parameter {name} of {model} is {value!r}; expected an integer such as {defaults[name]}")
 
 
 def _with_steps(source: Path, models: Sequence[str]) -> list[str]:

@@ -33,7 +33,7 @@ def failure(capsys: Any, *arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ("--parameter video_decode.timeout_ms=soon", "timeout_ms of video_decode is 'soon'; expected a whole number"),
+        ("--parameter video_decode.timeout_ms=soon", "timeout_ms of video_decode is 'soon'; expected an integer"),
         ("--model video_decoed", "no model 'video_decoed' in "),
         (
             "--http-port 8001",
