@@ -83,7 +83,7 @@ const AVFrame* AudioFrames::next() {
         } else if (code == AVERROR_EOF) {
             return nullptr;
         } else {
-            report(code, &last_);
+            report(code);
         }
     }
 }
@@ -101,18 +101,18 @@ void AudioFrames::send_next() {
     fill_av_packet(*packet_, last_);
     const int code = decoder_->send(packet_.get(), [] { return false; });
     av_packet_unref(packet_.get());
-    if (code < 0) report(code, &last_);
+    if (code < 0) report(code);
     if (number_ >= 0) ++number_;
 }
 
-void AudioFrames::report(int code, const Packet* packet) {
+void AudioFrames::report(int code) {
     const auto kind = ff::damage_code(code);
     TRICODEC_EXPECT(kind != ErrorCode::out_of_memory, out_of_memory,
                     "no memory is left to decode '" + info_.name + "'");
     DecodeIssue issue;
     issue.packet_number = number_;
-    issue.pts = packet->pts;
-    issue.pos = packet->pos;
+    issue.pts = last_.pts;
+    issue.pos = last_.pos;
     issue.message = ff::damage_text(code, kind);
     const bool first = issues_.num_packets() == 0;
     if (issues_.add(issue) && first) {

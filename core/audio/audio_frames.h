@@ -55,7 +55,7 @@ public:
 
 private:
     void send_next();
-    void report(int code, const Packet* packet);
+    void report(int code);
     void note_end();
 
     MediaSource source_;

@@ -89,7 +89,7 @@ public:
         sample_rate_ = options.sample_rate > 0 ? options.sample_rate : stream_rate_;
         num_channels_ = layout.num_channels();
         ratio_ = Ratio(stream_rate_, sample_rate_);
-        first_pts_ = ff::to_timestamp(first->pts);
+        first_pts_ = first->pts;
         clock_ = SampleClock(first_pts_ == kNoTimestamp ? 0.0 : seconds_of(first_pts_), sample_rate_);
         resampler_ = Resampler(sample_rate_, layout, options.dtype);
         window_ = SampleWindow(num_channels_, options.dtype);

@@ -12,9 +12,9 @@ namespace tricodec {
 ///
 /// Note [Huge pages]: a 1080p picture spans 760 pages of 4 KiB, and both a decoder, which follows motion through
 /// several pictures, and a Transform, which reads many rows at once, touch more of them than a core's TLB holds. So
-/// blocks are cut from slabs of pages of 2 MiB, which madvise requests from Linux; if it has none, ordinary pages serve
-/// The blocks of a slab follow one another, so all but the last page
-/// of a slab is used. If each block had pages of its own, all blocks would start at the same sets of the caches.
+/// blocks are cut from slabs of pages of 2 MiB, which madvise requests from Linux; if it has none, ordinary pages
+/// serve. The blocks of a slab follow one another, so all but the last page of a slab is used. If each block had pages
+/// of its own, all blocks would start at the same sets of the caches.
 class HostMemory final : public MemorySource {
 public:
     [[nodiscard]] std::size_t block_bytes(std::size_t requested_bytes) const noexcept override;

@@ -13,8 +13,6 @@ namespace tricodec {
 class MemoryCounter {
 public:
     MemoryCounter(MemoryKind kind, Device device);
-    MemoryCounter(const MemoryCounter&) = delete;
-    MemoryCounter& operator=(const MemoryCounter&) = delete;
     ~MemoryCounter();
 
     void add(MemoryAction action, std::size_t size_bytes) noexcept;

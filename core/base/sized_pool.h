@@ -25,9 +25,6 @@ struct Block {
 /// How a SizedPool gets memory of one kind from the system, and returns it. Thread safety: safe.
 class MemorySource {
 public:
-    MemorySource() = default;
-    MemorySource(const MemorySource&) = delete;
-    MemorySource& operator=(const MemorySource&) = delete;
     virtual ~MemorySource() = default;
 
     /// The size of the blocks that serve a request, so that nearly equal requests share blocks.
@@ -75,8 +72,6 @@ public:
     using Slabs = std::list<Slab>;
 
     SizedPool(std::unique_ptr<MemorySource> source, MemoryKind kind, Device device, std::size_t most_idle_bytes);
-    SizedPool(const SizedPool&) = delete;
-    SizedPool& operator=(const SizedPool&) = delete;
     /// All blocks must have come back.
     ~SizedPool() { trim(); }
 

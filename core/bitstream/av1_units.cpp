@@ -26,29 +26,6 @@ void skip_uvlc(BitReader& bits) {
 
 }  // namespace
 
-template <typename Visit>
-bool Av1Units::for_each_obu(Bytes unit, const Visit& visit) {
-    std::size_t at = 0;
-    while (at < unit.size()) {
-        const unsigned header = byte_at(unit, at);
-        const bool extended = (header & 4) != 0;
-        const bool sized = (header & 2) != 0;
-        const std::size_t header_bytes = extended ? 2 : 1;
-        if ((header & 0x80) != 0 || unit.size() - at < header_bytes) return false;
-        std::size_t payload_at = at + header_bytes;
-        std::size_t payload_bytes = unit.size() - payload_at;
-        if (sized) {
-            const auto length = read_leb128(unit.subspan(payload_at));
-            if (!length || length->value > payload_bytes - length->num_bytes) return false;
-            payload_at += length->num_bytes;
-            payload_bytes = length->value;
-        }
-        visit(header >> 3 & 15, at, unit.subspan(payload_at, payload_bytes));
-        at = payload_at + payload_bytes;
-    }
-    return true;
-}
-
 Av1Units::Av1Units(Bytes extradata) {
     const bool is_av1c = extradata.size() > kAv1cHeaderBytes && byte_at(extradata, 0) == 0x81;  // marker, version 1
     const auto obus = is_av1c ? extradata.subspan(kAv1cHeaderBytes) : extradata;
@@ -203,14 +180,8 @@ ChromaLocation Av1Units::parse_chroma_location(BitReader& bits, std::uint32_t pr
     bits.skip(1);  // color_range
     const bool halves_both = profile == 0 || (twelve_bits && bits.flag() && bits.flag());
     if (!halves_both) return ChromaLocation::unspecified;
-    switch (bits.bits(2)) {  // chroma_sample_position
-        case 1:
-            return ChromaLocation::left;
-        case 2:
-            return ChromaLocation::topleft;
-        default:
-            return ChromaLocation::unspecified;
-    }
+    const auto position = bits.bits(2);  // chroma_sample_position
+    return position == 1 ? ChromaLocation::left : position == 2 ? ChromaLocation::topleft : ChromaLocation::unspecified;
 }
 
 // uncompressed_header(), 5.9.2, as far as ref_frame_idx. What else a picture takes from others (probabilities, motion

@@ -11,6 +11,30 @@
 
 namespace tricodec {
 
+/// Calls `visit(type, position, payload)` for each OBU; false if the bytes are not cut into OBUs properly.
+template <typename Visit>
+[[nodiscard]] bool for_each_obu(Bytes unit, const Visit& visit) {
+    std::size_t at = 0;
+    while (at < unit.size()) {
+        const unsigned header = byte_at(unit, at);
+        const bool extended = (header & 4) != 0;
+        const bool sized = (header & 2) != 0;
+        const std::size_t header_bytes = extended ? 2 : 1;
+        if ((header & 0x80) != 0 || unit.size() - at < header_bytes) return false;
+        std::size_t payload_at = at + header_bytes;
+        std::size_t payload_bytes = unit.size() - payload_at;
+        if (sized) {
+            const auto length = read_leb128(unit.subspan(payload_at));
+            if (!length || length->value > payload_bytes - length->num_bytes) return false;
+            payload_at += length->num_bytes;
+            payload_bytes = length->value;
+        }
+        visit(header >> 3 & 15, at, unit.subspan(payload_at, payload_bytes));
+        at = payload_at + payload_bytes;
+    }
+    return true;
+}
+
 /// The slots for reference pictures that a unit needs from earlier units, and the slots that it fills; bit i for slot
 /// i. A slot holds everything that later pictures use of one picture.
 struct SlotUse {
@@ -74,9 +98,6 @@ private:
     [[nodiscard]] Picture parse_picture(Bytes payload);
     /// The slots that an inter picture refers to; its header is read up to them.
     [[nodiscard]] std::optional<std::uint8_t> parse_references(BitReader& bits, bool resilient) const;
-    /// Calls `visit(type, whole, payload)` for each OBU; false if the bytes are not cut into OBUs properly.
-    template <typename Visit>
-    [[nodiscard]] static bool for_each_obu(Bytes unit, const Visit& visit);
 
     Sequence sequence_;
     std::uint32_t key_slots_ = 0;  // that hold a key frame: showing it again refreshes all

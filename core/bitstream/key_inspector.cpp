@@ -88,13 +88,9 @@ bool KeyInspector::is_key(const Packet& packet) {
             return is_mpeg4_intra(first_picture(nals_to_picture(data, 0, codec_)));
         case CodecId::mjpeg:
             return true;
-        case CodecId::vc1:
-        case CodecId::wmv3:
-        case CodecId::unknown:
-        case CodecId::other:
-            break;
+        default:
+            return packet.key;
     }
-    return packet.key;
 }
 
 std::vector<Bytes> KeyInspector::inspect_units(Bytes packet) {

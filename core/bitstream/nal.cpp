@@ -44,16 +44,9 @@ bool for_each_annexb(Bytes packet, const std::function<void(Bytes)>& visit) {
 
 bool is_picture(CodecId codec, Bytes nal) {
     const unsigned first = byte_at(nal, 0);
-    switch (codec) {
-        case CodecId::h264:
-            return h264_nal::is_slice(h264_nal::type_of(first));
-        case CodecId::hevc:
-            return hevc_nal::is_slice(hevc_nal::type_of(first));
-        case CodecId::mpeg4:
-            return first == kMpeg4Vop;
-        default:
-            return first == kMpegPicture;
-    }
+    if (codec == CodecId::h264) return h264_nal::is_slice(h264_nal::type_of(first));
+    if (codec == CodecId::hevc) return hevc_nal::is_slice(hevc_nal::type_of(first));
+    return first == (codec == CodecId::mpeg4 ? kMpeg4Vop : kMpegPicture);
 }
 
 /// Bytes of a NAL unit's header if it is one of messages, else 0.

@@ -133,12 +133,8 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
         }
         case CodecId::mjpeg:
             break;
-        case CodecId::vc1:
-        case CodecId::wmv3:
-        case CodecId::unknown:
-        case CodecId::other:
-            facts.uncertain = true;
-            break;  // skipped frames are not told apart without decoding
+        default:
+            facts.uncertain = true;  // skipped frames are not told apart without decoding
     }
     if (packet.key || facts.uncertain) {
         facts.non_reference = false;

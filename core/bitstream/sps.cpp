@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
-#include <utility>
+#include <iterator>
 
 #include "bitstream/nal.h"
 #include "io/bit_reader.h"
@@ -15,45 +14,14 @@ namespace {
 constexpr int kExtendedSar = 255;
 constexpr int kLargestSide = 1 << 16;
 
-/// Table E-1.
-constexpr std::array<std::pair<int, int>, 17> kAspectRatios = {{{0, 1},
-                                                                {1, 1},
-                                                                {12, 11},
-                                                                {10, 11},
-                                                                {16, 11},
-                                                                {40, 33},
-                                                                {24, 11},
-                                                                {20, 11},
-                                                                {32, 11},
-                                                                {80, 33},
-                                                                {18, 11},
-                                                                {15, 11},
-                                                                {64, 33},
-                                                                {160, 99},
-                                                                {4, 3},
-                                                                {3, 2},
-                                                                {2, 1}}};
+/// Table E-1: widths and heights of samples.
+constexpr std::array<int, 17> kAspectWidths = {0, 1, 12, 10, 16, 40, 24, 20, 32, 80, 18, 15, 64, 160, 4, 3, 2};
+constexpr std::array<int, 17> kAspectHeights = {1, 1, 11, 11, 11, 33, 11, 11, 11, 33, 11, 11, 33, 99, 3, 2, 1};
 
 /// Profiles with chroma format and depth in the SPS.
 bool has_chroma_fields(int profile) {
-    switch (profile) {
-        case 100:
-        case 110:
-        case 122:
-        case 244:
-        case 44:
-        case 83:
-        case 86:
-        case 118:
-        case 128:
-        case 138:
-        case 139:
-        case 134:
-        case 135:
-            return true;
-        default:
-            return false;
-    }
+    constexpr int kProfiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
+    return std::ranges::find(kProfiles, profile) != std::end(kProfiles);
 }
 
 void skip_scaling_list(BitReader& bits, int size) {
@@ -88,8 +56,9 @@ void read_vui(BitReader& bits, H264Sps& sps) {
         if (kind == kExtendedSar) {
             sps.sar_num = static_cast<int>(bits.bits(16));
             sps.sar_den = static_cast<int>(bits.bits(16));
-        } else if (kind < kAspectRatios.size()) {
-            std::tie(sps.sar_num, sps.sar_den) = kAspectRatios[kind];
+        } else if (kind < kAspectWidths.size()) {
+            sps.sar_num = kAspectWidths[kind];
+            sps.sar_den = kAspectHeights[kind];
         }
     }
     if (bits.flag()) bits.skip(1);  // overscan
@@ -173,8 +142,9 @@ void skip_profile(BitReader& bits, int num_sub_layers) {
     }
 }
 
-/// Calls `visit` for each NAL unit of an hvcC record or of Annex B extradata.
-void for_each_hevc_set(Bytes extradata, const auto& visit) {
+}  // namespace
+
+void for_each_hevc_unit(Bytes extradata, const std::function<void(Bytes nal)>& visit) {
     if (nal_length_size(CodecId::hevc, extradata) == 0) {
         for_each_nal(extradata, 0, visit);
         return;
@@ -194,8 +164,6 @@ void for_each_hevc_set(Bytes extradata, const auto& visit) {
         }
     }
 }
-
-}  // namespace
 
 std::optional<H264Sps> parse_h264_sps(Bytes nal) {
     if (nal.size() < 4 || h264_nal::type_of(nal) != h264_nal::kSps) return std::nullopt;
@@ -222,7 +190,7 @@ std::optional<H264Sps> parse_h264_sps(Bytes nal) {
     }
     bits.exp_golomb();  // bits of frame_num
     skip_picture_order(bits);
-    sps.num_reference_frames = sps.num_kept_frames = frame_count(bits.exp_golomb());
+    sps.num_kept_frames = frame_count(bits.exp_golomb());
     bits.skip(1);  // gaps_in_frame_num_value_allowed_flag
     read_size(bits, sps);
     if (bits.flag()) read_vui(bits, sps);
@@ -296,7 +264,7 @@ std::optional<HevcSps> parse_hevc_sps(Bytes nal) {
 
 std::optional<HevcSps> first_hevc_sps(Bytes extradata) {
     std::optional<HevcSps> found;
-    for_each_hevc_set(extradata, [&](Bytes nal) {
+    for_each_hevc_unit(extradata, [&](Bytes nal) {
         if (!found) found = parse_hevc_sps(nal);
     });
     return found;

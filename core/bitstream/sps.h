@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "bitstream/nal.h"
@@ -32,10 +33,9 @@ struct H264Sps {
     int primaries = 2;
     int transfer = 2;
     int matrix = 2;
-    int chroma_location = 0;       ///< chroma_sample_loc_type_top_field
-    int num_reorder_frames = -1;   ///< -1 where the stream does not restrict itself
-    int num_reference_frames = 0;  ///< max_num_ref_frames
-    int num_kept_frames = 0;       ///< that a decoder keeps at a time, for reference or for their turn
+    int chroma_location = 0;      ///< chroma_sample_loc_type_top_field
+    int num_reorder_frames = -1;  ///< -1 where the stream does not restrict itself
+    int num_kept_frames = 0;      ///< that a decoder keeps at a time, for reference or for their turn
 };
 
 /// Reads an SPS NAL unit, its header byte included. Nothing if it is damaged or of an unknown kind.
@@ -58,6 +58,9 @@ struct HevcSps {
 
 /// Reads an SPS NAL unit, its header included, as far as the size of the picture buffer. Nothing if it is damaged.
 [[nodiscard]] std::optional<HevcSps> parse_hevc_sps(Bytes nal);
+
+/// Calls `visit` for each NAL unit of an hvcC record (ISO/IEC 14496-15, 8.3.3.1) or of Annex B extradata.
+void for_each_hevc_unit(Bytes extradata, const std::function<void(Bytes nal)>& visit);
 
 /// The first SPS of an hvcC record or of Annex B extradata.
 [[nodiscard]] std::optional<HevcSps> first_hevc_sps(Bytes extradata);

@@ -32,16 +32,10 @@ AVPixelFormat h264_format(const H264Sps& sps) {
 }
 
 int h264_profile(const H264Sps& sps) {
-    switch (sps.profile_idc) {
-        case 66:
-            return (sps.constraint_flags & 2) != 0 ? sps.profile_idc | kConstrainedBaseline : sps.profile_idc;
-        case 110:
-        case 122:
-        case 244:
-            return (sps.constraint_flags & 8) != 0 ? sps.profile_idc | kIntraOnly : sps.profile_idc;
-        default:
-            return sps.profile_idc;
-    }
+    const int profile = sps.profile_idc;
+    if (profile == 66 && (sps.constraint_flags & 2) != 0) return profile | kConstrainedBaseline;
+    const bool has_intra_kind = profile == 110 || profile == 122 || profile == 244;
+    return has_intra_kind && (sps.constraint_flags & 8) != 0 ? profile | kIntraOnly : profile;
 }
 
 /// Containers may cut the decoder's last columns and rows; libavcodec follows them where only padding is cut.

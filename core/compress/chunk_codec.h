@@ -31,9 +31,6 @@ struct ChunkOptions {
 /// Compresses and decompresses chunks, with scratch memory of its own. One thread at a time.
 class ChunkWorker {
 public:
-    ChunkWorker() = default;
-    ChunkWorker(const ChunkWorker&) = delete;
-    ChunkWorker& operator=(const ChunkWorker&) = delete;
     virtual ~ChunkWorker() = default;
     /// `output` has bound(input.size()) bytes. Returns the size of the result.
     virtual std::size_t compress(ByteView input, std::span<std::byte> output) = 0;
@@ -44,9 +41,6 @@ public:
 /// An algorithm with its options. Thread safety: safe.
 class ChunkCodec {
 public:
-    ChunkCodec() = default;
-    ChunkCodec(const ChunkCodec&) = delete;
-    ChunkCodec& operator=(const ChunkCodec&) = delete;
     virtual ~ChunkCodec() = default;
     [[nodiscard]] virtual std::size_t bound(std::size_t size_bytes) const = 0;
     /// The largest chunk that the algorithm accepts.

@@ -72,20 +72,7 @@ Compression parse_compression(std::string_view name) {
 }
 
 std::size_t size_of(ElementType type) noexcept {
-    switch (type) {
-        case ElementType::int16:
-        case ElementType::uint16:
-        case ElementType::float16:
-            return 2;
-        case ElementType::int32:
-        case ElementType::uint32:
-            return 4;
-        case ElementType::int64:
-        case ElementType::uint64:
-            return 8;
-        default:
-            return 1;
-    }
+    return static_cast<std::size_t>(to_typestr(type)[2] - '0');  // as numpy says it
 }
 
 std::string_view to_typestr(ElementType type) noexcept {

@@ -32,8 +32,6 @@ public:
     public:
         explicit Lease(WorkerPool& pool) : pool_(pool), worker_(pool.take()) {}
         ~Lease() { pool_.give_back(std::move(worker_)); }
-        Lease(const Lease&) = delete;
-        Lease& operator=(const Lease&) = delete;
         [[nodiscard]] ChunkWorker& operator*() const noexcept { return *worker_; }
         [[nodiscard]] ChunkWorker* operator->() const noexcept { return worker_.get(); }
 

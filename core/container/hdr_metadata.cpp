@@ -8,9 +8,12 @@ extern "C" {
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "bitstream/av1_units.h"
+#include "bitstream/sps.h"
 #include "tricodec/io/packet.h"
 
 namespace tricodec {
@@ -45,72 +48,39 @@ void set_light(std::span<const std::uint8_t> payload, StreamInfo& info) {
     info.content_light = ContentLight{cll, static_cast<int>(numbers.next(2))};
 }
 
-/// Annex D.2.28 of HEVC: green, blue, red.
-void set_display_of_sei(std::span<const std::uint8_t> payload, StreamInfo& info) {
+/// Of HEVC's message (annex D.2.28): green, blue, red; of AV1's unit (6.7.4): red, green, blue.
+void set_display(std::span<const std::uint8_t> payload, bool of_av1, StreamInfo& info) {
     if (payload.size() < kMasteringBytes || info.mastering_display) return;
     Numbers numbers(payload);
     MasteringDisplay display;
-    for (auto* point : {&display.green, &display.blue, &display.red, &display.white}) *point = numbers.point(0.00002);
-    display.max_luminance = numbers.next(4) * 0.0001;
-    display.min_luminance = numbers.next(4) * 0.0001;
+    auto& [red, green, blue, white, min_luminance, max_luminance] = display;
+    const std::array points =
+        of_av1 ? std::array{&red, &green, &blue, &white} : std::array{&green, &blue, &red, &white};
+    for (auto* point : points) *point = numbers.point(of_av1 ? 1.0 / 65536 : 0.00002);
+    max_luminance = numbers.next(4) * (of_av1 ? 1.0 / 256 : 0.0001);
+    min_luminance = numbers.next(4) * (of_av1 ? 1.0 / 16384 : 0.0001);
     info.mastering_display = display;
 }
 
-/// 6.7.4 of AV1: red, green, blue.
-void set_display_of_obu(std::span<const std::uint8_t> payload, StreamInfo& info) {
-    if (payload.size() < kMasteringBytes || info.mastering_display) return;
-    Numbers numbers(payload);
-    MasteringDisplay display;
-    for (auto* point : {&display.red, &display.green, &display.blue, &display.white})
-        *point = numbers.point(1.0 / 65536);
-    display.max_luminance = numbers.next(4) / 256;
-    display.min_luminance = numbers.next(4) / 16384;
-    info.mastering_display = display;
-}
-
-void read_obus(std::span<const std::uint8_t> unit, StreamInfo& info) {
+void read_obus(Bytes unit, StreamInfo& info) {
     constexpr unsigned kMetadata = 5;
-    std::size_t at = 0;
-    while (at < unit.size()) {
-        const unsigned header = unit[at];
-        at += 1 + (header >> 2 & 1U);
-        if ((header & 2U) == 0) return;  // the rest is one unit without a size
-        std::size_t size = 0;
-        for (unsigned shift = 0; at < unit.size() && shift < 35; shift += 7) {
-            size |= std::size_t{unit[at] & 127U} << shift;
-            if ((unit[at++] & 128U) == 0) break;
-        }
-        if (at > unit.size() || size > unit.size() - at) return;
-        if ((header >> 3 & 15U) == kMetadata && size > 1) {
-            const auto payload = unit.subspan(at + 1, size - 1);  // after metadata_type
-            if (unit[at] == 1) set_light(payload, info);
-            if (unit[at] == 2) set_display_of_obu(payload, info);
-        }
-        at += size;
-    }
+    (void)for_each_obu(unit, [&](unsigned type, std::size_t, Bytes obu) {
+        if (type != kMetadata || obu.size() < 2) return;
+        const std::span payload(reinterpret_cast<const std::uint8_t*>(obu.data()) + 1, obu.size() - 1);
+        if (byte_at(obu, 0) == 1) set_light(payload, info);
+        if (byte_at(obu, 0) == 2) set_display(payload, true, info);
+    });
 }
 
-/// The units of an hvcC record (ISO/IEC 14496-15, 8.3.3.1) with start codes; empty if it is something else.
+/// The units of an hvcC record with start codes; empty if it is something else.
 std::vector<std::byte> units_of_record(Bytes record) {
-    constexpr std::size_t kHeader = 23;
     constexpr std::byte kStart[] = {std::byte{0}, std::byte{0}, std::byte{1}};
     std::vector<std::byte> units;
-    if (record.size() < kHeader || byte_at(record, 0) != 1) return units;
-    std::size_t at = kHeader;
-    const auto number = [&] { return byte_at(record, at) << 8 | byte_at(record, at + 1); };
-    for (unsigned arrays = byte_at(record, 22); arrays > 0 && at + 3 <= record.size(); --arrays) {
-        ++at;
-        unsigned count = number();
-        for (at += 2; count > 0 && at + 2 <= record.size(); --count) {
-            const std::size_t size = number();
-            at += 2;
-            if (size > record.size() - at) return units;
-            units.insert(units.end(), std::begin(kStart), std::end(kStart));
-            const auto unit = record.subspan(at, size);
-            units.insert(units.end(), unit.begin(), unit.end());
-            at += size;
-        }
-    }
+    if (record.size() < 23 || byte_at(record, 0) != 1) return units;
+    for_each_hevc_unit(record, [&](Bytes unit) {
+        units.insert(units.end(), std::begin(kStart), std::end(kStart));
+        units.insert(units.end(), unit.begin(), unit.end());
+    });
     return units;
 }
 
@@ -141,12 +111,10 @@ void read_hdr_metadata(const AVStream& stream, StreamInfo& info) {
 }
 
 void read_hdr_metadata(Bytes unit, StreamInfo& info) {
-    if (info.codec == CodecId::av1) {
-        return read_obus({reinterpret_cast<const std::uint8_t*>(unit.data()), unit.size()}, info);
-    }
+    if (info.codec == CodecId::av1) return read_obus(unit, info);
     const auto units = info.codec == CodecId::hevc ? units_of_record(unit) : std::vector<std::byte>{};
     for (const auto& message : units.empty() ? sei_messages(info, unit) : sei_messages(info.codec, units)) {
-        if (message.type == 137) set_display_of_sei(message.payload, info);
+        if (message.type == 137) set_display(message.payload, false, info);
         if (message.type == 144) set_light(message.payload, info);
     }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -120,19 +121,8 @@ std::uint64_t number_of(Bytes payload) {
 }
 
 bool is_level_1(std::uint32_t id) {
-    switch (id) {
-        case kSeekHead:
-        case kInfo:
-        case kTracks:
-        case kCluster:
-        case kCues:
-        case kChapters:
-        case kTags:
-        case kAttachments:
-            return true;
-        default:
-            return false;
-    }
+    constexpr std::uint32_t kLevel1[] = {kSeekHead, kInfo, kTracks, kCluster, kCues, kChapters, kTags, kAttachments};
+    return std::ranges::find(kLevel1, id) != std::end(kLevel1);
 }
 
 struct Track {

@@ -20,29 +20,17 @@ namespace {
 constexpr std::uint32_t kTicksPerSecond = 1'000'000'000;
 constexpr std::size_t kHeaderBytes = 32;
 
+constexpr std::pair<CodecId, std::string_view> kLetters[] = {
+    {CodecId::h264, "H264"}, {CodecId::hevc, "HEVC"},  {CodecId::vp8, "VP80"},   {CodecId::vp9, "VP90"},
+    {CodecId::av1, "AV01"},  {CodecId::mpeg4, "mp4v"}, {CodecId::mpeg2, "mpg2"}, {CodecId::mjpeg, "MJPG"}};
+
 std::string_view letters_of(CodecId codec) {
-    switch (codec) {
-        case CodecId::h264:
-            return "H264";
-        case CodecId::hevc:
-            return "HEVC";
-        case CodecId::vp8:
-            return "VP80";
-        case CodecId::vp9:
-            return "VP90";
-        case CodecId::av1:
-            return "AV01";
-        case CodecId::mpeg4:
-            return "mp4v";
-        case CodecId::mpeg2:
-            return "mpg2";
-        case CodecId::mjpeg:
-            return "MJPG";
-        default:
-            fail(ErrorCode::unsupported, "packets of " + std::string(to_string(codec)) +
-                                             " need a container; accepted are h264, hevc, vp8, vp9, av1, mpeg4, "
-                                             "mpeg2video and mjpeg");
+    for (const auto& [known, letters] : kLetters) {
+        if (known == codec) return letters;
     }
+    fail(ErrorCode::unsupported, "packets of " + std::string(to_string(codec)) +
+                                     " need a container; accepted are h264, hevc, vp8, vp9, av1, mpeg4, mpeg2video "
+                                     "and mjpeg");
 }
 
 std::uint64_t ticks_of(double seconds) {

@@ -17,10 +17,11 @@ std::unique_ptr<Decoder> make_decoder(const StreamInfo& stream, const DecoderOpt
 #ifdef TRICODEC_HAVE_NVDEC
     if (device.kind == Device::Kind::cuda) {
         const bool demanded = demands_device(options.device);
-        auto reason = nvdec_refusal(stream, device);
+        auto reason = nvdec::refusal(stream, device.index);
         TRICODEC_EXPECT(!demanded || reason.empty(), unsupported, reason + "; use device='cpu' or 'auto'");
-        if (reason.empty() && !demanded) reason = nvdec_doubt(stream.codec);
-        const bool has_statistics = reason.empty() && options.block_statistics && nvdec_has_statistics(stream, device);
+        if (reason.empty() && !demanded) reason = nvdec::doubt(stream.codec);
+        const bool has_statistics =
+            reason.empty() && options.block_statistics && nvdec::has_statistics(stream, device.index);
         if (reason.empty() && !demanded && options.block_statistics && !has_statistics &&
             stream.codec == CodecId::h264) {
             reason = "its driver gives no decode statistics";
@@ -58,7 +59,7 @@ HardwareCaps hardware_caps([[maybe_unused]] CodecId codec, [[maybe_unused]] Pixe
 std::string gpu_refusal([[maybe_unused]] const StreamInfo& stream, [[maybe_unused]] std::optional<int> index) {
 #ifdef TRICODEC_HAVE_NVDEC
     auto reason = index ? nvdec::refusal(stream, *index) : nvdec::refusal(stream);
-    return reason.empty() ? nvdec_doubt(stream.codec) : reason;
+    return reason.empty() ? nvdec::doubt(stream.codec) : reason;
 #else
     return "this build has no NVDEC engine";
 #endif

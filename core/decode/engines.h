@@ -20,18 +20,9 @@ struct NvDecoderTuning {
     int in_flight = 4;
     /// Takes finished pictures out early, where the driver reports them.
     bool poll = true;
-    /// Frames have block_statistics; nvdec_has_statistics().
+    /// Frames have block_statistics; nvdec::has_statistics().
     bool block_statistics = false;
 };
-
-/// Why NVDEC of the GPU `device` does not decode the stream, for people; empty if it does, as far as headers tell.
-/// Throws Error(device) if the driver fails.
-[[nodiscard]] std::string nvdec_refusal(const StreamInfo& stream, Device device);
-/// Whether the driver gives statistics of the blocks of such pictures: since 590, of H.264 and HEVC.
-[[nodiscard]] bool nvdec_has_statistics(const StreamInfo& stream, Device device);
-/// Why NVDEC's samples may not be those of libavcodec, for people; empty if the codec's standard leaves no choice and
-/// the two have been compared.
-[[nodiscard]] std::string nvdec_doubt(CodecId codec);
 
 /// Decoding on the GPU `device` by NVDEC, in its primary context or in the caller's, by its handle. Frames are in
 /// device memory: nv12, p010le, p012le or planar 4:4:4; their buffers know when they are complete.

@@ -16,13 +16,8 @@ namespace {
 Frame in_planes(const Frame& frame) {
     const auto& from = info(frame.format);
     if (from.num_planes == from.num_components && from.shift == 0) return frame;
-    for (const auto& to : all_pixel_formats()) {
-        if (to.family == from.family && to.depth == from.depth && to.log2_chroma_w == from.log2_chroma_w &&
-            to.log2_chroma_h == from.log2_chroma_h && to.num_planes == to.num_components && to.shift == 0) {
-            return convert_layout(frame, to.format);
-        }
-    }
-    return frame;
+    const auto planes = planar_format(from.family, from.log2_chroma_w, from.log2_chroma_h, from.depth);
+    return planes == PixelFormat::unknown ? frame : convert_layout(frame, planes);
 }
 
 }  // namespace
@@ -56,7 +51,7 @@ Deinterlacer::Deinterlacer() : filter_(std::make_unique<Filter>()) {
 std::vector<Frame> Deinterlacer::push(const Frame& given) {
     const Frame frame = in_planes(to_host(given));
     const auto picture = to_av_picture(frame);
-    picture->pts = frame.pts == kNoTimestamp ? AV_NOPTS_VALUE : frame.pts;
+    picture->pts = frame.pts;
     auto& filter = *filter_;
     const AVRational time_base = frame.time_base.known() ? ff::to_av(frame.time_base) : AVRational{1, 90000};
     const auto input = GraphInput::of(*picture, time_base, {0, 1});

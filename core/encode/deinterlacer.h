@@ -15,8 +15,6 @@ public:
     /// Throws Error(unsupported) where libavfilter is missing.
     Deinterlacer();
     ~Deinterlacer();
-    Deinterlacer(const Deinterlacer&) = delete;
-    Deinterlacer& operator=(const Deinterlacer&) = delete;
 
     /// The pictures that are ready, in host memory. Pictures may change their size and format.
     [[nodiscard]] std::vector<Frame> push(const Frame& frame);

@@ -17,26 +17,9 @@ bool same_sampling(const PixelFormatInfo& a, const PixelFormatInfo& b) noexcept 
     return a.family == b.family && a.log2_chroma_w == b.log2_chroma_w && a.log2_chroma_h == b.log2_chroma_h;
 }
 
-/// The format with a plane for each component and no subsampling.
-PixelFormat full_planes(ColorFamily family, int depth) noexcept {
-    for (const auto& each : all_pixel_formats()) {
-        if (each.family == family && each.depth == depth && each.num_planes == each.num_components && each.shift == 0 &&
-            each.log2_chroma_w == 0 && each.log2_chroma_h == 0) {
-            return each.format;
-        }
-    }
-    return PixelFormat::unknown;
-}
-
 /// The planar format of this depth with the same chroma.
 PixelFormat planar_of(const PixelFormatInfo& format, int depth) noexcept {
-    for (const auto& each : all_pixel_formats()) {
-        if (same_sampling(each, format) && each.depth == depth && each.num_planes == each.num_components &&
-            each.shift == 0) {
-            return each.format;
-        }
-    }
-    return PixelFormat::unknown;
+    return planar_format(format.family, format.log2_chroma_w, format.log2_chroma_h, depth);
 }
 
 template <class Word>
@@ -92,7 +75,7 @@ Frame transformed(const Frame& frame, TransformOptions options, ColorFamily fami
     const auto& shape = samples.view.shape;
     const int height = static_cast<int>(shape[1]);
     const int width = static_cast<int>(shape[2]);
-    Frame result = alloc_frame(full_planes(family, depth), width, height);
+    Frame result = alloc_frame(planar_format(family, 0, 0, depth), width, height);
     copy_properties(frame, result);
     if (options.rotate) result.orientation = {};
     const auto largest = static_cast<float>((1 << depth) - 1);
@@ -125,7 +108,7 @@ Frame deep_rgb_to_yuv(const Frame& rgb, ColorDescription color) {
                     "RGB of more than 8 bits cannot be encoded with the color matrix " +
                         std::string(to_string(color.matrix)) + "; use bt709, bt2020nc or smpte170m");
     const auto [red, blue] = *weights;
-    Frame yuv = alloc_frame(full_planes(ColorFamily::yuv, depth), rgb.width, rgb.height);
+    Frame yuv = alloc_frame(planar_format(ColorFamily::yuv, 0, 0, depth), rgb.width, rgb.height);
     copy_properties(rgb, yuv);
     yuv.color = color;
     const double largest = (1 << depth) - 1;
@@ -202,7 +185,7 @@ Frame to_encoded_samples(const Frame& frame, PixelFormat format, const ColorDesc
         return to.depth >= from.depth ? frame : with_depth(to_host(frame), to.depth);
     }
     if (to.family == ColorFamily::rgb && to.depth == 8) return frame;
-    if (to.family == ColorFamily::yuv && frame.format == full_planes(from.family, passing_depth(from, to))) {
+    if (to.family == ColorFamily::yuv && frame.format == planar_format(from.family, 0, 0, passing_depth(from, to))) {
         return finished(to_host(frame), format, color);
     }
     TransformOptions same;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/executor.h"
 #include "encode/output_clock.h"
 #include "encode/picture_adapter.h"
-#include "tricodec/base/interrupt.h"
 #include "tricodec/encode/encoder.h"
 #include "tricodec/io/media_source.h"
 #include "tricodec/read/frame_reader.h"
@@ -43,13 +42,8 @@ public:
     /// Waits for an item; nothing once the queue is ended and empty, or abandoned. Throws what check_interrupt()
     /// throws.
     std::optional<T> pop() {
-        constexpr auto kBetweenChecks = std::chrono::milliseconds(100);
         std::unique_lock lock(mutex_);
-        while (!there_.wait_for(lock, kBetweenChecks, [&] { return !items_.empty() || ended_ || abandoned_; })) {
-            lock.unlock();
-            check_interrupt();
-            lock.lock();
-        }
+        wait_interruptibly(there_, lock, [&] { return !items_.empty() || ended_ || abandoned_; });
         if (items_.empty() || abandoned_) return std::nullopt;
         std::optional<T> item(std::move(items_.front()));
         items_.pop_front();
@@ -105,8 +99,6 @@ public:
     TranscodePart(const MediaSource& source, std::unique_ptr<FrameReader> reader, PartPlan plan);
     /// Stops the stages and waits for them.
     ~TranscodePart();
-    TranscodePart(const TranscodePart&) = delete;
-    TranscodePart& operator=(const TranscodePart&) = delete;
 
     /// The next packet, or nothing at the end. Throws what a stage threw.
     [[nodiscard]] std::optional<Packet> pop();

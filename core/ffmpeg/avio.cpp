@@ -21,6 +21,19 @@ void free_context(AVIOContext* context) noexcept {
     avio_context_free(&context);
 }
 
+using ReadCallback = int (*)(void* self, std::uint8_t* data, int size);
+using WriteCallback = int (*)(void* self, ff::AvioBytes* data, int size);
+using SeekCallback = std::int64_t (*)(void* self, std::int64_t offset, int whence);
+
+/// Null if there is no memory.
+AVIOContext* make_context(int size, void* self, ReadCallback read, WriteCallback write, SeekCallback seek) noexcept {
+    auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
+    if (buffer == nullptr) return nullptr;
+    auto* context = avio_alloc_context(buffer, size, write == nullptr ? 0 : 1, self, read, write, seek);
+    if (context == nullptr) av_free(buffer);
+    return context;
+}
+
 }  // namespace
 
 int refuse_to_open(AVFormatContext*, AVIOContext**, const char* url, int, AVDictionary**) {
@@ -54,14 +67,8 @@ bool index_goes_back(const AVFormatContext& context) {
 
 AvioReader::AvioReader(const MediaSource& source, int buffer_bytes)
     : reader_(std::make_unique<CountingReader>(source.open())), spool_(source.forward_spool()) {
-    const int size = buffer_bytes > 0 ? buffer_bytes : kReadBytes;
-    auto* buffer = static_cast<unsigned char*>(av_malloc(static_cast<std::size_t>(size)));
-    TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a read buffer");
-    context_ = avio_alloc_context(buffer, size, 0, this, read, nullptr, seek);
-    if (context_ == nullptr) {
-        av_free(buffer);
-        fail(ErrorCode::out_of_memory, "could not allocate a read context");
-    }
+    context_ = make_context(buffer_bytes > 0 ? buffer_bytes : kReadBytes, this, read, nullptr, seek);
+    TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a read buffer");
     context_->seekable = seekable() ? AVIO_SEEKABLE_NORMAL : 0;
 }
 
@@ -144,13 +151,8 @@ std::int64_t AvioReader::seek(void* self, std::int64_t offset, int whence) {
 }
 
 AvioWriter::AvioWriter(std::shared_ptr<ByteWriter> writer) : writer_(std::move(writer)) {
-    auto* buffer = static_cast<unsigned char*>(av_malloc(kWriteBytes));
-    TRICODEC_EXPECT(buffer != nullptr, out_of_memory, "could not allocate a write buffer");
-    context_ = avio_alloc_context(buffer, kWriteBytes, 1, this, nullptr, write, writer_->seekable() ? seek : nullptr);
-    if (context_ == nullptr) {
-        av_free(buffer);
-        fail(ErrorCode::out_of_memory, "could not allocate a write context");
-    }
+    context_ = make_context(kWriteBytes, this, nullptr, write, writer_->seekable() ? seek : nullptr);
+    TRICODEC_EXPECT(context_ != nullptr, out_of_memory, "could not allocate a write buffer");
     context_->seekable = writer_->seekable() ? AVIO_SEEKABLE_NORMAL : 0;
 }
 
@@ -159,14 +161,9 @@ AvioWriter::~AvioWriter() {
 }
 
 AVIOContext* AvioWriter::open_for_reading() {
-    auto* buffer = static_cast<unsigned char*>(av_malloc(kWriteBytes));
-    if (buffer == nullptr) return nullptr;
-    auto* reading = new Reading{this, 0};
-    auto* context = avio_alloc_context(buffer, kWriteBytes, 0, reading, read, nullptr, seek_reading);
-    if (context == nullptr) {
-        av_free(buffer);
-        delete reading;
-    }
+    std::unique_ptr<Reading> reading(new Reading{this, 0});
+    auto* context = make_context(kWriteBytes, reading.get(), read, nullptr, seek_reading);
+    if (context != nullptr) (void)reading.release();
     return context;
 }
 

@@ -57,8 +57,6 @@ class AvioReader {
 public:
     /// Reads `buffer_bytes` at a time; 0 is a size that suits files.
     explicit AvioReader(const MediaSource& source, int buffer_bytes = 0);
-    AvioReader(const AvioReader&) = delete;
-    AvioReader& operator=(const AvioReader&) = delete;
     ~AvioReader();
 
     [[nodiscard]] AVIOContext* context() const noexcept { return context_; }

@@ -32,27 +32,19 @@ struct BlockType {
 
 std::optional<BlockType> type_of(char letter) {
     using enum BlockStatistics::Type;
-    switch (letter) {
-        case 'P':
-            return BlockType{pcm, Lists{}};
-        case 'i':
-        case 'I':
-            return BlockType{intra, Lists{}};
-        case 'S':
-            return BlockType{skipped, std::nullopt};
-        case 'd':
-            return BlockType{skipped, std::nullopt};
-        case 'D':
-            return BlockType{inter, std::nullopt};
-        case '>':
-            return BlockType{inter, Lists{true, false}};
-        case '<':
-            return BlockType{inter, Lists{false, true}};
-        case 'X':
-            return BlockType{inter, Lists{true, true}};
-        default:
-            return std::nullopt;
+    constexpr std::pair<char, BlockType> kTypes[] = {{'P', {pcm, Lists{}}},
+                                                     {'i', {intra, Lists{}}},
+                                                     {'I', {intra, Lists{}}},
+                                                     {'S', {skipped, std::nullopt}},
+                                                     {'d', {skipped, std::nullopt}},
+                                                     {'D', {inter, std::nullopt}},
+                                                     {'>', {inter, Lists{true, false}}},
+                                                     {'<', {inter, Lists{false, true}}},
+                                                     {'X', {inter, Lists{true, true}}}};
+    for (const auto& [known, type] : kTypes) {
+        if (known == letter) return type;
     }
+    return std::nullopt;
 }
 
 /// Moves the text of one picture out of the log: its rows of blocks.

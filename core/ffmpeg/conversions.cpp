@@ -23,8 +23,8 @@ struct OwnedAvPacket {
 Packet to_packet(ff::PacketPtr packet, Rational time_base) {
     Packet result;
     result.data = {reinterpret_cast<const std::byte*>(packet->data), static_cast<std::size_t>(packet->size)};
-    result.pts = ff::to_timestamp(packet->pts);
-    result.dts = ff::to_timestamp(packet->dts);
+    result.pts = packet->pts;
+    result.dts = packet->dts;
     result.duration = packet->duration;
     result.pos = packet->pos;
     result.time_base = time_base;
@@ -144,7 +144,7 @@ Frame to_frame(ff::FramePtr picture, const StreamFacts& facts) {
         }
         frame.owner = decoded;
     }
-    frame.pts = ff::to_timestamp(decoded->best_effort_timestamp);
+    frame.pts = decoded->best_effort_timestamp;
     frame.duration = ff::duration(*decoded);
     frame.time_base = facts.time_base;
     frame.color = merge(ff::color_of(*decoded), facts.color);

@@ -119,8 +119,6 @@ private:
 struct EncoderContext::Opened {
     explicit Opened(const AVCodec& codec);
     ~Opened();
-    Opened(const Opened&) = delete;
-    Opened& operator=(const Opened&) = delete;
 
     std::optional<Left> left;  // outlives the context
     ForkMark mark;

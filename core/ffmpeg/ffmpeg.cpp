@@ -161,9 +161,7 @@ ColorDescription to_color(const ColorNumbers& numbers) noexcept {
     color.matrix = of_h273<ColorMatrix>(numbers.matrix);
     color.primaries = of_h273<ColorPrimaries>(numbers.primaries);
     color.transfer = of_h273<ColorTransfer>(numbers.transfer);
-    color.range = numbers.range == AVCOL_RANGE_MPEG   ? ColorRange::limited
-                  : numbers.range == AVCOL_RANGE_JPEG ? ColorRange::full
-                                                      : ColorRange::unspecified;
+    if (numbers.range >= 0 && numbers.range < AVCOL_RANGE_NB) color.range = static_cast<ColorRange>(numbers.range);
     if (is_full_range_format(numbers.format)) color.range = ColorRange::full;
     if (numbers.location > 0 && numbers.location <= static_cast<int>(ChromaLocation::bottom)) {
         color.chroma_location = static_cast<ChromaLocation>(numbers.location);

@@ -125,8 +125,6 @@ class LogCapture {
 public:
     LogCapture();
     ~LogCapture();
-    LogCapture(const LogCapture&) = delete;
-    LogCapture& operator=(const LogCapture&) = delete;
     void add(std::string_view line);
     /// The lines since the last call, joined by "; ".
     [[nodiscard]] std::string take();
@@ -148,10 +146,12 @@ void show_log(int level) noexcept;
 [[nodiscard]] inline AVRational to_av(Rational value) noexcept {
     return {static_cast<int>(value.num), static_cast<int>(value.den == 0 ? 1 : value.den)};
 }
-[[nodiscard]] inline std::int64_t to_timestamp(std::int64_t value) noexcept {
-    return value == AV_NOPTS_VALUE ? kNoTimestamp : value;
-}
 static_assert(AV_NOPTS_VALUE == kNoTimestamp);
+static_assert(static_cast<int>(ColorRange::limited) == AVCOL_RANGE_MPEG &&
+              static_cast<int>(ColorRange::full) == AVCOL_RANGE_JPEG);
+[[nodiscard]] inline AVColorRange to_av(ColorRange range) noexcept {
+    return static_cast<AVColorRange>(range);
+}
 /// The largest time stamp accepted from callers, because FFmpeg adds to them without a check.
 inline constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
 

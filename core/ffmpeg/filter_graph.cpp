@@ -243,10 +243,4 @@ void FilterGraph::set_frame_size(int samples) noexcept {
     filters().av_buffersink_set_frame_size(sink_, static_cast<unsigned>(samples));
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const auto& word : words) text += (text.empty() ? "" : ",") + word;
-    return text;
-}
-
 }  // namespace tricodec

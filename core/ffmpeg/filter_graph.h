@@ -123,7 +123,4 @@ private:
     ff::FramePtr spare_;
 };
 
-/// "a,b": filters that follow one another, or other words, joined by commas.
-[[nodiscard]] std::string joined(const std::vector<std::string>& words);
-
 }  // namespace tricodec

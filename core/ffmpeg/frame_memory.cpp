@@ -23,13 +23,7 @@ void release_block(void* opaque, std::uint8_t*) {
     delete static_cast<std::shared_ptr<Buffer>*>(opaque);
 }
 
-#if LIBAVUTIL_VERSION_MAJOR >= 57
-using PoolBytes = std::size_t;
-#else
-using PoolBytes = int;
-#endif
-
-AVBufferRef* allocate_block(void*, PoolBytes size_bytes) {
+AVBufferRef* allocate_block(void*, std::size_t size_bytes) {
     try {
         auto block = std::make_unique<std::shared_ptr<Buffer>>(Buffer::allocate(size_bytes));
         auto* data = reinterpret_cast<std::uint8_t*>((*block)->data());

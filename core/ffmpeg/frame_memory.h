@@ -20,8 +20,6 @@ class FrameMemory {
 public:
     FrameMemory() = default;
     ~FrameMemory();
-    FrameMemory(const FrameMemory&) = delete;
-    FrameMemory& operator=(const FrameMemory&) = delete;
 
     /// Implements AVCodecContext::get_buffer2. Codecs that do not allow it get libavcodec's own memory.
     [[nodiscard]] int get(AVCodecContext& context, AVFrame& frame, int flags);

@@ -33,16 +33,9 @@ ColorFamily family_of(const AVPixFmtDescriptor& format) noexcept {
 /// The planar format (rgb24 for RGB of 8 bits) of the least depth that holds the samples.
 PixelFormat holder(ColorFamily family, int log2_w, int log2_h, int depth) noexcept {
     if (family == ColorFamily::rgb && depth <= 8) return PixelFormat::rgb24;
-    const PixelFormatInfo* best = nullptr;
-    for (const auto& each : all_pixel_formats()) {
-        const bool planar = each.num_planes == each.num_components && each.shift == 0;
-        if (!planar || each.family != family || each.depth < depth || each.log2_chroma_w != log2_w ||
-            each.log2_chroma_h != log2_h) {
-            continue;
-        }
-        if (best == nullptr || each.depth < best->depth) best = &each;
-    }
-    return best == nullptr ? PixelFormat::unknown : best->format;
+    auto found = PixelFormat::unknown;
+    for (; found == PixelFormat::unknown && depth <= 16; ++depth) found = planar_format(family, log2_w, log2_h, depth);
+    return found;
 }
 
 /// `value` of `from` bits in `to` bits. RGB, gray and alpha have full range, where the largest value stays the largest;

@@ -8,6 +8,7 @@ extern "C" {
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "tricodec/tensor/dtype.h"
 
@@ -15,22 +16,13 @@ namespace tricodec {
 
 /// The element type of a sample format, interleaved or planar; nothing for formats that have no array.
 [[nodiscard]] inline std::optional<DType> sample_dtype(AVSampleFormat format) noexcept {
-    switch (av_get_packed_sample_fmt(format)) {
-        case AV_SAMPLE_FMT_U8:
-            return DType::uint8;
-        case AV_SAMPLE_FMT_S16:
-            return DType::int16;
-        case AV_SAMPLE_FMT_S32:
-            return DType::int32;
-        case AV_SAMPLE_FMT_S64:
-            return DType::int64;
-        case AV_SAMPLE_FMT_FLT:
-            return DType::float32;
-        case AV_SAMPLE_FMT_DBL:
-            return DType::float64;
-        default:
-            return std::nullopt;
+    constexpr std::pair<AVSampleFormat, DType> kTypes[] = {
+        {AV_SAMPLE_FMT_U8, DType::uint8},  {AV_SAMPLE_FMT_S16, DType::int16},   {AV_SAMPLE_FMT_S32, DType::int32},
+        {AV_SAMPLE_FMT_S64, DType::int64}, {AV_SAMPLE_FMT_FLT, DType::float32}, {AV_SAMPLE_FMT_DBL, DType::float64}};
+    for (const auto& [packed, dtype] : kTypes) {
+        if (packed == av_get_packed_sample_fmt(format)) return dtype;
     }
+    return std::nullopt;
 }
 
 /// Copies `count` elements of 1, 2, 4 or 8 bytes from places `from_step` bytes apart to places `to_step` bytes apart.

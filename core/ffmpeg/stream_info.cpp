@@ -9,9 +9,11 @@ extern "C" {
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "base/suggestion.h"
+#include "ffmpeg/dictionary.h"
 #include "ffmpeg/pixel_repack.h"
 #include "io/container_policy.h"
 #include "tricodec/base/text.h"
@@ -35,21 +37,15 @@ constexpr std::array<Entry, 11> kCodecs = {{{CodecId::mpeg1, AV_CODEC_ID_MPEG1VI
                                             {CodecId::vp9, AV_CODEC_ID_VP9},
                                             {CodecId::av1, AV_CODEC_ID_AV1}}};
 
+constexpr std::pair<StreamKind, AVMediaType> kKinds[] = {{StreamKind::video, AVMEDIA_TYPE_VIDEO},
+                                                         {StreamKind::audio, AVMEDIA_TYPE_AUDIO},
+                                                         {StreamKind::subtitle, AVMEDIA_TYPE_SUBTITLE},
+                                                         {StreamKind::data, AVMEDIA_TYPE_DATA},
+                                                         {StreamKind::attachment, AVMEDIA_TYPE_ATTACHMENT}};
+
 StreamKind to_kind(AVMediaType type) noexcept {
-    switch (type) {
-        case AVMEDIA_TYPE_VIDEO:
-            return StreamKind::video;
-        case AVMEDIA_TYPE_AUDIO:
-            return StreamKind::audio;
-        case AVMEDIA_TYPE_SUBTITLE:
-            return StreamKind::subtitle;
-        case AVMEDIA_TYPE_DATA:
-            return StreamKind::data;
-        case AVMEDIA_TYPE_ATTACHMENT:
-            return StreamKind::attachment;
-        default:
-            return StreamKind::other;
-    }
+    const auto* found = std::ranges::find(kKinds, type, &std::pair<StreamKind, AVMediaType>::second);
+    return found == std::end(kKinds) ? StreamKind::other : found->first;
 }
 
 void describe_audio(const AVCodecParameters& parameters, StreamInfo& info) {
@@ -96,9 +92,7 @@ std::string tag(const AVDictionary* tags, const char* name) {
 }
 
 void describe_file(const AVFormatContext& format, MediaInfo& info) {
-    const AVDictionaryEntry* entry = nullptr;
-    while ((entry = av_dict_get(format.metadata, "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr)
-        info.metadata[entry->key] = entry->value;
+    info.metadata = Dictionary::to_map(format.metadata);
     for (unsigned i = 0; i < format.nb_chapters; ++i) {
         const auto& chapter = *format.chapters[i];
         const double unit = av_q2d(chapter.time_base);
@@ -147,21 +141,8 @@ CodecId parse_codec(std::string_view name) {
 }
 
 std::string_view to_string(StreamKind kind) noexcept {
-    switch (kind) {
-        case StreamKind::video:
-            return "video";
-        case StreamKind::audio:
-            return "audio";
-        case StreamKind::subtitle:
-            return "subtitle";
-        case StreamKind::data:
-            return "data";
-        case StreamKind::attachment:
-            return "attachment";
-        case StreamKind::other:
-            return "other";
-    }
-    return "other";
+    const auto* found = std::ranges::find(kKinds, kind, &std::pair<StreamKind, AVMediaType>::first);
+    return found == std::end(kKinds) ? "other" : av_get_media_type_string(found->second);
 }
 
 double StreamInfo::duration_seconds() const noexcept {
@@ -178,8 +159,8 @@ StreamInfo describe_stream(AVFormatContext& format, const AVStream& stream) {
     if (const char* profile = avcodec_profile_name(parameters.codec_id, parameters.profile)) info.profile = profile;
     info.level = parameters.level < 0 ? -1 : parameters.level;
     info.time_base = ff::to_rational(stream.time_base);
-    info.start_pts = ff::to_timestamp(stream.start_time);
-    info.duration = ff::to_timestamp(stream.duration);
+    info.start_pts = stream.start_time;
+    info.duration = stream.duration;
     info.num_frames = stream.nb_frames;
     info.bit_rate = parameters.bit_rate;
     if (info.kind == StreamKind::video) describe_video(format, stream, info);

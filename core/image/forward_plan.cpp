@@ -9,20 +9,6 @@
 namespace tricodec::image {
 namespace {
 
-enum class Site { left, middle, right };  // of a chroma sample among the two luma samples that it covers
-
-Site site_across(ChromaLocation location) noexcept {
-    const bool middle =
-        location == ChromaLocation::center || location == ChromaLocation::top || location == ChromaLocation::bottom;
-    return middle ? Site::middle : Site::left;
-}
-
-Site site_down(ChromaLocation location) noexcept {
-    if (location == ChromaLocation::topleft || location == ChromaLocation::top) return Site::left;
-    if (location == ChromaLocation::bottomleft || location == ChromaLocation::bottom) return Site::right;
-    return Site::middle;
-}
-
 ChromaTaps taps_for(int log2_subsampling, Site site) noexcept {
     if (log2_subsampling == 0) return {};
     if (site == Site::middle) return {0, {2, 2, 0}};
@@ -48,6 +34,18 @@ ForwardPlan plan_around(const PixelFormatInfo& format, ChromaLocation location, 
 }
 
 }  // namespace
+
+Site site_across(ChromaLocation location) noexcept {
+    const bool middle =
+        location == ChromaLocation::center || location == ChromaLocation::top || location == ChromaLocation::bottom;
+    return middle ? Site::middle : Site::left;
+}
+
+Site site_down(ChromaLocation location) noexcept {
+    if (location == ChromaLocation::topleft || location == ChromaLocation::top) return Site::left;
+    if (location == ChromaLocation::bottomleft || location == ChromaLocation::bottom) return Site::right;
+    return Site::middle;
+}
 
 ForwardPlan make_chroma_plan(const PixelFormatInfo& format, ChromaLocation location) {
     ForwardPlan plan = plan_around(format, location, 0, 0);

@@ -11,6 +11,11 @@
 
 namespace tricodec::image {
 
+/// Where a chroma sample lies among the two luma samples that it covers along an axis.
+enum class Site { left, middle, right };
+[[nodiscard]] Site site_across(ChromaLocation location) noexcept;
+[[nodiscard]] Site site_down(ChromaLocation location) noexcept;
+
 /// Weights of the pixels around luma position `at` along one axis, for one chroma sample; they add up to 4.
 struct ChromaTaps {
     int first = 0;                       ///< of the first tap, from the luma position that the sample's number means

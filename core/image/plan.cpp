@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "image/forward_plan.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/text.h"
 
@@ -58,24 +59,8 @@ struct ChromaPosition {
 };
 
 ChromaPosition chroma_position(ChromaLocation location, const PixelFormatInfo& format) {
-    const double last_x = (1 << format.log2_chroma_w) - 1;
-    const double last_y = (1 << format.log2_chroma_h) - 1;
-    switch (location) {
-        case ChromaLocation::center:
-            return {last_x / 2.0, last_y / 2.0};
-        case ChromaLocation::topleft:
-            return {0.0, 0.0};
-        case ChromaLocation::top:
-            return {last_x / 2.0, 0.0};
-        case ChromaLocation::bottomleft:
-            return {0.0, last_y};
-        case ChromaLocation::bottom:
-            return {last_x / 2.0, last_y};
-        case ChromaLocation::left:
-        case ChromaLocation::unspecified:
-            break;
-    }
-    return {0.0, last_y / 2.0};
+    const auto place = [](Site site, int log2) { return static_cast<int>(site) * ((1 << log2) - 1) / 2.0; };
+    return {place(site_across(location), format.log2_chroma_w), place(site_down(location), format.log2_chroma_h)};
 }
 
 void add_filters(Plan& plan, const PixelFormatInfo& format, const TransformOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -17,24 +18,11 @@ namespace {
 
 /// The planar format that is computed, of which `format` is another layout.
 PixelFormat planar(PixelFormat format) {
-    switch (format) {
-        case PixelFormat::nv12:
-            return PixelFormat::yuv420p;
-        case PixelFormat::nv16:
-            return PixelFormat::yuv422p;
-        case PixelFormat::nv24:
-            return PixelFormat::yuv444p;
-        case PixelFormat::p010le:
-        case PixelFormat::p016le:
-            return PixelFormat::yuv420p10le;
-        case PixelFormat::p210le:
-        case PixelFormat::p216le:
-            return PixelFormat::yuv422p10le;
-        case PixelFormat::yuv444p16le:
-            return PixelFormat::yuv444p10le;
-        default:
-            return format;
-    }
+    using enum PixelFormat;
+    constexpr PixelFormat kOthers[] = {nv12, nv16, nv24, p010le, p016le, p210le, p216le, yuv444p16le};
+    if (std::ranges::find(kOthers, format) == std::end(kOthers)) return format;
+    const auto& other = info(format);
+    return planar_format(other.family, other.log2_chroma_w, other.log2_chroma_h, std::min<int>(other.depth, 10));
 }
 
 void expect_planar(PixelFormat format) {

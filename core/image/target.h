@@ -15,26 +15,15 @@ inline constexpr int kMaxSlots = 8;
 
 /// Elements that a layout has for each grid point: its channels, then those that only pad and are zero.
 [[nodiscard]] constexpr int num_slots(Layout layout, int num_channels) noexcept {
-    switch (layout) {
-        case Layout::chw2:
-            return (num_channels + 1) / 2 * 2;
-        case Layout::hwc8:
-            return (num_channels + 7) / 8 * 8;
-        default:
-            return num_channels;
-    }
+    const int multiple = layout == Layout::chw2 ? 2 : layout == Layout::hwc8 ? 8 : 1;
+    return (num_channels + multiple - 1) / multiple * multiple;
 }
 
 [[nodiscard]] inline std::vector<std::int64_t> shape_of(const Size& size, int num_channels, Layout layout) {
     const int slots = num_slots(layout, num_channels);
-    switch (layout) {
-        case Layout::chw:
-            return {slots, size.height, size.width};
-        case Layout::chw2:
-            return {slots / 2, size.height, size.width, 2};
-        default:
-            return {size.height, size.width, slots};
-    }
+    if (layout == Layout::chw) return {slots, size.height, size.width};
+    if (layout == Layout::chw2) return {slots / 2, size.height, size.width, 2};
+    return {size.height, size.width, slots};
 }
 
 /// Where the samples of the source-oriented grid go: the strides of `out` seen through the plan's placement. Element

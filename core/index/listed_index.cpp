@@ -2,6 +2,7 @@
 #include "index/listed_index.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -15,21 +16,11 @@ namespace {
 constexpr std::int64_t kSmallestMpeg4Packet = 32;  // a shorter one may repeat the picture before and give no frame
 
 bool numbered_by_times(const StreamInfo& stream) {
-    switch (stream.codec) {
-        case CodecId::h264: {
-            const auto sps = only_h264_sps(extradata_of(stream.parameters.get()));
-            return sps && sps->frames_only;
-        }
-        case CodecId::hevc:
-        case CodecId::vp8:
-        case CodecId::vp9:
-        case CodecId::av1:
-        case CodecId::mpeg4:
-        case CodecId::mjpeg:
-            return true;
-        default:
-            return false;
-    }
+    constexpr CodecId kCodecs[] = {CodecId::hevc, CodecId::vp8,   CodecId::vp9,
+                                   CodecId::av1,  CodecId::mpeg4, CodecId::mjpeg};
+    if (stream.codec != CodecId::h264) return std::ranges::find(kCodecs, stream.codec) != std::end(kCodecs);
+    const auto sps = only_h264_sps(extradata_of(stream.parameters.get()));
+    return sps && sps->frames_only;
 }
 
 /// The highest temporal layer that an hvcC record states (ISO/IEC 14496-15, 8.3.3.1), or -1.

@@ -22,8 +22,6 @@ namespace tricodec {
 class Spool {
 public:
     Spool(std::shared_ptr<ByteReader> source, std::string name);
-    Spool(const Spool&) = delete;
-    Spool& operator=(const Spool&) = delete;
     ~Spool();
 
     /// Fills a prefix of `out` with the bytes from `position` on; 0 is the end. Throws what the source throws,

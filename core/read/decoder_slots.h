@@ -28,8 +28,6 @@ public:
 
     /// `most_bytes` is for all frames that wait to be read, unless limits().max_device_buffered_bytes is less.
     DecoderSlots(int num_slots, std::int64_t most_bytes) : num_slots_(num_slots), most_bytes_(most_bytes) {}
-    DecoderSlots(const DecoderSlots&) = delete;
-    DecoderSlots& operator=(const DecoderSlots&) = delete;
     /// Waits until all work is done.
     ~DecoderSlots();
 

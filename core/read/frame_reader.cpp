@@ -20,12 +20,6 @@ namespace {
 // A call for more frames keeps all decoders of a GPU busy by itself.
 constexpr std::int64_t kFramesFollowed = 256;
 
-/// True for frames some steps apart, which decoders can read ahead.
-bool is_stepped(const FrameSelection& selection) {
-    return !selection.indices && !selection.times && !selection.fps && !selection.num_frames &&
-           selection.sampling == Sampling::none;
-}
-
 FrameRange range_of(const FrameSelection& selection) {
     return {.start = selection.start, .stride = selection.stride, .count = selection.count};
 }
@@ -33,13 +27,6 @@ FrameRange range_of(const FrameSelection& selection) {
 void expect_batch_size(std::int64_t batch_size) {
     TRICODEC_EXPECT(batch_size >= 1, invalid_argument,
                     "batch_size is " + std::to_string(batch_size) + "; it must be at least 1");
-}
-
-std::int64_t checked(std::int64_t i, std::int64_t num_frames) {
-    const auto number = i < 0 ? i + num_frames : i;
-    TRICODEC_EXPECT(number >= 0 && number < num_frames, out_of_range,
-                    "frame " + std::to_string(i) + " was asked for; " + range_text(num_frames));
-    return number;
 }
 
 }  // namespace
@@ -59,7 +46,7 @@ SelectedFrames FrameRequest::of(FrameReader& reader) const {
     if (frames.numbers.empty()) return frames;
     const auto num_frames = reader.num_frames();
     for (auto& number : frames.numbers) {
-        if (computed == nullptr || number != kNoFrame) number = checked(number, num_frames);
+        if (computed == nullptr || number != kNoFrame) number = checked_frame(number, num_frames);
     }
     return frames;
 }
@@ -120,7 +107,7 @@ Frame FrameReaderImpl::frame(std::int64_t i) {
         }
     }
     const auto index = video_.index();
-    auto next = next_frame(checked(i, index->num_frames()));
+    auto next = next_frame(checked_frame(i, index->num_frames()));
     return next && video_.index()->numbers_as(*index) ? *std::move(next) : lone_frame(i);
 }
 
@@ -303,15 +290,12 @@ FrameRange FrameReaderImpl::resolved(const FrameSelection& selection) {
     if (begins_without_index(video_, range_of(selection))) return range_of(selection);
     const auto total = num_frames();
     if (selection.count != 0) expect_frames();
-    const auto start = selection.start < 0 ? selection.start + total : selection.start;
-    TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
-                    "start is " + std::to_string(selection.start) + "; " + range_text(total));
-    return {start, selection.stride, selection.count};
+    return {checked_start(selection.start, total), selection.stride, selection.count};
 }
 
 std::unique_ptr<FrameReader::Iterator> FrameReaderImpl::iterate(const FrameSelection& selection) {
     following_ = nullptr;
-    if (!is_stepped(selection)) return std::make_unique<ListedFrames>(*this, selection);
+    if (!is_part(selection)) return std::make_unique<ListedFrames>(*this, selection);
     return make_frame_iterator(video_, [this, selection] { return resolved(selection); });
 }
 
@@ -320,7 +304,7 @@ std::unique_ptr<FrameReader::BatchIterator> FrameReaderImpl::batches(const Frame
                                                                      const Transform& transform) {
     expect_batch_size(batch_size);
     following_ = nullptr;
-    if (!is_stepped(selection)) return std::make_unique<ListedBatches>(*this, selection, batch_size, transform);
+    if (!is_part(selection)) return std::make_unique<ListedBatches>(*this, selection, batch_size, transform);
     // No batch has more frames than the video: no overflow. Batches on the CPU need the index in any case.
     const bool on_cpu = device().kind == Device::Kind::cpu;
     const auto largest = on_cpu ? std::max<std::int64_t>(1, video_.index()->num_frames()) : batch_size;
@@ -338,7 +322,7 @@ MemoryNeed FrameReaderImpl::memory_required(const FrameSelection& selection, con
     auto frame_bytes = static_cast<std::int64_t>(size_of(transform.options().dtype));
     for (const auto side : transform.output_shape(first.width, first.height, first.orientation)) frame_bytes *= side;
     if (batch_size) expect_batch_size(*batch_size);
-    if (batch_size && is_stepped(selection)) {
+    if (batch_size && is_part(selection)) {
         const auto numbers = clipped_numbers(resolved(selection), video_.index()->num_frames());
         return memory_of_batches(video_, *video_.index_for(numbers), numbers, *batch_size, frame_bytes);
     }

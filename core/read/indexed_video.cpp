@@ -44,20 +44,13 @@ int codec_threads(const StreamInfo& stream, int num_cores) {
 bool is_shown_first(PacketFeed& feed, PacketInspector& inspector, const Packet& packet) {
     const auto facts = inspector.inspect(packet);
     if (!facts.entry || facts.open_entry || !facts.shows_frame || facts.uncertain) return false;
-    switch (feed.stream().codec) {
-        case CodecId::h264:  // an IDR picture starts the numbering again
-        case CodecId::vp8:
-        case CodecId::vp9:
-        case CodecId::av1:
-        case CodecId::mjpeg:
-            return true;
-        case CodecId::hevc: {  // leading pictures, if any, follow at once
-            const auto next = feed.read(1, nullptr);
-            return !next || !inspector.inspect(*next).leading;
-        }
-        default:
-            return false;
+    if (feed.stream().codec == CodecId::hevc) {  // leading pictures, if any, follow at once
+        const auto next = feed.read(1, nullptr);
+        return !next || !inspector.inspect(*next).leading;
     }
+    // An IDR picture of H.264 starts the numbering again.
+    constexpr CodecId kCodecs[] = {CodecId::h264, CodecId::vp8, CodecId::vp9, CodecId::av1, CodecId::mjpeg};
+    return std::ranges::find(kCodecs, feed.stream().codec) != std::end(kCodecs);
 }
 
 /// True if a range has pictures that are not wanted, and that RangeDecoder may leave out. Of open groups those before

@@ -69,8 +69,8 @@ std::int64_t picture_bytes(const StreamInfo& stream) {
     return whole_pages(packed + kTails);
 }
 
-/// What a codec library takes from the system for one decoder, beside pictures of ours. Fitted to measurements
-///, so rougher than the rest.
+/// What a codec library takes from the system for one decoder, beside pictures of ours. Fitted to measurements,
+/// so rougher than the rest.
 std::int64_t codec_bytes(const StreamInfo& stream, int num_threads) {
     const auto pixels = std::int64_t{stream.width} * stream.height;
     if (uses_own_memory(stream)) return (std::int64_t{1} << 20) + 15 * pixels;

@@ -43,8 +43,6 @@ class BatchWriter::OnGpu {
 public:
     OnGpu(Transform transform, TensorView out, std::uintptr_t context, std::optional<StreamView> stream);
     ~OnGpu();
-    OnGpu(const OnGpu&) = delete;
-    OnGpu& operator=(const OnGpu&) = delete;
 
     void add(std::int64_t slot, const Frame& frame);
     void finish();

@@ -29,8 +29,6 @@ public:
     /// written after what is queued there so far.
     BatchWriter(Transform transform, TensorView out, std::uintptr_t context, std::optional<StreamView> stream);
     ~BatchWriter();
-    BatchWriter(const BatchWriter&) = delete;
-    BatchWriter& operator=(const BatchWriter&) = delete;
 
     /// The frame for `out[slot]`. Does not wait for the GPU where the output is there.
     void write(std::int64_t slot, const Frame& frame);

@@ -24,22 +24,6 @@ VideoTimes by_clock(const VideoTimes& video) {
     return played;
 }
 
-std::int64_t checked(std::int64_t number, const VideoTimes& video) {
-    const auto total = size_of(video);
-    const auto counted = number < 0 ? number + total : number;
-    TRICODEC_EXPECT(counted >= 0 && counted < total, out_of_range,
-                    "frame " + std::to_string(number) + " was asked for; " + range_text(total));
-    return counted;
-}
-
-std::int64_t first_frame(const FrameSelection& selection, const VideoTimes& video) {
-    const auto total = size_of(video);
-    const auto start = selection.start < 0 ? selection.start + total : selection.start;
-    TRICODEC_EXPECT(start >= 0 && (start < total || (start == 0 && total == 0)), out_of_range,
-                    "start is " + std::to_string(selection.start) + "; " + range_text(total));
-    return start;
-}
-
 /// Note [Options of a selection]: from its start to `end_s`, or the end of the video, by the playback clock.
 VideoPart part_of(const FrameSelection& selection, const VideoTimes& video) {
     TRICODEC_EXPECT(size_of(video) > 0, out_of_range, range_text(0));
@@ -54,7 +38,7 @@ VideoPart part_of(const FrameSelection& selection, const VideoTimes& video) {
         part.begin_seconds = std::max(begin, times.front());
         part.first = frame_on_screen(part.begin_seconds, played);
     } else {
-        part.first = first_frame(selection, video);
+        part.first = checked_start(selection.start, size_of(video));
         part.begin_seconds = time_of(part.first, played);
     }
     if (selection.end_s) {
@@ -118,7 +102,7 @@ SelectedFrames at_rate(const FrameSelection& selection, const VideoTimes& video)
 
 std::vector<std::int64_t> in_steps(const FrameSelection& selection, const VideoTimes& video) {
     const auto total = size_of(video);
-    FrameRange range{first_frame(selection, video), selection.stride, selection.count};
+    FrameRange range{checked_start(selection.start, size_of(video)), selection.stride, selection.count};
     const bool by_time = selection.start_s || selection.end_s;
     auto end = total;
     if (by_time) {
@@ -156,7 +140,7 @@ SelectedFrames select_frames(const FrameSelection& selection, const VideoTimes& 
     if (selection.fps) return at_rate(selection, video);
     if (selection.indices) {
         std::vector<std::int64_t> numbers;
-        for (const auto index : *selection.indices) numbers.push_back(checked(index, video));
+        for (const auto index : *selection.indices) numbers.push_back(checked_frame(index, size_of(video)));
         return with_their_times(std::move(numbers), video);
     }
     if (selection.num_frames) {

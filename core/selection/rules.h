@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tricodec/base/error.h"
 #include "tricodec/selection/frame_selection.h"
 
 namespace tricodec {
@@ -50,6 +51,19 @@ using ResolveSelection = std::function<FrameRange()>;
     const std::string text = "the video has ";
     if (num_frames == 0) return text + "no frames";
     return text + std::to_string(num_frames) + " frames (0.." + std::to_string(num_frames - 1) + ")";
+}
+/// The frame, counted from the end if it is negative, and the start of a selection. Both throw Error(out_of_range).
+[[nodiscard]] inline std::int64_t checked_frame(std::int64_t number, std::int64_t num_frames) {
+    const auto counted = number < 0 ? number + num_frames : number;
+    TRICODEC_EXPECT(counted >= 0 && counted < num_frames, out_of_range,
+                    "frame " + std::to_string(number) + " was asked for; " + range_text(num_frames));
+    return counted;
+}
+[[nodiscard]] inline std::int64_t checked_start(std::int64_t start, std::int64_t num_frames) {
+    const auto counted = start < 0 ? start + num_frames : start;
+    TRICODEC_EXPECT(counted >= 0 && (counted < num_frames || (counted == 0 && num_frames == 0)), out_of_range,
+                    "start is " + std::to_string(start) + "; " + range_text(num_frames));
+    return counted;
 }
 
 /// "3.25 s", with as many digits as tell the number from others.

@@ -118,25 +118,15 @@ std::int64_t frame_at(double seconds, const TimeRule& rule, const VideoTimes& vi
     const double meant = on_screen ? meant_instant(seconds, video) : meant_time(seconds, video);
     const double first = time_at(0, video);
     const bool shown = meant + rule.slack_seconds >= first && meant < video.end_seconds;
-    const auto span = [&] {
-        return "the video shows frames from " + seconds_text(first) + " to " + seconds_text(video.end_seconds);
-    };
-    std::int64_t frame = 0;
-    switch (rule.policy) {
-        case TimePolicy::exact:
-            frame = nearest_frame(meant, video);
-            if (time_of(frame, video) != meant)
-                refuse(seconds, rule, video, "policy \"exact\" takes times of frames only");
-            return frame;
-        case TimePolicy::nearest:
-            frame = nearest_frame(meant, video);
-            if (!rule.tolerance_s && !shown)
-                refuse(seconds, rule, video, span() + "; pass tolerance_s to take a frame for a time outside");
-            break;
-        case TimePolicy::on_screen:
-            if (!shown) refuse(seconds, rule, video, span());
-            frame = frame_on_screen(meant + rule.slack_seconds, video);
-            break;
+    if (!shown && (on_screen || (rule.policy == TimePolicy::nearest && !rule.tolerance_s))) {
+        refuse(seconds, rule, video,
+               "the video shows frames from " + seconds_text(first) + " to " + seconds_text(video.end_seconds) +
+                   (on_screen ? "" : "; pass tolerance_s to take a frame for a time outside"));
+    }
+    const auto frame = on_screen ? frame_on_screen(meant + rule.slack_seconds, video) : nearest_frame(meant, video);
+    if (rule.policy == TimePolicy::exact) {
+        if (time_of(frame, video) == meant) return frame;
+        refuse(seconds, rule, video, "policy \"exact\" takes times of frames only");
     }
     if (rule.tolerance_s) {
         const double distance = std::abs(meant - time_of(frame, video));

@@ -246,7 +246,7 @@ private:
     void receive() {
         while (auto frame = decoder_->receive()) {
             note_frame();
-            const auto time = time_of_next(frame->pts == kNoTimestamp ? AV_NOPTS_VALUE : frame->pts);
+            const auto time = time_of_next(frame->pts);
             if (!time) continue;
             frame->pts = *time;
             for (auto* output : outputs()) output->push(*frame);

@@ -51,8 +51,6 @@ private:
 class SourceDecoder {
 public:
     virtual ~SourceDecoder() = default;
-    SourceDecoder(const SourceDecoder&) = delete;
-    SourceDecoder& operator=(const SourceDecoder&) = delete;
 
     /// Throws Error(invalid_argument) for options that a second output cannot have.
     void expect_compatible(const OutputOptions& options) const;

@@ -11,6 +11,7 @@ extern "C" {
 #include <utility>
 
 #include "base/stage_scope.h"
+#include "base/suggestion.h"
 #include "ffmpeg/conversions.h"
 #include "ffmpeg/encoder_choice.h"
 #include "tricodec/base/interrupt.h"
@@ -52,7 +53,7 @@ StreamEncoder::StreamEncoder(const AudioInput& input, const std::string& contain
     frames.time_base = time_base_;
     frames.sample_rate = input.sample_rate;
     frames.num_channels = input.num_channels;
-    graph_ = std::make_unique<FilterGraph>(frames, joined(filters));
+    graph_ = std::make_unique<FilterGraph>(frames, listed(filters, {}, ","));
     const bool any_size = (codec.capabilities & AV_CODEC_CAP_VARIABLE_FRAME_SIZE) != 0;
     if (!any_size && context_->frame_size > 0) graph_->set_frame_size(context_->frame_size);
     stream_ = context_.describe();
@@ -113,7 +114,7 @@ StreamEncoder::StreamEncoder(const VideoInput& input, const std::string& contain
     if (own || av_cmp_q(encoded_rate, rate) != 0) {
         filters.push_back("fps=" + std::to_string(encoded_rate.num) + "/" + std::to_string(encoded_rate.den));
     }
-    graph_ = std::make_unique<FilterGraph>(frames, joined(filters));
+    graph_ = std::make_unique<FilterGraph>(frames, listed(filters, {}, ","));
     const auto result = graph_->output();
     TRICODEC_EXPECT(result.width == context_->width && result.height == context_->height, invalid_argument,
                     "the filters '" + input.filter_description + "' make pictures of " +

@@ -67,17 +67,15 @@ void StreamOutput::push(const Frame& frame) {
     const auto layout = changes_nothing(description_, frame.format) ? ChunkLayout::of_samples(frame) : std::nullopt;
     if (layout) {
         const StageScope scope(Stage::filter, 1);
-        chunks_.push(frame, *layout, times(input_, frame.pts == kNoTimestamp ? AV_NOPTS_VALUE : frame.pts, 1));
+        chunks_.push(frame, *layout, times(input_, frame.pts, 1));
         return;
     }
     const Frame host = to_host(frame);
     const auto picture = to_av_picture(host);
-    picture->pts = frame.pts == kNoTimestamp ? AV_NOPTS_VALUE : frame.pts;
+    picture->pts = frame.pts;
     ff::set_duration(*picture, frame.duration);
     picture->colorspace = static_cast<AVColorSpace>(frame.color.matrix);
-    picture->color_range = frame.color.range == ColorRange::limited ? AVCOL_RANGE_MPEG
-                           : frame.color.range == ColorRange::full  ? AVCOL_RANGE_JPEG
-                                                                    : AVCOL_RANGE_UNSPECIFIED;
+    picture->color_range = ff::to_av(frame.color.range);
     push(picture.get());
 }
 

@@ -13,6 +13,7 @@ extern "C" {
 #include <vector>
 
 #include "base/stage_scope.h"
+#include "base/suggestion.h"
 #include "container/input_context.h"
 #include "ffmpeg/dictionary.h"
 #include "ffmpeg/picture_limits.h"
@@ -75,10 +76,10 @@ InputPtr open_url(const std::string& url, const StreamReaderOptions& options) {
     const bool allowed = std::ranges::find(options.protocols, protocol) != options.protocols.end();
     TRICODEC_EXPECT(allowed && !protocol.empty(), refused,
                     "'" + url + "' is not opened: its protocol is not among those that are allowed (" +
-                        (options.protocols.empty() ? "none" : joined(options.protocols)) +
+                        (options.protocols.empty() ? "none" : listed(options.protocols, {}, ",")) +
                         "); pass protocols=[...], with those it is built on (https: https, tls, tcp)");
     if (!options.format.empty()) input.format = find_format(options.format);
-    return describe(std::make_unique<InputContext>(url, joined(options.protocols), std::move(input)));
+    return describe(std::make_unique<InputContext>(url, listed(options.protocols, {}, ","), std::move(input)));
 }
 
 SourceStream describe_source(const AVStream& stream) {
@@ -288,7 +289,7 @@ private:
             if (input_->read(*read) < 0) return false;
             const bool is_video = read->stream_index == skipped_stream_;
             Packet facts;
-            facts.pts = ff::to_timestamp(read->pts);
+            facts.pts = read->pts;
             facts.pos = read->pos;
             facts.data = {reinterpret_cast<const std::byte*>(read->data), static_cast<std::size_t>(read->size)};
             const auto number = is_video ? skipped_->index().find_packet(facts) : -1;

@@ -22,8 +22,6 @@ public:
         if (!mark_.in_child()) return;
         for (auto& encoder : encoders_) static_cast<void>(encoder.release());
     }
-    FilteringWriter(const FilteringWriter&) = delete;
-    FilteringWriter& operator=(const FilteringWriter&) = delete;
 
     void add_audio_stream(const AudioInput& input) override {
         expect_closed();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tricodec/tensor/dlpack.h"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -19,23 +20,8 @@ struct Export {
 };
 
 DLDataType to_dlpack_dtype(DType dtype) noexcept {
-    const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
-    switch (dtype) {
-        case DType::uint8:
-        case DType::uint16:
-            return {1, bits, 1};
-        case DType::int16:
-        case DType::int32:
-        case DType::int64:
-            return {0, bits, 1};
-        case DType::float16:
-        case DType::float32:
-        case DType::float64:
-            return {2, bits, 1};
-        case DType::bfloat16:
-            return {4, bits, 1};
-    }
-    return {1, 8, 1};
+    constexpr std::array<std::uint8_t, kNumDTypes> kCodes = {1, 1, 0, 0, 0, 2, 2, 2, 4};  // by DType
+    return {kCodes[static_cast<std::size_t>(dtype)], static_cast<std::uint8_t>(8 * size_of(dtype)), 1};
 }
 
 template <class Managed>

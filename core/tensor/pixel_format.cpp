@@ -142,4 +142,14 @@ std::span<const PixelFormatInfo> all_pixel_formats() noexcept {
     return kFormats;
 }
 
+PixelFormat planar_format(ColorFamily family, int log2_chroma_w, int log2_chroma_h, int depth) noexcept {
+    for (const auto& each : kFormats) {
+        if (each.family == family && each.log2_chroma_w == log2_chroma_w && each.log2_chroma_h == log2_chroma_h &&
+            each.depth == depth && each.num_planes == each.num_components && each.shift == 0) {
+            return each.format;
+        }
+    }
+    return PixelFormat::unknown;
+}
+
 }  // namespace tricodec

@@ -3,50 +3,43 @@
 
 #include <dali/pipeline/operator/error_reporting.h>
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::plugin {
 namespace {
 
-template <typename T, typename Value = std::int64_t>
-std::vector<Value> read_sample(const ::dali::TensorList<::dali::CPUBackend>& list, int sample) {
-    const T* data = list.tensor<T>(sample);
-    return {data, data + list.tensor_shape(sample).num_elements()};
+/// The numbers of a sample as `Value`, if their type is one of `Types`.
+template <typename Value, typename... Types>
+std::optional<std::vector<Value>> read_sample(const ::dali::TensorList<::dali::CPUBackend>& list, int sample) {
+    std::optional<std::vector<Value>> numbers;
+    const auto read = [&]<typename T>(const T* data) {
+        numbers.emplace(data, data + list.tensor_shape(sample).num_elements());
+    };
+    ((list.type() == ::dali::TypeTable::GetTypeId<Types>() ? read(list.tensor<Types>(sample)) : void()), ...);
+    return numbers;
 }
 
 }  // namespace
 
 std::vector<std::int64_t> integers_of(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
                                       const std::string& name) {
-    switch (list.type()) {
-        case DALI_INT64:
-            return read_sample<std::int64_t>(list, sample);
-        case DALI_INT32:
-            return read_sample<std::int32_t>(list, sample);
-        case DALI_INT16:
-            return read_sample<std::int16_t>(list, sample);
-        case DALI_INT8:
-            return read_sample<std::int8_t>(list, sample);
-        case DALI_UINT32:
-            return read_sample<std::uint32_t>(list, sample);
-        case DALI_UINT16:
-            return read_sample<std::uint16_t>(list, sample);
-        case DALI_UINT8:
-            return read_sample<std::uint8_t>(list, sample);
-        default:
-            throw ::dali::DaliTypeError(
-                ::dali::make_string("argument \"", name, "\" holds ", list.type(),
-                                    "; it takes integers (int64, int32 or smaller): fn.cast(x, dtype=types.INT64)"));
-    }
+    auto numbers = read_sample<std::int64_t, std::int64_t, std::int32_t, std::int16_t, std::int8_t, std::uint32_t,
+                               std::uint16_t, std::uint8_t>(list, sample);
+    if (numbers) return *std::move(numbers);
+    throw ::dali::DaliTypeError(
+        ::dali::make_string("argument \"", name, "\" holds ", list.type(),
+                            "; it takes integers (int64, int32 or smaller): fn.cast(x, dtype=types.INT64)"));
 }
 
 std::vector<double> numbers_of(const ::dali::TensorList<::dali::CPUBackend>& list, int sample,
                                const std::string& name) {
-    if (list.type() == DALI_FLOAT64) return read_sample<double, double>(list, sample);
-    if (list.type() == DALI_FLOAT) return read_sample<float, double>(list, sample);
+    if (auto numbers = read_sample<double, double, float>(list, sample)) return *std::move(numbers);
     const auto integers = integers_of(list, sample, name);
     return {integers.begin(), integers.end()};
 }
@@ -110,6 +103,29 @@ void expect_one_word(const ::dali::OpSpec& spec, const char* argument, const cha
     TRICODEC_EXPECT(!spec.ArgumentDefined(argument) || !spec.ArgumentDefined(dali_word), invalid_argument,
                     std::string(argument) + " and " + dali_word + " are both given; " + dali_word +
                         " is DALI's name for the same, so leave one out");
+}
+
+std::string word_argument(const ::dali::OpSpec& spec, const char* name, std::initializer_list<const char*> accepted) {
+    auto word = spec.GetArgument<std::string>(name);
+    expect_one_of(name, word, accepted);
+    return word;
+}
+
+void expect_one_of(const char* name, const std::string& word, std::initializer_list<const char*> accepted) {
+    TRICODEC_EXPECT(std::ranges::find(accepted, word) != accepted.end(), invalid_argument,
+                    std::string(name) + " '" + word + "' is not one of " + listed(accepted));
+}
+
+void expect_bytes(::dali::DALIDataType type, int sample_dim, const std::string& input, const std::string& bytes,
+                  const std::string& of_sample) {
+    if (type != DALI_UINT8) {
+        throw ::dali::DaliTypeError(
+            ::dali::make_string("the input \"", input, "\" holds ", type, "; it takes ", bytes, " as uint8"));
+    }
+    if (sample_dim != 1) {
+        throw ::dali::DaliValueError(::dali::make_string("the input \"", input, "\" has ", sample_dim,
+                                                         " dimensions a sample; it takes 1: ", of_sample));
+    }
 }
 
 }  // namespace tricodec::plugin

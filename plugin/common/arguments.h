@@ -5,6 +5,7 @@
 #include <dali/pipeline/workspace/workspace.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,5 +67,13 @@ private:
 
 /// Throws tricodec::Error(invalid_argument) if both an argument and DALI's name for it are given.
 void expect_one_word(const ::dali::OpSpec& spec, const char* argument, const char* dali_word);
+
+/// A text argument, and a text. Both throw tricodec::Error(invalid_argument) for a word that is not accepted.
+[[nodiscard]] std::string word_argument(const ::dali::OpSpec& spec, const char* name,
+                                        std::initializer_list<const char*> accepted);
+void expect_one_of(const char* name, const std::string& word, std::initializer_list<const char*> accepted);
+/// Throws DALI's errors for an input that is not `bytes` of one dimension, which is `of_sample`.
+void expect_bytes(::dali::DALIDataType type, int sample_dim, const std::string& input, const std::string& bytes,
+                  const std::string& of_sample);
 
 }  // namespace tricodec::plugin

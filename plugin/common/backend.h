@@ -95,12 +95,13 @@ template <typename Backend>
     return places;
 }
 
-/// The shape of one-dimensional samples of so many elements.
-template <typename Sizes>
-[[nodiscard]] ::dali::TensorListShape<> flat_shape(const Sizes& sizes) {
-    ::dali::TensorListShape<> shape(static_cast<int>(std::size(sizes)), 1);
-    int i = 0;
-    for (const auto size : sizes) shape.set_tensor_shape(i++, ::dali::TensorShape<>{static_cast<std::int64_t>(size)});
+/// The shape of one-dimensional samples, of which `size` gives the number of elements.
+template <typename Samples, typename Size = std::identity>
+[[nodiscard]] ::dali::TensorListShape<> flat_shape(const Samples& samples, Size size = {}) {
+    ::dali::TensorListShape<> shape(static_cast<int>(std::size(samples)), 1);
+    for (int i = 0; const auto& sample : samples) {
+        shape.set_tensor_shape(i++, ::dali::TensorShape<>{static_cast<std::int64_t>(std::invoke(size, sample))});
+    }
     return shape;
 }
 

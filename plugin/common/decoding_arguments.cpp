@@ -26,15 +26,6 @@ int read_stream_index(const ::dali::OpSpec& spec) {
     return index;
 }
 
-/// True for the second of an argument's two accepted values.
-bool is_second(const ::dali::OpSpec& spec, const char* name, const char* first, const char* second) {
-    const auto value = spec.GetArgument<std::string>(name);
-    TRICODEC_EXPECT(
-        value == first || value == second, invalid_argument,
-        std::string(name) + " '" + value + "' is not one of " + std::string(first) + ", " + std::string(second));
-    return value == second;
-}
-
 std::optional<std::string> frames_layout_name(const ::dali::OpSpec& spec) {
     try {
         if (spec.HasArgument("format"))
@@ -60,8 +51,8 @@ DecodingArguments::DecodingArguments(const ::dali::OpSpec& spec)
         TRICODEC_EXPECT(channels == 3, invalid_argument,
                         "channels is " + std::to_string(channels) +
                             "; it must be 3, as in DALI; image_type=types.GRAY gives one channel");
-        empty_on_error_ = is_second(spec, "on_error", "raise", "empty");
-        damage_is_error_ = is_second(spec, "on_damage", "warn", "error");
+        empty_on_error_ = word_argument(spec, "on_error", {"raise", "empty"}) == "empty";
+        damage_is_error_ = word_argument(spec, "on_damage", {"warn", "error"}) == "error";
         if (spec.HasArgument("format")) format_ = parse_pixel_format(spec.GetArgument<std::string>("format"));
         const auto expect_raw = [&](const std::string& name) {
             TRICODEC_EXPECT(!format_ || !spec.ArgumentDefined(name), invalid_argument,

@@ -65,21 +65,14 @@ EncodedInput::EncodedInput(const ::dali::OpSpec& spec) {
     });
 }
 
-void EncodedInput::expect_bytes(const ::dali::TensorList<::dali::CPUBackend>& encoded) {
-    if (encoded.type() != DALI_UINT8) {
-        throw ::dali::DaliTypeError(::dali::make_string("the input \"encoded\" holds ", encoded.type(),
-                                                        "; it takes the bytes of whole video files as uint8"));
-    }
-    if (encoded.sample_dim() != 1) {
-        throw ::dali::DaliValueError(
-            ::dali::make_string("the input \"encoded\" has ", encoded.sample_dim(),
-                                " dimensions a sample; it takes 1: the bytes of a whole file"));
-    }
+void EncodedInput::expect_files(const ::dali::TensorList<::dali::CPUBackend>& encoded) {
+    expect_bytes(encoded.type(), encoded.sample_dim(), "encoded", "the bytes of whole video files",
+                 "the bytes of a whole file");
 }
 
 void EncodedInput::acquire(const ::dali::ArgumentWorkspace& workspace,
                            const ::dali::TensorList<::dali::CPUBackend>& encoded) {
-    expect_bytes(encoded);
+    expect_files(encoded);
     if (sizes_) sizes_of_ = sizes_->values(workspace, encoded.num_samples());
     if (pts_) pts_of_ = pts_->values(workspace, encoded.num_samples());
 }

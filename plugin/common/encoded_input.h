@@ -23,7 +23,7 @@ public:
     explicit EncodedInput(const ::dali::OpSpec& spec);
 
     /// Throws DALI's errors for an input that holds no bytes of files.
-    static void expect_bytes(const ::dali::TensorList<::dali::CPUBackend>& encoded);
+    static void expect_files(const ::dali::TensorList<::dali::CPUBackend>& encoded);
     /// Begins a batch: reads the arguments of its samples.
     void acquire(const ::dali::ArgumentWorkspace& workspace, const ::dali::TensorList<::dali::CPUBackend>& encoded);
     /// A sample that is a whole file, not copied. Throws tricodec::Error for one that is empty.

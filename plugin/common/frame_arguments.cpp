@@ -66,7 +66,8 @@ struct PaddedRange {
 };
 
 /// Frames by their numbers.
-std::vector<std::int64_t> listed(const std::vector<std::int64_t>& frames, PadMode pad_mode, std::int64_t num_frames) {
+std::vector<std::int64_t> listed_frames(const std::vector<std::int64_t>& frames, PadMode pad_mode,
+                                        std::int64_t num_frames) {
     std::vector<std::int64_t> numbers;
     for (const auto frame : frames) {
         TRICODEC_EXPECT(frame >= 0, invalid_argument,
@@ -127,7 +128,7 @@ std::vector<FrameArguments::Select> FrameArguments::for_samples(const ::dali::Ar
             result.emplace_back([frames = std::move(frames), pad_mode = *pad_mode_](FrameReader& reader) {
                 if (frames.empty()) return frames;
                 reader.expect_frames();
-                return listed(frames, pad_mode, reader.num_frames());
+                return listed_frames(frames, pad_mode, reader.num_frames());
             });
         }
         return result;

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/transform_arguments.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "common/arguments.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::plugin {
 namespace {
 
+constexpr std::pair<::dali::DALIDataType, DType> kDTypes[] = {{DALI_UINT8, DType::uint8},
+                                                              {DALI_FLOAT16, DType::float16},
+                                                              {DALI_FLOAT, DType::float32},
+                                                              {DALI_UINT16, DType::uint16},
+                                                              {DALI_INT16, DType::int16}};
+
 DType to_dtype(::dali::DALIDataType type) {
-    switch (type) {
-        case DALI_UINT8:
-            return DType::uint8;
-        case DALI_FLOAT16:
-            return DType::float16;
-        case DALI_FLOAT:
-            return DType::float32;
-        default:
-            fail(ErrorCode::invalid_argument,
-                 "dtype " + ::dali::make_string(type) + " is not one of types.UINT8, types.FLOAT16, types.FLOAT");
+    for (const auto& [known, dtype] : std::span(kDTypes).first<3>()) {
+        if (type == known) return dtype;
     }
+    fail(ErrorCode::invalid_argument,
+         "dtype " + ::dali::make_string(type) + " is not one of types.UINT8, types.FLOAT16, types.FLOAT");
 }
 
 /// DALI's name for `color`.
@@ -106,29 +109,11 @@ std::vector<TransformArguments::Sample> TransformArguments::for_samples(const ::
 }
 
 ::dali::DALIDataType to_dali(DType dtype) {
-    switch (dtype) {
-        case DType::float16:
-            return DALI_FLOAT16;
-        case DType::float32:
-            return DALI_FLOAT;
-        case DType::uint16:
-            return DALI_UINT16;
-        case DType::int16:
-            return DALI_INT16;
-        default:
-            return DALI_UINT8;
-    }
+    return std::ranges::find(kDTypes, dtype, [](const auto& known) { return known.second; })->first;
 }
 
 std::string layout_name(Layout layout) {
-    switch (layout) {
-        case Layout::chw:
-            return "CHW";
-        case Layout::chw2:
-            return "CHWc";
-        default:
-            return "HWC";
-    }
+    return layout == Layout::chw ? "CHW" : layout == Layout::chw2 ? "CHWc" : "HWC";
 }
 
 void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype) {
@@ -137,10 +122,8 @@ void check_output_bytes(const std::vector<std::int64_t>& shape, DType dtype) {
     bool fits = true;
     for (const std::int64_t extent : shape) fits = fits && !__builtin_mul_overflow(total, extent, &total);
     if (fits && total <= allowed) return;
-    std::string frame;
-    for (std::size_t axis = 1; axis < shape.size(); ++axis) {
-        frame += (axis == 1 ? "" : "x") + std::to_string(shape[axis]);
-    }
+    const auto frame =
+        listed(std::span(shape).subspan(1), [](std::int64_t extent) { return std::to_string(extent); }, "x");
     fail(ErrorCode::refused, "the request gives " + std::to_string(shape[0]) + " frames of " + frame + " " +
                                  std::string(to_string(dtype)) + ", more than the limit max_output_bytes " +
                                  std::to_string(allowed) +

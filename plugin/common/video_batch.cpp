@@ -42,9 +42,7 @@ bool VideoSample::has_frames() const {
 }
 
 ::dali::TensorListShape<> IntegerOutput::shape() const {
-    std::vector<std::size_t> sizes;
-    for (const auto& sample : samples) sizes.push_back(sample.size());
-    return flat_shape(sizes);
+    return flat_shape(samples, [](const auto& sample) { return sample.size(); });
 }
 
 VideoBatch::VideoBatch(const ::dali::OpSpec& spec, std::string operation)
@@ -207,9 +205,7 @@ void VideoBatch::clear() {
 }
 
 ::dali::TensorListShape<> VideoBatch::pts_shape() const {
-    std::vector<std::size_t> sizes;
-    for (const VideoSample& sample : samples_) sizes.push_back(sample.pts_seconds.size());
-    return flat_shape(sizes);
+    return flat_shape(samples_, [](const VideoSample& sample) { return sample.pts_seconds.size(); });
 }
 
 int VideoBatch::times_output() const noexcept {

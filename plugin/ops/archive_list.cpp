@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/arguments.h"
 #include "ops/video_file.h"
 #include "tricodec/base/error.h"
 #include "tricodec/io/media_source.h"
@@ -105,7 +106,7 @@ void add_videos(const ::dali::OpSpec& spec, const std::string& archive, const st
                 std::vector<VideoFile>& files) {
     const auto extensions = split(spec.GetArgument<std::string>("ext"));
     const auto label_extension = spec.GetArgument<std::string>("label_ext");
-    const bool skips = spec.GetArgument<std::string>("missing_component_behavior") == "skip";
+    const bool skips = word_argument(spec, "missing_component_behavior", {"error", "skip"}) == "skip";
     const auto samples = read_webdataset_index(index);
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const std::string where = "sample " + std::to_string(i) + " of '" + archive + "'";
@@ -136,9 +137,6 @@ std::vector<VideoFile> list_archive_videos(const ::dali::OpSpec& spec) {
                     "paths names " + std::to_string(archives.size()) + " archives, and index_paths " +
                         std::to_string(indexes.size()) +
                         " indexes; pass one for each archive, which DALI's wds2idx makes: wds2idx shard.tar shard.idx");
-    const auto behavior = spec.GetArgument<std::string>("missing_component_behavior");
-    TRICODEC_EXPECT(behavior == "error" || behavior == "skip", invalid_argument,
-                    "missing_component_behavior '" + behavior + "' is not one of error, skip");
     std::vector<VideoFile> files;
     for (std::size_t i = 0; i < archives.size(); ++i) add_videos(spec, archives[i], indexes[i], files);
     TRICODEC_EXPECT(

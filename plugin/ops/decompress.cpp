@@ -19,6 +19,7 @@
 #include "common/errors.h"
 #include "tricodec/base/buffer.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 #include "tricodec/compress/compress.h"
 #include "tricodec/tensor/npy_header.h"
 #include "tricodec/tensor/tensor.h"
@@ -58,9 +59,7 @@ private:
 namespace {
 
 std::string extents_text(const std::vector<std::int64_t>& extents) {
-    std::string text;
-    for (const std::int64_t extent : extents) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-    return "[" + text + "]";
+    return "[" + listed_numbers(extents) + "]";
 }
 
 ::dali::OutputDesc describe_output(const std::vector<std::vector<std::int64_t>>& shapes, ::dali::DALIDataType type) {
@@ -165,7 +164,7 @@ protected:
         using InputBackend =
             std::conditional_t<std::is_same_v<Backend, ::dali::GPUBackend>, ::dali::GPUBackend, ::dali::CPUBackend>;
         const auto& input = workspace.Input<InputBackend>(0);
-        expect_compressed(input.type(), input.sample_dim());
+        expect_bytes(input.type(), input.sample_dim(), "compressed", "compressed bytes", "compressed bytes");
         name_samples(input.num_samples(), [&] {
             if (on_host_) {
                 decompress_on_host(workspace, input);
@@ -177,7 +176,6 @@ protected:
     }
 
 private:
-    static void expect_compressed(::dali::DALIDataType type, int sample_dim);
     void decompress_on_host(::dali::Workspace& workspace, const ::dali::TensorList<::dali::CPUBackend>& streams);
     void decompress_on_host(::dali::Workspace& workspace, const ::dali::TensorList<::dali::GPUBackend>& streams);
     void decompress_on_device(::dali::Workspace& workspace, const ::dali::TensorList<::dali::CPUBackend>& streams);
@@ -189,18 +187,6 @@ private:
     std::unique_ptr<compress::Codec> on_device_;
     std::unique_ptr<compress::Codec> on_host_;
 };
-
-template <typename Backend>
-void Decompress<Backend>::expect_compressed(::dali::DALIDataType type, int sample_dim) {
-    if (type != DALI_UINT8) {
-        throw ::dali::DaliTypeError(
-            ::dali::make_string("the input \"compressed\" holds ", type, "; it takes compressed bytes as uint8"));
-    }
-    if (sample_dim != 1) {
-        throw ::dali::DaliValueError(::dali::make_string("the input \"compressed\" has ", sample_dim,
-                                                         " dimensions a sample; it takes 1: compressed bytes"));
-    }
-}
 
 template <typename Backend>
 void Decompress<Backend>::decompress_on_host(::dali::Workspace& workspace,

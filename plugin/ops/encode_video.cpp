@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/arguments.h"
 #include "common/backend.h"
 #include "common/errors.h"
 #include "ops/encode_arguments.h"
@@ -32,16 +33,11 @@ std::vector<std::vector<double>> read_pts(const ::dali::Workspace& workspace) {
                                                         " dimensions; it takes the frames' times in seconds, float64 "
                                                         "[F], as fn.tricodec.decode_video gives them"));
     }
-    std::vector<std::vector<double>> times(static_cast<std::size_t>(list.num_samples()));
+    std::vector<std::vector<double>> times;
     for (int i = 0; i < list.num_samples(); ++i) {
-        auto& sample = times[static_cast<std::size_t>(i)];
-        const auto assign = [&](const auto* data) { sample.assign(data, data + list.tensor_shape(i).num_elements()); };
-        if (list.type() == DALI_FLOAT64) {
-            assign(list.tensor<double>(i));
-        } else {
-            assign(list.tensor<float>(i));
-        }
-        if (sample.empty()) throw_dali(ErrorCode::invalid_argument, "Sample " + std::to_string(i) + " has no times");
+        times.push_back(numbers_of(list, i, "pts"));
+        if (times.back().empty())
+            throw_dali(ErrorCode::invalid_argument, "Sample " + std::to_string(i) + " has no times");
     }
     return times;
 }
@@ -128,14 +124,13 @@ void EncodeVideo<Backend>::RunImpl(::dali::Workspace& workspace) {
         if (num_failed > 1) message += " [" + std::to_string(num_failed - 1) + " more of this batch failed]";
         throw_dali(failure.code, message);
     }
-    std::vector<std::size_t> sizes;
-    for (const File& file : files) sizes.push_back(file->size());
-    write_output<Backend>(workspace, 0, flat_shape(sizes), DALI_UINT8, [&](auto& output) {
-        for (int i = 0; i < output.num_samples(); ++i) {
-            std::ranges::copy(*files[static_cast<std::size_t>(i)],
-                              static_cast<std::byte*>(output.raw_mutable_tensor(i)));
-        }
-    });
+    write_output<Backend>(workspace, 0, flat_shape(files, [](const File& file) { return file->size(); }), DALI_UINT8,
+                          [&](auto& output) {
+                              for (int i = 0; i < output.num_samples(); ++i) {
+                                  std::ranges::copy(*files[static_cast<std::size_t>(i)],
+                                                    static_cast<std::byte*>(output.raw_mutable_tensor(i)));
+                              }
+                          });
     copy_source_info(frames, workspace.Output<Backend>(0));
 }
 

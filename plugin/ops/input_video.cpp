@@ -32,10 +32,7 @@ public:
         translate_errors("", [&] {
             TRICODEC_EXPECT(length_ >= 1, invalid_argument,
                             "sequence_length is " + std::to_string(length_) + "; it must be at least 1 frame");
-            const auto policy = spec.GetArgument<std::string>("last_sequence_policy");
-            TRICODEC_EXPECT(policy == "partial" || policy == "pad", invalid_argument,
-                            "last_sequence_policy '" + policy + "' is not one of partial, pad");
-            pads_ = policy == "pad";
+            pads_ = word_argument(spec, "last_sequence_policy", {"partial", "pad"}) == "pad";
         });
     }
 
@@ -99,7 +96,7 @@ private:
     /// Opens the video if it is not open. A failure is that of the batch's one sample.
     void open() {
         if (video_ || failure_) return;
-        EncodedInput::expect_bytes(*encoded_);
+        EncodedInput::expect_files(*encoded_);
         translate_errors("", [&] {
             TRICODEC_EXPECT(encoded_->num_samples() == 1, invalid_argument,
                             std::to_string(encoded_->num_samples()) +

@@ -194,15 +194,10 @@ bool FileSelection::has_stride() const {
 void FileSelection::parse_list(const ::dali::OpSpec& spec) {
     include_end_ = spec.GetArgument<bool>("file_list_include_end");
     const auto format = list_format(spec);
-    TRICODEC_EXPECT(format == "frames" || format == "timestamps", invalid_argument,
-                    "file_list_format '" + format + "' is not one of frames, timestamps");
+    expect_one_of("file_list_format", format, {"frames", "timestamps"});
     seconds_ = format == "timestamps";
     const auto rounding = list_rounding(spec);
-    const bool known = rounding == "start_down_end_up" || rounding == "start_up_end_down" || rounding == "all_up" ||
-                       rounding == "all_down";
-    TRICODEC_EXPECT(
-        known, invalid_argument,
-        "file_list_rounding '" + rounding + "' is not one of start_down_end_up, start_up_end_down, all_up, all_down");
+    expect_one_of("file_list_rounding", rounding, {"start_down_end_up", "start_up_end_down", "all_up", "all_down"});
     start_ = rounding == "start_up_end_down" || rounding == "all_up" ? Rounding::up : Rounding::down;
     end_ = rounding == "start_down_end_up" || rounding == "all_up" ? Rounding::up : Rounding::down;
 }

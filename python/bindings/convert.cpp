@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "tricodec/base/error.h"
+#include "tricodec/base/text.h"
 
 namespace tricodec::python {
 namespace {
@@ -146,9 +147,7 @@ bool holds(std::span<const std::int64_t> shape, std::int64_t num_elements) noexc
 }
 
 std::string shape_text(std::span<const std::int64_t> shape) {
-    std::string text;
-    for (const std::int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-    return "(" + text + (shape.size() == 1 ? ",)" : ")");
+    return "(" + listed_numbers(shape) + (shape.size() == 1 ? ",)" : ")");
 }
 
 std::string shown(const py::handle& value) {
@@ -203,6 +202,10 @@ py::str to_text(const std::string& text) {
     PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
     if (decoded == nullptr) throw py::error_already_set();
     return py::reinterpret_steal<py::str>(decoded);
+}
+
+py::bytes to_bytes(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 py::dict to_dict(const std::map<std::string, std::string>& entries) {

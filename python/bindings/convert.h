@@ -72,6 +72,14 @@ template <class T>
     }
 }
 
+/// A getter of a field that `Convert` makes an object of Python.
+template <auto Convert, class T, class Value>
+[[nodiscard]] auto field(Value T::* member) {
+    return [member](const T& self) { return Convert(self.*member); };
+}
+/// The name of a value of the core's.
+inline constexpr auto word_of = [](auto value) { return to_string(value); };
+
 /// From a dict of names (keys as ColorDescription's attributes) or a ColorDescription; None is all unspecified.
 [[nodiscard]] ColorDescription parse_color(const py::object& value);
 
@@ -79,6 +87,7 @@ template <class T>
 [[nodiscard]] std::map<std::string, std::string> to_strings(const py::object& options, const char* what);
 /// Tags of files need not be UTF-8.
 [[nodiscard]] py::str to_text(const std::string& text);
+[[nodiscard]] py::bytes to_bytes(std::span<const std::byte> bytes);
 [[nodiscard]] py::dict to_dict(const std::map<std::string, std::string>& entries);
 
 }  // namespace tricodec::python

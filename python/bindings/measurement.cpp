@@ -29,7 +29,7 @@ py::list list_of(const Ask& ask, const Make& make) {
 void bind_measurement(py::module_& module) {
     using WithoutGil = py::call_guard<py::gil_scoped_release>;
     const auto event_tuple = [](const StageEvent& event) {
-        return py::make_tuple(event.begin_ns, event.duration_ns, std::string(to_string(event.stage)), event.num_frames,
+        return py::make_tuple(event.begin_ns, event.duration_ns, to_string(event.stage), event.num_frames,
                               event.device.to_string(), event.thread_id);
     };
     py::class_<Profiler>(module, "Profiler")
@@ -43,8 +43,8 @@ void bind_measurement(py::module_& module) {
             [](const Profiler& self) {
                 return list_of([&] { return self.stages(); },
                                [](const StageTime& time) {
-                                   return py::make_tuple(std::string(to_string(time.stage)), time.num_calls,
-                                                         time.num_frames, time.host_ns, time.gpu_ns);
+                                   return py::make_tuple(to_string(time.stage), time.num_calls, time.num_frames,
+                                                         time.host_ns, time.gpu_ns);
                                });
             },
             "(name, calls, frames, nanoseconds of the host, nanoseconds of GPUs) of each stage that was passed.")
@@ -83,9 +83,8 @@ void bind_measurement(py::module_& module) {
             [](const MemoryTracker& self) {
                 return list_of([&] { return self.events(); },
                                [](const MemoryEvent& event) {
-                                   return py::make_tuple(event.time_ns, event.name(),
-                                                         std::string(to_string(event.action)), event.size_bytes,
-                                                         event.in_use_bytes);
+                                   return py::make_tuple(event.time_ns, event.name(), to_string(event.action),
+                                                         event.size_bytes, event.in_use_bytes);
                                });
             },
             "(nanoseconds, allocator, action, bytes, bytes in use after it) of each event that was kept.");

@@ -141,8 +141,7 @@ public:
         object_.call([&](const py::object& object) {
             while (!bytes.empty()) {
                 // A copy: the object may keep the bytes, and the core reuses its buffer.
-                const py::bytes chunk(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-                const py::object result = object.attr("write")(chunk);
+                const py::object result = object.attr("write")(to_bytes(bytes));
                 // Raw files may write less; an object that returns no number wrote all.
                 const auto count = PyLong_Check(result.ptr()) ? result.cast<std::size_t>() : bytes.size();
                 if (count == 0 || count > bytes.size()) {

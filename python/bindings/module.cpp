@@ -3,9 +3,9 @@
 /// them.
 #include <pybind11/pybind11.h>
 
-#include <cstdint>
+#include <algorithm>
+#include <iterator>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "bindings.h"
@@ -14,6 +14,7 @@
 #include "tricodec/base/gpu.h"
 #include "tricodec/base/limits.h"
 #include "tricodec/base/profiler.h"
+#include "tricodec/base/text.h"
 #include "tricodec/base/version.h"
 #include "tricodec/compress/compress.h"
 #include "tricodec/image/transform.h"
@@ -23,24 +24,10 @@
 namespace tricodec::python {
 namespace {
 
-constexpr std::pair<const char*, std::int64_t Limits::*> kLimits[] = {
-    {"max_width", &Limits::max_width},
-    {"max_height", &Limits::max_height},
-    {"max_pixels", &Limits::max_pixels},
-    {"max_packet_bytes", &Limits::max_packet_bytes},
-    {"max_packets", &Limits::max_packets},
-    {"max_streams", &Limits::max_streams},
-    {"max_output_bytes", &Limits::max_output_bytes},
-    {"max_buffered_bytes", &Limits::max_buffered_bytes},
-    {"max_device_buffered_bytes", &Limits::max_device_buffered_bytes},
-    {"max_spool_memory_bytes", &Limits::max_spool_memory_bytes},
-    {"max_spool_bytes", &Limits::max_spool_bytes},
-};
-
 py::dict limits_as_dict() {
     const Limits current = limits();
     py::dict result;
-    for (const auto& [name, field] : kLimits) result[name] = current.*field;
+    for (const auto& [name, field] : kLimitFields) result[name] = current.*field;
     return result;
 }
 
@@ -48,14 +35,13 @@ void change_limits(const py::kwargs& fields) {
     Limits changed = limits();
     for (const auto& [key, value] : fields) {
         const auto name = key.cast<std::string>();
-        std::int64_t Limits::* target = nullptr;
-        std::string accepted;
-        for (const auto& [known, field] : kLimits) {
-            accepted += (accepted.empty() ? "" : ", ") + std::string(known);
-            if (name == known) target = field;
+        const auto* const limit =
+            std::ranges::find_if(kLimitFields, [&](const auto& known) { return known.first == name; });
+        if (limit == std::end(kLimitFields)) {
+            throw py::type_error("'" + name + "' is not a limit; use one of " +
+                                 listed(kLimitFields, [](const auto& known) { return known.first; }));
         }
-        if (target == nullptr) throw py::type_error("'" + name + "' is not a limit; use one of " + accepted);
-        changed.*target = to_whole(py::reinterpret_borrow<py::object>(value), "limit " + name);
+        changed.*limit->second = to_whole(py::reinterpret_borrow<py::object>(value), "limit " + name);
     }
     set_limits(changed);
 }
@@ -110,6 +96,14 @@ py::tuple pixel_formats() {
     return py::tuple(names);
 }
 
+/// A class comes before the functions that take or return it.
+constexpr void (*kClasses[])(py::module_&) = {
+    bind_color,          bind_arrays,        bind_frame,         bind_packet,       bind_media,
+    bind_demuxer,        bind_decoder,       bind_muxer,         bind_encoder,      bind_whole_video,
+    bind_transform,      bind_swscale_rgb,   bind_options,       bind_frame_reader, bind_audio_reader,
+    bind_audio_encoder,  bind_stream_reader, bind_stream_writer, bind_ffmpeg_info,  bind_compress_memory,
+    bind_compress_array, bind_codec};
+
 }  // namespace
 }  // namespace tricodec::python
 
@@ -156,28 +150,8 @@ Returns:
 Raises:
     ValueError: for any other text.
     DeviceError: if a GPU is named and there is none; the text says why.)");
-    python::bind_color(module);
-    python::bind_arrays(module);
-    python::bind_frame(module);
-    python::bind_packet(module);
-    python::bind_media(module);
-    python::bind_demuxer(module);
-    python::bind_decoder(module);
-    python::bind_muxer(module);
-    python::bind_encoder(module);
-    python::bind_whole_video(module);
-    python::bind_transform(module);
-    python::bind_swscale_rgb(module);
-    python::bind_options(module);
-    python::bind_frame_reader(module);
-    python::bind_audio_reader(module);
-    python::bind_audio_encoder(module);
-    python::bind_stream_reader(module);
-    python::bind_stream_writer(module);
-    python::bind_ffmpeg_info(module);
-    python::bind_compress_memory(module);
-    python::bind_compress_array(module);
-    python::bind_codec(module);
+    for (const auto bind : python::kClasses) bind(module);
+
     const pybind11::object substitute = pybind11::module_::import("re").attr("sub");
     for (const auto& [_, value] : pybind11::dict(module.attr("__dict__"))) python::show_signatures(value, substitute);
 }

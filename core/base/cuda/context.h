@@ -50,8 +50,6 @@ public:
     /// The context that a stream was made in; the primary one for the default streams, which have none of their own.
     [[nodiscard]] static std::shared_ptr<Context> of(StreamView stream, int index);
 
-    Context(const Context&) = delete;
-    Context& operator=(const Context&) = delete;
     ~Context();
 
     [[nodiscard]] ContextHandle handle() const noexcept { return handle_; }

@@ -65,8 +65,6 @@ using SharedEvent = std::shared_ptr<const Event>;
 class EventPool {
 public:
     explicit EventPool(Context& context) : context_(context) {}
-    EventPool(const EventPool&) = delete;
-    EventPool& operator=(const EventPool&) = delete;
     ~EventPool();
 
     [[nodiscard]] EventHandle take();

@@ -40,8 +40,6 @@ public:
     /// Device memory that `owner` keeps valid.
     [[nodiscard]] static std::shared_ptr<Memory> borrow(std::shared_ptr<Context> context, void* data,
                                                         std::size_t size_bytes, std::shared_ptr<const void> owner);
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
     ~Memory();
 
     [[nodiscard]] void* data() const noexcept { return data_; }

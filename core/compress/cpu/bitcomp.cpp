@@ -64,15 +64,8 @@ StreamHead read_head(ByteView stream) {
 
 /// Bitcomp's number of a type: nvCOMP's, with signed and unsigned types exchanged.
 int bitcomp_type(ElementType type) {
-    switch (type) {
-        case ElementType::float16:
-            return 2;
-        case ElementType::float8_e4m3:
-        case ElementType::bits:
-            return 0;
-        default:
-            return static_cast<int>(type) ^ 1;
-    }
+    if (type == ElementType::float16) return 2;
+    return type == ElementType::float8_e4m3 || type == ElementType::bits ? 0 : static_cast<int>(type) ^ 1;
 }
 
 /// A plan for chunks of one size.

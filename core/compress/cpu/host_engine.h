@@ -21,9 +21,6 @@ class HostEngine;
 /// Does the work of a Codec on one device. Its calls are those of Codec. Thread safety: safe.
 class Engine {
 public:
-    Engine() = default;
-    Engine(const Engine&) = delete;
-    Engine& operator=(const Engine&) = delete;
     virtual ~Engine() = default;
 
     /// An input and its engine. The engines of a batch are of one device.

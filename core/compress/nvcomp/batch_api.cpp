@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compress/nvcomp/batch_api.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "compress/container.h"
@@ -20,17 +22,10 @@ void set(BatchOptions& options, std::size_t offset, T value) {
 
 /// The largest chunk that each compressor accepts (constants of nvCOMP's headers).
 std::uint64_t largest_chunk(Compression algorithm) {
-    switch (algorithm) {
-        case Compression::deflate:
-        case Compression::gdeflate:
-            return std::uint64_t{1} << 31;
-        case Compression::gzip:
-            return std::uint64_t{0x7fffffff} << 15;
-        case Compression::zstd:
-            return (std::uint64_t{1} << 31) - 1;
-        default:
-            return std::uint64_t{1} << 24;
-    }
+    constexpr std::uint64_t kOne = 1;
+    if (algorithm == Compression::deflate || algorithm == Compression::gdeflate) return kOne << 31;
+    if (algorithm == Compression::gzip) return std::uint64_t{0x7fffffff} << 15;
+    return algorithm == Compression::zstd ? (kOne << 31) - 1 : kOne << 24;
 }
 
 BatchOptions compress_options(const ChunkOptions& options, int release) {
@@ -129,23 +124,12 @@ BatchApi load_batch_api(const ChunkOptions& options, DecompressBackend backend) 
 void check_status(Status status, const char* what) {
     if (status == 0) return;
     const std::string text = std::string(what) + " failed : code=" + std::to_string(status) + ".";
-    switch (status) {
-        case 10:
-        case 11:
-        case 17:
-        case 18:
-        case 20:
-        case 21:
-            fail(ErrorCode::invalid_argument, text);
-        case 12:
-        case 13:
-        case 14:
-        case 15:
-        case 16:
-            fail(ErrorCode::corrupt_data, text);
-        default:
-            fail(ErrorCode::device, text);
-    }
+    constexpr Status kOfArguments[] = {10, 11, 17, 18, 20, 21};
+    const bool of_arguments = std::ranges::find(kOfArguments, status) != std::end(kOfArguments);
+    fail(of_arguments                   ? ErrorCode::invalid_argument
+         : status >= 12 && status <= 16 ? ErrorCode::corrupt_data
+                                        : ErrorCode::device,
+         text);
 }
 
 }  // namespace tricodec::compress::nvcomp

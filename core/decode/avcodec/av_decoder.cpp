@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "bitstream/key_inspector.h"
 #include "bitstream/stream_headers.h"
@@ -72,8 +73,6 @@ public:
     ~AvDecoder() override {
         if (issues_.num_met() == 0 && !keys_.has_other_headers() && !is_turned_) context_.keep();
     }
-    AvDecoder(const AvDecoder&) = delete;
-    AvDecoder& operator=(const AvDecoder&) = delete;
 
     void send(const Packet& packet, std::int64_t tag) override {
         TRICODEC_EXPECT(!ended_, invalid_argument, "the decoder was flushed; call reset() before it decodes more");
@@ -228,11 +227,9 @@ private:
                         "the decoder '" + std::string(context_.codec().name) + "' ran out of memory");
         std::string message = ff::error_text(code);
         if (const auto lines = context_.take_lines(); !lines.empty()) message += ": " + lines;
-        if (packet != nullptr) {
-            issues_.add({num_sent_ - 1, packet->pts, packet->pos, message, last_tag_});
-        } else {
-            issues_.add({num_sent_ - 1, kNoTimestamp, -1, message, last_tag_});
-        }
+        const auto [pts, pos] =
+            packet == nullptr ? std::pair(kNoTimestamp, std::int64_t{-1}) : std::pair(packet->pts, packet->pos);
+        issues_.add({num_sent_ - 1, pts, pos, message, last_tag_});
     }
 
     StreamFacts facts_;

@@ -65,8 +65,6 @@ public:
         parser_.reset();
         if (session_) release_session(std::move(session_));
     }
-    NvDecoder(const NvDecoder&) = delete;
-    NvDecoder& operator=(const NvDecoder&) = delete;
 
     void send(const Packet& packet, std::int64_t tag) override {
         static_cast<void>(cuda::api());  // refuses a forked child
@@ -447,18 +445,6 @@ private:
 };
 
 }  // namespace
-
-std::string nvdec_refusal(const StreamInfo& stream, Device device) {
-    return nvdec::refusal(stream, device.index);
-}
-
-bool nvdec_has_statistics(const StreamInfo& stream, Device device) {
-    return nvdec::has_statistics(stream, device.index);
-}
-
-std::string nvdec_doubt(CodecId codec) {
-    return nvdec::doubt(codec);
-}
 
 std::unique_ptr<Decoder> make_nv_decoder(const StreamInfo& stream, Device device, std::uintptr_t context,
                                          const NvDecoderTuning& tuning) {

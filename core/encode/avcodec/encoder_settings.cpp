@@ -180,9 +180,7 @@ void set_up_encoder(AVCodecContext& context, const EncoderOptions& options) {
     context.colorspace = static_cast<AVColorSpace>(options.color.matrix);
     context.color_primaries = static_cast<AVColorPrimaries>(options.color.primaries);
     context.color_trc = static_cast<AVColorTransferCharacteristic>(options.color.transfer);
-    context.color_range = options.color.range == ColorRange::limited ? AVCOL_RANGE_MPEG
-                          : options.color.range == ColorRange::full  ? AVCOL_RANGE_JPEG
-                                                                     : AVCOL_RANGE_UNSPECIFIED;
+    context.color_range = ff::to_av(options.color.range);
     context.chroma_sample_location = static_cast<AVChromaLocation>(options.color.chroma_location);
     if (options.global_header || has_headers(context.codec->id)) context.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
     // Decoding can start at every key frame. The others of libavcodec's own have closed groups, and refuse the flag.

@@ -176,12 +176,12 @@ public:
     py::dict inspect(const py::object& source) const {
         const ArrayPtr input = on_host(to_array(source));
         const CompressedInfo info = codec_.inspect(bytes_of(*input));
-        const auto type = [&] { return py::str(std::string(to_typestr(*info.element_type))); };
+        const auto type = [&] { return py::str(to_typestr(*info.element_type)); };
         using namespace py::literals;
-        return py::dict("algorithm"_a = std::string(to_string(info.algorithm)),
-                        "uncompressed_bytes"_a = info.uncompressed_bytes, "compressed_bytes"_a = info.compressed_bytes,
-                        "chunk_bytes"_a = info.chunk_bytes, "num_chunks"_a = info.num_chunks,
-                        "container_version"_a = info.container_version, "has_checksums"_a = info.has_checksums,
+        return py::dict("algorithm"_a = to_string(info.algorithm), "uncompressed_bytes"_a = info.uncompressed_bytes,
+                        "compressed_bytes"_a = info.compressed_bytes, "chunk_bytes"_a = info.chunk_bytes,
+                        "num_chunks"_a = info.num_chunks, "container_version"_a = info.container_version,
+                        "has_checksums"_a = info.has_checksums,
                         "data_type"_a = info.element_type ? py::object(type()) : py::none());
     }
 
@@ -324,8 +324,7 @@ void bind_codec(py::module_& module) {
     module.def(
         "make_npy_header",
         [](const std::string& typestr, const std::vector<std::int64_t>& shape) {
-            const auto header = make_npy_header(typestr, shape);
-            return py::bytes(reinterpret_cast<const char*>(header.data()), header.size());
+            return to_bytes(make_npy_header(typestr, shape));
         },
         py::arg("typestr"), py::arg("shape"), "What numpy.save writes before the elements of an array in C order.");
     module.def(

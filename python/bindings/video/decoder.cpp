@@ -80,13 +80,11 @@ void bind_issue(py::module_& module) {
                                 "also the packets\nthat are missing because the source was cut short. Read-only.");
     publish(cls, "tricodec.video");
     cls.def_readonly("packet_number", &DecodeIssue::packet_number, "Counted from 0; -1 unknown.")
-        .def_property_readonly(
-            "pts", [](const DecodeIssue& self) { return to_timestamp(self.pts); },
-            "The packet's time stamp in time_base units, or None.")
+        .def_property_readonly("pts", field<to_timestamp>(&DecodeIssue::pts),
+                               "The packet's time stamp in time_base units, or None.")
         .def_readonly("pos", &DecodeIssue::pos, "The packet's byte position in the file; -1 unknown.")
-        .def_property_readonly(
-            "message", [](const DecodeIssue& self) { return to_text(self.message); },
-            "The message of the codec, or what shows that the source was cut short.")
+        .def_property_readonly("message", field<to_text>(&DecodeIssue::message),
+                               "The message of the codec, or what shows that the source was cut short.")
         .def("__repr__", [](const DecodeIssue& self) {
             return "<tricodec.video.DecodeIssue packet " + std::to_string(self.packet_number) + ": " + self.message +
                    ">";

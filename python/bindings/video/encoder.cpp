@@ -88,9 +88,7 @@ public:
     }
     void do_not_warn() { warns_ = false; }
     [[nodiscard]] const std::shared_ptr<StreamInfo>& stream() const { return stream_; }
-    [[nodiscard]] py::bytes headers() const {
-        return {reinterpret_cast<const char*>(headers_.data()), headers_.size()};
-    }
+    [[nodiscard]] py::bytes headers() const { return to_bytes(headers_); }
     [[nodiscard]] int reorder_depth() const { return reorder_depth_; }
     [[nodiscard]] const std::string& engine() const { return engine_; }
     [[nodiscard]] const std::string& device() const { return device_; }

@@ -64,10 +64,8 @@ InputFormat find_format(const std::string& name) {
     for (const auto& known : all_pixel_formats()) {
         if (known.name == word && known.format != PixelFormat::unknown) return {known.name, known.format};
     }
-    std::string accepted;
-    for (const auto& known : kInputFormats) accepted += (accepted.empty() ? "" : ", ") + std::string(known.name);
     throw py::value_error("format '" + name + "' is not a layout of pictures; accepted are FFmpeg's names (" +
-                          "pixel_formats()) and " + accepted);
+                          "pixel_formats()) and " + listed(kInputFormats, &InputFormat::name));
 }
 
 /// The layout of an array that the caller did not name, by its shape.

@@ -133,12 +133,10 @@ std::string describe_frame(const Frame& frame) {
 
 void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
     def_picture_facts(cls);
-    cls.def_property_readonly(
-           "format", [](const Frame& self) { return std::string(to_string(self.format)); },
-           "FFmpeg's name of the samples' layout: \"yuv420p\", \"nv12\", \"yuv420p10le\", ...")
-        .def_property_readonly(
-            "pts", [](const Frame& self) { return to_timestamp(self.pts); },
-            "Presentation time in time_base units, or None.")
+    cls.def_property_readonly("format", field<word_of>(&Frame::format),
+                              "FFmpeg's name of the samples' layout: \"yuv420p\", \"nv12\", \"yuv420p10le\", ...")
+        .def_property_readonly("pts", field<to_timestamp>(&Frame::pts),
+                               "Presentation time in time_base units, or None.")
         .def_property_readonly("pts_seconds", seconds_of, "Presentation time in seconds, or None.")
         .def_readonly("duration", &Frame::duration, "In time_base units; 0 unknown.")
         .def_readonly("index", &Frame::index, "Number in presentation order; -1 unknown.")
@@ -151,8 +149,7 @@ void bind_facts(py::class_<Frame, std::shared_ptr<Frame>>& cls) {
             "block_statistics",
             [](const Frame& self) -> py::object {
                 if (self.block_statistics == nullptr) return py::none();
-                return py::bytes(reinterpret_cast<const char*>(self.block_statistics->data()),
-                                 self.block_statistics->size());
+                return to_bytes(*self.block_statistics);
             },
             "Quantizers, types and motion vectors of the 16x16 blocks, bytes in NVIDIA's layout\n"
             "(docs/migration/pynvvideocodec.md); None if the decoder was not asked for them or cannot tell.")

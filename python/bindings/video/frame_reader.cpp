@@ -81,13 +81,11 @@ py::array_t<std::int64_t> PyFrameReader::gops() {
 }
 
 py::bytes PyFrameReader::index_bytes() {
-    const auto bytes = call([](FrameReader& reader) { return to_bytes(*reader.frame_index()); });
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return to_bytes(call([](FrameReader& reader) { return tricodec::to_bytes(*reader.frame_index()); }));
 }
 
 py::bytes PyFrameReader::source_checksum() {
-    const auto sum = call([](FrameReader& reader) { return tricodec::source_checksum(*reader.frame_index()); });
-    return {reinterpret_cast<const char*>(sum.data()), sum.size()};
+    return to_bytes(call([](FrameReader& reader) { return tricodec::source_checksum(*reader.frame_index()); }));
 }
 
 PyFrameReader::PyFrameReader(std::unique_ptr<FrameReader> reader, std::optional<StreamView> stream)
@@ -109,7 +107,7 @@ std::unique_ptr<PyFrameReader> PyFrameReader::open(const py::object& source, con
     if (PyObject_CheckBuffer(index.ptr()) != 0) {
         const auto borrowed = borrow_bytes(index);
         known_index = read_index(borrowed.bytes);
-        kept = py::bytes(reinterpret_cast<const char*>(borrowed.bytes.data()), borrowed.bytes.size());
+        kept = to_bytes(borrowed.bytes);
     } else if (!index.is_none()) {
         index_path = to_path(index);
     }

@@ -35,14 +35,9 @@ py::dict attributes_of(const py::object& self, const std::string& names) {
     return result;
 }
 
-template <auto Field>
-std::string name_in(const ColorDescription& self) {
-    return std::string(to_string(self.*Field));
-}
-
 py::object pixel_format_of(const StreamInfo& stream) {
     if (stream.pixel_format == PixelFormat::unknown) return py::none();
-    return py::str(std::string(to_string(stream.pixel_format)));
+    return py::cast(to_string(stream.pixel_format));
 }
 
 py::object mastering_display_of(const StreamInfo& stream) {
@@ -123,21 +118,17 @@ void bind_stream_info(py::module_& module) {
     publish(cls, "tricodec.video");
     def_picture_facts(cls);
     cls.def_readonly("index", &StreamInfo::index, "Number of the stream in the container.")
+        .def_property_readonly("kind", field<word_of>(&StreamInfo::kind),
+                               "\"video\", \"audio\", \"subtitle\", \"data\", \"attachment\" or \"other\".")
         .def_property_readonly(
-            "kind", [](const StreamInfo& self) { return std::string(to_string(self.kind)); },
-            "\"video\", \"audio\", \"subtitle\", \"data\", \"attachment\" or \"other\".")
-        .def_property_readonly(
-            "codec", [](const StreamInfo& self) { return std::string(to_string(self.codec)); },
+            "codec", field<word_of>(&StreamInfo::codec),
             "\"h264\", \"hevc\", \"av1\", \"vp9\", ...; \"other\" for codecs without a name of their own.")
         .def_readonly("codec_name", &StreamInfo::codec_name, "FFmpeg's name of the codec.")
         .def_readonly("profile", &StreamInfo::profile, "\"High\", \"Main 10\", ... or \"\".")
         .def_readonly("level", &StreamInfo::level, "The codec's own number of its level; -1 unknown.")
-        .def_property_readonly(
-            "start_pts", [](const StreamInfo& self) { return to_timestamp(self.start_pts); },
-            "First time stamp, in time_base units, or None.")
-        .def_property_readonly(
-            "duration", [](const StreamInfo& self) { return to_timestamp(self.duration); },
-            "In time_base units, or None.")
+        .def_property_readonly("start_pts", field<to_timestamp>(&StreamInfo::start_pts),
+                               "First time stamp, in time_base units, or None.")
+        .def_property_readonly("duration", field<to_timestamp>(&StreamInfo::duration), "In time_base units, or None.")
         .def_property_readonly("duration_seconds", &StreamInfo::duration_seconds, "In seconds; 0 unknown.")
         .def_readonly("num_frames", &StreamInfo::num_frames,
                       "As the container states it, which may be wrong; 0 unknown. len(FrameReader) counts them.")
@@ -145,12 +136,10 @@ void bind_stream_info(py::module_& module) {
         .def_property_readonly("pixel_format", pixel_format_of,
                                "FFmpeg's name of the samples' layout, or None if frames cannot have it.")
         .def_readonly("pixel_format_name", &StreamInfo::pixel_format_name, "FFmpeg's name, whatever it is.")
-        .def_property_readonly(
-            "average_frame_rate", [](const StreamInfo& self) { return to_positive_fraction(self.average_frame_rate); },
-            "Frames per second, a Fraction, or None.")
-        .def_property_readonly(
-            "real_frame_rate", [](const StreamInfo& self) { return to_positive_fraction(self.real_frame_rate); },
-            "Lowest rate that represents every time stamp, a Fraction, or None.")
+        .def_property_readonly("average_frame_rate", field<to_positive_fraction>(&StreamInfo::average_frame_rate),
+                               "Frames per second, a Fraction, or None.")
+        .def_property_readonly("real_frame_rate", field<to_positive_fraction>(&StreamInfo::real_frame_rate),
+                               "Lowest rate that represents every time stamp, a Fraction, or None.")
         .def_property_readonly(
             "mastering_display", mastering_display_of,
             "The display that HDR was graded on: chromaticities (x, y) of \"red\", \"green\", "
@@ -177,12 +166,14 @@ void bind_color(py::module_& module) {
                                      "The colors that the samples mean, by FFmpeg's names of ITU-T H.273; "
                                      "\"unspecified\" if the stream states none.");
     publish(cls, "tricodec.video");
-    cls.def_property_readonly("matrix", name_in<&ColorDescription::matrix>,
+    cls.def_property_readonly("matrix", field<word_of>(&ColorDescription::matrix),
                               "YCbCr matrix: \"bt709\", \"smpte170m\" (BT.601), \"bt2020nc\", \"rgb\", ...")
-        .def_property_readonly("primaries", name_in<&ColorDescription::primaries>, "Chromaticities of the primaries.")
-        .def_property_readonly("transfer", name_in<&ColorDescription::transfer>, "Transfer characteristic.")
-        .def_property_readonly("range", name_in<&ColorDescription::range>, "\"limited\", \"full\" or \"unspecified\".")
-        .def_property_readonly("chroma_location", name_in<&ColorDescription::chroma_location>,
+        .def_property_readonly("primaries", field<word_of>(&ColorDescription::primaries),
+                               "Chromaticities of the primaries.")
+        .def_property_readonly("transfer", field<word_of>(&ColorDescription::transfer), "Transfer characteristic.")
+        .def_property_readonly("range", field<word_of>(&ColorDescription::range),
+                               "\"limited\", \"full\" or \"unspecified\".")
+        .def_property_readonly("chroma_location", field<word_of>(&ColorDescription::chroma_location),
                                "Where a chroma sample sits: \"left\", \"center\", \"topleft\", ...")
         .def(
             "to_dict", [](const py::object& self) { return attributes_of(self, kColorNames); },
@@ -209,8 +200,7 @@ void bind_media(py::module_& module) {
     bind_stream_info(module);
     py::class_<MediaInfo, std::shared_ptr<MediaInfo>> cls(module, "MediaInfo", "What a file holds. Read-only.");
     publish(cls, "tricodec.video");
-    cls.def_property_readonly(
-           "name", [](const MediaInfo& self) { return path_text(self.name); }, "Name of the source.")
+    cls.def_property_readonly("name", field<path_text>(&MediaInfo::name), "Name of the source.")
         .def_readonly("format_name", &MediaInfo::format_name, "FFmpeg's name of the container.")
         .def_readonly("duration_seconds", &MediaInfo::duration_seconds, "0 unknown.")
         .def_readonly("start_seconds", &MediaInfo::start_seconds, "Time of the first time stamp.")

@@ -89,7 +89,7 @@ public:
     [[nodiscard]] py::bytes getvalue() const {
         if (!memory_) throw py::value_error("the muxer writes to '" + name_ + "', not to memory");
         if (!finished_) throw py::value_error("the file is not finished; call finish() first");
-        return {reinterpret_cast<const char*>(memory_->data()), memory_->size()};
+        return to_bytes(*memory_);
     }
     [[nodiscard]] const std::string& format() const { return format_; }
     [[nodiscard]] const std::string& name() const { return name_; }

@@ -62,8 +62,7 @@ std::vector<std::pair<int, py::bytes>> messages_of(const py::object& data, const
     }
     std::vector<std::pair<int, py::bytes>> result;
     for (const SeiMessage& message : messages) {
-        result.emplace_back(message.type, py::bytes(reinterpret_cast<const char*>(message.payload.data()),
-                                                    static_cast<py::ssize_t>(message.payload.size())));
+        result.emplace_back(message.type, to_bytes(std::as_bytes(std::span(message.payload))));
     }
     return result;
 }
@@ -110,20 +109,17 @@ Args:
                 return py::reinterpret_steal<py::memoryview>(view);
             },
             "The bytes: a read-only memoryview that keeps the packet alive.")
-        .def_property_readonly(
-            "pts", [](const Packet& self) { return to_timestamp(self.pts); },
-            "When it is shown, in time_base units, or None.")
-        .def_property_readonly(
-            "dts", [](const Packet& self) { return to_timestamp(self.dts); },
-            "When it is decoded, in time_base units, or None.")
+        .def_property_readonly("pts", field<to_timestamp>(&Packet::pts),
+                               "When it is shown, in time_base units, or None.")
+        .def_property_readonly("dts", field<to_timestamp>(&Packet::dts),
+                               "When it is decoded, in time_base units, or None.")
         .def_readonly("duration", &Packet::duration, "In time_base units; 0 unknown.")
         .def_readonly("pos", &Packet::pos, "Byte position in the file; -1 unknown.")
         .def_readonly("key", &Packet::key, "True if the container says that decoding can start here.")
         .def_readonly("discard", &Packet::discard, "True if it is decoded for its references only, not shown.")
         .def_readonly("corrupt", &Packet::corrupt, "True if the container marks it as damaged.")
-        .def_property_readonly(
-            "time_base", [](const Packet& self) { return to_fraction(self.time_base); },
-            "Seconds per time stamp unit, a Fraction, or None.")
+        .def_property_readonly("time_base", field<to_fraction>(&Packet::time_base),
+                               "Seconds per time stamp unit, a Fraction, or None.")
         .def_readonly("stream_index", &Packet::stream_index, "Number of its stream in the container.")
         .def_property_readonly(
             "address", [](const Packet& self) { return reinterpret_cast<std::uintptr_t>(self.data.data()); },

@@ -117,9 +117,8 @@ void def_picture_facts(Class& cls) {
     using T = typename Class::type;
     cls.def_readonly("width", &T::width, "Pixels, before rotation.")
         .def_readonly("height", &T::height, "Pixels, before rotation.")
-        .def_property_readonly(
-            "time_base", [](const T& self) { return to_fraction(self.time_base); },
-            "Seconds per time stamp unit, a Fraction, or None.")
+        .def_property_readonly("time_base", field<to_fraction>(&T::time_base),
+                               "Seconds per time stamp unit, a Fraction, or None.")
         .def_readonly("color", &T::color, "What colors the samples stand for, a ColorDescription.")
         .def_property_readonly(
             "rotation", [](const T& self) { return self.orientation.rotation_degrees; },
@@ -128,9 +127,8 @@ void def_picture_facts(Class& cls) {
             "mirrored", [](const T& self) { return self.orientation.mirrored; },
             "True if the picture must be mirrored left-right before it is rotated.")
         .def_readonly("interlaced", &T::interlaced, "True if pictures are pairs of fields.")
-        .def_property_readonly(
-            "sample_aspect_ratio", [](const T& self) { return to_positive_fraction(self.sample_aspect_ratio); },
-            "Width of a pixel to its height, a Fraction, or None.");
+        .def_property_readonly("sample_aspect_ratio", field<to_positive_fraction>(&T::sample_aspect_ratio),
+                               "Width of a pixel to its height, a Fraction, or None.");
 }
 
 }  // namespace tricodec::python

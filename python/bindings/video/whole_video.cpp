@@ -82,13 +82,12 @@ py::object run_transcode(const py::object& source, const py::object& target, con
         Unlocked unlocked;
         result = transcode(from, to.target, options);
     }
-    const auto data = [&] { return py::bytes(reinterpret_cast<const char*>(to.memory->data()), to.memory->size()); };
     using namespace py::literals;
     return py::dict("num_frames"_a = result.num_frames, "num_audio_packets"_a = result.num_audio_packets,
                     "num_damaged_packets"_a = result.num_damaged_packets, "size_bytes"_a = result.size_bytes,
                     "seconds"_a = result.seconds, "decoder"_a = result.decoder, "encoder"_a = result.encoder,
                     "cancelled"_a = result.cancelled, "left_out"_a = result.left_out,
-                    "data"_a = to.memory ? py::object(data()) : py::none());
+                    "data"_a = to.memory ? py::object(to_bytes(*to.memory)) : py::none());
 }
 
 Tensor to_pixels(const py::object& frames) {
@@ -137,7 +136,7 @@ py::bytes run_encode_video(const py::object& frames, const std::optional<std::ve
                             options);
         if (consumed) record_event(*consumed, thread_stream(input), input.index);
     }
-    return {reinterpret_cast<const char*>(file->data()), file->size()};
+    return to_bytes(*file);
 }
 
 }  // namespace

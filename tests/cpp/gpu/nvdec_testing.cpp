@@ -113,7 +113,7 @@ std::string difference(const std::vector<Frame>& cpu, const std::vector<Frame>& 
 Compared compare(const std::filesystem::path& path) {
     const auto stream = open(path)->stream();
     Compared result;
-    result.refusal = nvdec_refusal(stream, kGpu);
+    result.refusal = nvdec::refusal(stream, kGpu.index);
     if (!result.refusal.empty()) return result;
     const auto packets = packets_of(path);
     const auto on_gpu = make_nv_decoder(stream, kGpu);

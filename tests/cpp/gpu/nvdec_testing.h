@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "decode/nvdec/caps.h"
 #include "media.h"
 #include "tricodec/container/demuxer.h"
-#include "tricodec/decode/decoder.h"
 
 namespace tricodec::testing {
 

@@ -37,7 +37,7 @@ TEST(Nvdec, every_clip_of_the_folder_gives_the_frames_that_libavcodec_gives) {
                         result.num_frames, std::string(to_string(result.format)).c_str(),
                         result.damaged ? "damaged: " : "",
                         result.refusal.empty() ? "" : ("CPU: " + result.refusal).c_str(), result.difference.c_str());
-            if (nvdec_doubt(stream.codec).empty() && !result.damaged) {
+            if (nvdec::doubt(stream.codec).empty() && !result.damaged) {
                 EXPECT_EQ(result.difference, "") << path;
             }
         } catch (const Error& error) {

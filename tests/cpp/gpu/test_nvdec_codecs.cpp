@@ -2,7 +2,6 @@
 /// NVDEC against libavcodec by codec: the same samples, or as near as the codec's standard lets them be.
 #include <gtest/gtest.h>
 
-#include "decode/engines.h"
 #include "gpu/nvdec_testing.h"
 
 namespace tricodec {
@@ -73,7 +72,7 @@ TEST_P(NvdecOfInexactCodec, gives_samples_that_differ_from_those_of_libavcodec_b
     EXPECT_EQ(result.num_frames, 30u);
     EXPECT_EQ(result.num_cpu_frames, 30u);
     EXPECT_LE(result.largest, 3) << result.difference;
-    EXPECT_NE(nvdec_doubt(open(path)->stream().codec), "");
+    EXPECT_NE(nvdec::doubt(open(path)->stream().codec), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -103,13 +102,13 @@ TEST(NvdecOfMpeg, refuses_pictures_that_it_would_cut_off) {
     for (const auto* name : {"g.cut.mpeg1.mkv", "g.cut.mpeg2.ts"}) {
         const std::string codec = std::string(name).find("mpeg1") == std::string::npos ? "mpeg2video" : "mpeg1video";
         const auto stream = open(clip(name, "-pix_fmt yuv420p -c:v " + codec, 3, "322x242"))->stream();
-        EXPECT_NE(nvdec_refusal(stream, kGpu).find("these pictures have 322"), std::string::npos) << name;
+        EXPECT_NE(nvdec::refusal(stream, kGpu.index).find("these pictures have 322"), std::string::npos) << name;
     }
 }
 
 TEST(NvdecOfVp8, refuses_pictures_of_an_odd_size) {
     const auto stream = open(clip("g.odd.vp8.webm", "-vf scale=175:143 -pix_fmt yuv420p -c:v libvpx", 3))->stream();
-    const auto reason = nvdec_refusal(stream, kGpu);
+    const auto reason = nvdec::refusal(stream, kGpu.index);
     EXPECT_NE(reason.find("VP8 of an odd size exactly"), std::string::npos) << reason;
 }
 

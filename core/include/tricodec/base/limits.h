@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace tricodec {
 
@@ -22,6 +23,21 @@ struct Limits {
     /// Of a source that cannot seek, what is kept to be read again: in memory (64 MiB), the rest in a temporary file.
     std::int64_t max_spool_memory_bytes = 67108864;
     std::int64_t max_spool_bytes = 17179869184;  ///< both together (16 GiB)
+};
+
+/// The fields and their names.
+inline constexpr std::pair<const char*, std::int64_t Limits::*> kLimitFields[] = {
+    {"max_width", &Limits::max_width},
+    {"max_height", &Limits::max_height},
+    {"max_pixels", &Limits::max_pixels},
+    {"max_packet_bytes", &Limits::max_packet_bytes},
+    {"max_packets", &Limits::max_packets},
+    {"max_streams", &Limits::max_streams},
+    {"max_output_bytes", &Limits::max_output_bytes},
+    {"max_buffered_bytes", &Limits::max_buffered_bytes},
+    {"max_device_buffered_bytes", &Limits::max_device_buffered_bytes},
+    {"max_spool_memory_bytes", &Limits::max_spool_memory_bytes},
+    {"max_spool_bytes", &Limits::max_spool_bytes},
 };
 
 [[nodiscard]] Limits limits() noexcept;

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -39,6 +41,19 @@ namespace tricodec {
         return kept;
     };
     return letters(one) == letters(other);
+}
+
+/// "a, b, c": the names of the elements. `word` gives the name of an element.
+template <class Elements, class Word = std::identity>
+[[nodiscard]] std::string listed(const Elements& elements, Word word = {}, const char* between = ", ") {
+    std::string list;
+    for (const auto& element : elements)
+        list += (list.empty() ? "" : between) + std::string(std::invoke(word, element));
+    return list;
+}
+/// The same for numbers: "3, 1080, 1920".
+[[nodiscard]] inline std::string listed_numbers(std::span<const std::int64_t> numbers) {
+    return listed(numbers, [](std::int64_t number) { return std::to_string(number); });
 }
 
 }  // namespace tricodec

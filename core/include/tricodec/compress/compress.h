@@ -169,9 +169,6 @@ struct Execution {
 /// A started compression. It keeps its scratch memory until it is destroyed. One thread at a time.
 class PendingCompression {
 public:
-    PendingCompression() = default;
-    PendingCompression(const PendingCompression&) = delete;
-    PendingCompression& operator=(const PendingCompression&) = delete;
     virtual ~PendingCompression() = default;
     /// Waits until the sizes are known, asks for memory, and copies the results there; on a GPU the copies are queued
     /// on the call's stream. Call it once: without it there are no results.
@@ -181,9 +178,6 @@ public:
 /// A started decompression. One thread at a time.
 class PendingDecompression {
 public:
-    PendingDecompression() = default;
-    PendingDecompression(const PendingDecompression&) = delete;
-    PendingDecompression& operator=(const PendingDecompression&) = delete;
     virtual ~PendingDecompression() = default;
     /// Waits until it is done. Throws Error(corrupt_data) naming the stream if the result is wrong.
     virtual void finish() = 0;

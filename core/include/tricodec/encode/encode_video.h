@@ -67,18 +67,11 @@ struct EncodeVideoOptions {
     /// Size and headers follow from the pictures and the container. A format that is unknown is yuv420p, of raw planes
     /// and for lossless codecs the nearest to the pictures' own that the encoder takes; a frame rate that is unknown is
     /// that of the times, or 30.
-    EncoderOptions encoder = unsettled();
+    EncoderOptions encoder{.format = PixelFormat::unknown, .frame_rate = {}};
     /// "mp4" where no format is named; "raw" is the bare stream of the codec.
     MuxerOptions muxer;
     /// Its first sample is heard at time 0, with the first picture.
     std::optional<SoundTrack> sound;
-
-    [[nodiscard]] static EncoderOptions unsettled() {
-        EncoderOptions options;
-        options.format = PixelFormat::unknown;
-        options.frame_rate = {};
-        return options;
-    }
 };
 
 /// Pictures to a whole file in memory: what Encoder and Muxer make, one picture after another. `pts_seconds` are their

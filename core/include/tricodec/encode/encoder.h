@@ -48,8 +48,8 @@ struct EncoderOptions {
     /// Else: before every key frame, so that decoding can start at each; false: before the first one only.
     bool repeat_headers = true;
     /// libavcodec's filters that packets and headers pass, as ffmpeg's -bsf writes them; empty for none.
-    std::string bitstream_filter;
-    std::map<std::string, std::string> options;  ///< of the encoder, by FFmpeg's names: {"preset", "veryfast"}
+    std::string bitstream_filter{};
+    std::map<std::string, std::string> options{};  ///< of the encoder, by FFmpeg's names: {"preset", "veryfast"}
 };
 
 /// How one frame is encoded.

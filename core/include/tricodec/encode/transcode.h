@@ -26,7 +26,7 @@ struct TranscodeOptions {
     /// Codec, device, rate, options. The codec "copy" copies the packets, from a key frame on. Size, frame rate, time
     /// base, colors and orientation are the source's where they are not set; `format` unknown is the source's if the
     /// encoder accepts it, else the nearest that it accepts.
-    EncoderOptions encoder = as_source();
+    EncoderOptions encoder{.format = PixelFormat::unknown, .frame_rate = {}};
     MuxerOptions muxer;        ///< metadata that it does not have, and chapters, are the source's
     int stream_index = -1;     ///< of the video; -1 is the best video stream
     std::optional<Crop> crop;  ///< of the upright pictures, before the size
@@ -45,14 +45,6 @@ struct TranscodeOptions {
     int num_workers = 1;
     /// Called on the calling thread now and then; false cancels.
     std::function<bool(const TranscodeProgress&)> progress;
-
-    /// Options that leave the format and the frame rate to the source.
-    [[nodiscard]] static EncoderOptions as_source() {
-        EncoderOptions options;
-        options.format = PixelFormat::unknown;
-        options.frame_rate = {};
-        return options;
-    }
 };
 
 /// What a `transcode` wrote, and what was damaged.

@@ -13,22 +13,8 @@ enum class DType : std::uint8_t { uint8, uint16, int16, int32, int64, float16, f
 inline constexpr int kNumDTypes = 9;
 
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
-    switch (dtype) {
-        case DType::uint8:
-            return 1;
-        case DType::uint16:
-        case DType::int16:
-        case DType::float16:
-        case DType::bfloat16:
-            return 2;
-        case DType::int32:
-        case DType::float32:
-            return 4;
-        case DType::int64:
-        case DType::float64:
-            return 8;
-    }
-    return 0;
+    constexpr std::size_t kSizes[kNumDTypes] = {1, 2, 2, 4, 8, 2, 4, 8, 2};
+    return kSizes[static_cast<std::size_t>(dtype)];
 }
 
 [[nodiscard]] std::string_view to_string(DType dtype) noexcept;

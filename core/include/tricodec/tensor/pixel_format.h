@@ -105,5 +105,7 @@ struct PixelFormatInfo {
 /// Accepts FFmpeg's names, also the yuvj* ones. Throws Error(invalid_argument) listing what is accepted.
 [[nodiscard]] PixelFormat parse_pixel_format(std::string_view name);
 [[nodiscard]] std::span<const PixelFormatInfo> all_pixel_formats() noexcept;
+/// The format with a plane for each component, of this chroma and depth; `unknown` if there is none.
+[[nodiscard]] PixelFormat planar_format(ColorFamily family, int log2_chroma_w, int log2_chroma_h, int depth) noexcept;
 
 }  // namespace tricodec
