@@ -4,29 +4,11 @@
 namespace tricodec {
 
 std::string_view to_string(ErrorCode code) noexcept {
-    switch (code) {
-        case ErrorCode::invalid_argument:
-            return "invalid_argument";
-        case ErrorCode::out_of_range:
-            return "out_of_range";
-        case ErrorCode::not_found:
-            return "not_found";
-        case ErrorCode::unsupported:
-            return "unsupported";
-        case ErrorCode::refused:
-            return "refused";
-        case ErrorCode::corrupt_data:
-            return "corrupt_data";
-        case ErrorCode::io:
-            return "io";
-        case ErrorCode::out_of_memory:
-            return "out_of_memory";
-        case ErrorCode::device:
-            return "device";
-        case ErrorCode::internal:
-            return "internal";
-    }
-    return "internal";
+    // In the order of the enumeration.
+    constexpr std::string_view kNames[] = {"invalid_argument", "out_of_range", "not_found", "unsupported",
+                                           "refused",          "corrupt_data", "io",        "out_of_memory",
+                                           "device",           "internal"};
+    return kNames[static_cast<std::size_t>(code)];
 }
 
 void fail(ErrorCode code, const std::string& message) {

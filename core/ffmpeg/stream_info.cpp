@@ -36,20 +36,9 @@ constexpr std::array<Entry, 11> kCodecs = {{{CodecId::mpeg1, AV_CODEC_ID_MPEG1VI
                                             {CodecId::av1, AV_CODEC_ID_AV1}}};
 
 StreamKind to_kind(AVMediaType type) noexcept {
-    switch (type) {
-        case AVMEDIA_TYPE_VIDEO:
-            return StreamKind::video;
-        case AVMEDIA_TYPE_AUDIO:
-            return StreamKind::audio;
-        case AVMEDIA_TYPE_SUBTITLE:
-            return StreamKind::subtitle;
-        case AVMEDIA_TYPE_DATA:
-            return StreamKind::data;
-        case AVMEDIA_TYPE_ATTACHMENT:
-            return StreamKind::attachment;
-        default:
-            return StreamKind::other;
-    }
+    using enum StreamKind;
+    constexpr StreamKind kKinds[] = {video, audio, data, subtitle, attachment};  // in the order of AVMediaType
+    return type >= AVMEDIA_TYPE_VIDEO && type <= AVMEDIA_TYPE_ATTACHMENT ? kKinds[type] : other;
 }
 
 void describe_audio(const AVCodecParameters& parameters, StreamInfo& info) {
@@ -147,21 +136,9 @@ CodecId parse_codec(std::string_view name) {
 }
 
 std::string_view to_string(StreamKind kind) noexcept {
-    switch (kind) {
-        case StreamKind::video:
-            return "video";
-        case StreamKind::audio:
-            return "audio";
-        case StreamKind::subtitle:
-            return "subtitle";
-        case StreamKind::data:
-            return "data";
-        case StreamKind::attachment:
-            return "attachment";
-        case StreamKind::other:
-            return "other";
-    }
-    return "other";
+    // In the order of the enumeration.
+    constexpr std::string_view kNames[] = {"video", "audio", "subtitle", "data", "attachment", "other"};
+    return kNames[static_cast<std::size_t>(kind)];
 }
 
 double StreamInfo::duration_seconds() const noexcept {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compress/nvcomp/batch_api.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "compress/container.h"
@@ -129,23 +131,10 @@ BatchApi load_batch_api(const ChunkOptions& options, DecompressBackend backend) 
 void check_status(Status status, const char* what) {
     if (status == 0) return;
     const std::string text = std::string(what) + " failed : code=" + std::to_string(status) + ".";
-    switch (status) {
-        case 10:
-        case 11:
-        case 17:
-        case 18:
-        case 20:
-        case 21:
-            fail(ErrorCode::invalid_argument, text);
-        case 12:
-        case 13:
-        case 14:
-        case 15:
-        case 16:
-            fail(ErrorCode::corrupt_data, text);
-        default:
-            fail(ErrorCode::device, text);
-    }
+    constexpr Status kArguments[] = {10, 11, 17, 18, 20, 21};
+    const bool argument = std::ranges::find(kArguments, status) != std::end(kArguments);
+    const bool damage = status >= 12 && status <= 16;
+    fail(argument ? ErrorCode::invalid_argument : damage ? ErrorCode::corrupt_data : ErrorCode::device, text);
 }
 
 }  // namespace tricodec::compress::nvcomp
