@@ -141,16 +141,17 @@ def test_seek_goes_to_key_frames() -> None:
         assert_same_pixels(video.next().asnumpy(), every[shown])
 
 
-def test_times_keys_and_rate() -> None:
+def test_times_keys_and_rate(tmp_path: Path) -> None:
     video = reader("h264_nonzero_start.mkv")
     times = np.array(media.ffprobe_times(media.generated("h264_nonzero_start.mkv")))
     found = video.get_frame_timestamp([0, 7, -1])
-    assert found.dtype == np.float32
-    assert found.shape == (3, 2)
+    assert (found.dtype, found.shape) == (np.float32, (3, 2))
     assert np.allclose(found[:, 0], times[[0, 7, -1]] - times[0], atol=1e-3)
     assert np.allclose(found[:, 1] - found[:, 0], 0.04, atol=1e-3)
     assert video.get_frame_timestamp(7).shape == (2,)
     assert video.get_avg_fps() == 25.0
+    media.ffmpeg("-i", media.generated("mpeg1.mpg"), "-c copy", tmp_path / "states_no_rate.ts")
+    assert decord.VideoReader(str(tmp_path / "states_no_rate.ts")).get_avg_fps() == pytest.approx(25)
     assert reader("h264_bframes.mp4").get_key_indices() == [0, 12, 24, 36, 48]
 
 

@@ -5,7 +5,9 @@
 
 #include "bitstream/nal.h"
 #include "bitstream/vp9_frames.h"
+#include "ffmpeg/ffmpeg.h"
 #include "ffmpeg/stream_info.h"
+#include "io/bit_reader.h"
 
 namespace tricodec {
 namespace {
@@ -27,6 +29,16 @@ bool is_mpeg_intra(Bytes picture) {
 /// vop_coding_type (6.2.5 of ISO 14496-2).
 bool is_mpeg4_intra(Bytes vop) {
     return vop.size() > 1 && byte_at(vop, 0) == kMpeg4Vop && byte_at(vop, 1) >> 6 == 0;
+}
+
+/// The picture coding type of PTYPE, or of MPPTYPE where PLUSPTYPE extends it (5.1.3 and 5.1.4 of H.263).
+bool is_h263_intra(Bytes picture) {
+    constexpr unsigned kStartBits = 22, kReferenceBits = 8, kFlagBits = 5, kExtended = 7, kOptionBits = 18;
+    BitReader bits({reinterpret_cast<const std::uint8_t*>(picture.data()), picture.size()});
+    bits.skip(kStartBits + kReferenceBits + kFlagBits);
+    if (bits.bits(3) != kExtended) return !bits.flag();
+    if (bits.bits(3) == 1) bits.skip(kOptionBits);
+    return bits.bits(3) == 0;
 }
 
 /// Nothing if the header of the key frame is cut.
@@ -85,12 +97,17 @@ bool KeyInspector::is_key(const Packet& packet) {
         case CodecId::mpeg2:
             return is_mpeg_intra(first_picture(nals_to_picture(data, 0, codec_)));
         case CodecId::mpeg4:
-            return is_mpeg4_intra(first_picture(nals_to_picture(data, 0, codec_)));
+            return data.size() >= kSmallestMpeg4Picture &&
+                   is_mpeg4_intra(first_picture(nals_to_picture(data, 0, codec_)));
         case CodecId::mjpeg:
             return true;
         default:
-            return packet.key;
+            break;
     }
+    // Containers without flags of their own say that every packet of these is a key frame.
+    const auto id = parameters_ ? parameters_->codec_id : AV_CODEC_ID_NONE;
+    if (id == AV_CODEC_ID_H261) return false;  // the standard has only macroblocks that are intra coded
+    return packet.key && (id != AV_CODEC_ID_H263 || is_h263_intra(data));
 }
 
 std::vector<Bytes> KeyInspector::inspect_units(Bytes packet) {

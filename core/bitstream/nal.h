@@ -85,6 +85,9 @@ inline constexpr std::size_t kHeaderBytes = 2;
 /// Start codes of pictures: of MPEG-1 and MPEG-2 (6.2.3 of H.262), and of MPEG-4 (6.2.5 of ISO 14496-2).
 inline constexpr unsigned kMpegPicture = 0x00, kMpeg4Vop = 0xb6;
 
+/// An MPEG-4 VOP that codes nothing ("N-VOP", a repeated frame) is a few bytes long and may give no frame.
+inline constexpr std::size_t kSmallestMpeg4Picture = 32;
+
 /// Calls `visit` for each NAL unit of a packet, without start code or length. `length_size` 0 means Annex B.
 /// False if the packet cannot be split into NAL units.
 bool for_each_nal(Bytes packet, int length_size, const std::function<void(Bytes nal)>& visit);

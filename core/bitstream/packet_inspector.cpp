@@ -16,9 +16,6 @@ namespace {
 
 constexpr unsigned kMpegTypeB = 3, kMpeg4TypeB = 2;
 
-// An MPEG-4 VOP that codes nothing ("N-VOP", a repeated frame) is a few bytes long and may give no frame.
-constexpr std::size_t kSmallestMpeg4Picture = 32;
-
 /// Frames that a VP9 packet shows; a superframe holds several, most of them hidden. -1 when it cannot be read.
 int vp9_shown_in_packet(Bytes packet) {
     const auto frames = vp9_frames(packet);
@@ -93,6 +90,9 @@ PacketFacts PacketInspector::inspect(const Packet& packet) {
         for (int i = 0; i < original->side_data_elems; ++i) {
             const auto type = original->side_data[i].type;
             if (type == AV_PKT_DATA_NEW_EXTRADATA || type == AV_PKT_DATA_PARAM_CHANGE) facts.changes_parameters = true;
+            if (type != AV_PKT_DATA_PALETTE) continue;
+            const auto* palette = reinterpret_cast<const std::byte*>(original->side_data[i].data);
+            note_parameter_set(type, {palette, original->side_data[i].size}, facts);
         }
     }
     if (packet.data.empty()) return facts;

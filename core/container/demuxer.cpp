@@ -237,8 +237,17 @@ private:
             scope.set_num_frames(0);
             return std::nullopt;
         }
-        const auto index = static_cast<std::size_t>(packet->stream_index);
-        return to_packet(std::move(packet), ff::to_rational(input_.streams()[index]->time_base));
+        AVStream* stream = input_.streams()[static_cast<std::size_t>(packet->stream_index)];
+        if (info_.format_name.starts_with("mov,")) complete_last_duration(*stream, *packet);
+        return to_packet(std::move(packet), ff::to_rational(stream->time_base));
+    }
+
+    /// libavformat counts for how long the last sample of a track is shown as if the track began at time 0.
+    static void complete_last_duration(AVStream& stream, AVPacket& packet) {
+        const auto* first = avformat_index_get_entry(&stream, 0);
+        const bool is_last =
+            first != nullptr && packet.duration > 0 && stream.duration == av_sat_add64(packet.dts, packet.duration);
+        if (is_last && first->timestamp > 0) packet.duration = av_sat_add64(packet.duration, first->timestamp);
     }
 
     int read_frame(ff::PacketPtr& packet) {

@@ -239,13 +239,34 @@ int InputContext::read(AVPacket& packet) {
     TRICODEC_EXPECT(code < 0 || packet.size <= limits_.max_packet_bytes, refused,
                     "a packet of " + std::to_string(packet.size) +
                         " bytes is larger than limits.max_packet_bytes = " + std::to_string(limits_.max_packet_bytes));
+    began_ = true;
+    if (code >= 0) keep_palette(packet);
     return code;
+}
+
+void InputContext::keep_palette(AVPacket& packet) {
+    std::size_t size = 0;
+    const auto* palette = av_packet_get_side_data(&packet, AV_PKT_DATA_PALETTE, &size);
+    if (palette != nullptr) {
+        palettes_[packet.stream_index].assign(palette, palette + size);
+    } else if (const auto known = palettes_.find(packet.stream_index);
+               known != palettes_.end() && (packet.flags & AV_PKT_FLAG_KEY) != 0) {
+        auto* copy = av_packet_new_side_data(&packet, AV_PKT_DATA_PALETTE, known->second.size());
+        TRICODEC_EXPECT(copy != nullptr, out_of_memory, "could not allocate a palette");
+        std::ranges::copy(known->second, copy);
+    }
 }
 
 void InputContext::seek(int stream, std::int64_t position, int flags, const std::string& where) {
     TRICODEC_EXPECT(seekable(), unsupported,
                     "'" + name_ + "' cannot seek; pass a file, bytes or an object with seek(offset, whence)");
     if (io_ != nullptr) io_->forget_error();
+    const bool has_palette =
+        std::ranges::any_of(streams(), [](const AVStream* each) { return each->codecpar->format == AV_PIX_FMT_PAL8; });
+    if (has_palette && !began_) {  // avformat_find_stream_info() has taken it from the container
+        const auto first = ff::make_packet();
+        (void)read(*first);
+    }
     int code = av_seek_frame(context_.get(), stream, position, flags);
     if (code < 0 && (flags & AVSEEK_FLAG_BACKWARD) != 0) {
         code = av_seek_frame(context_.get(), stream, position, flags & ~AVSEEK_FLAG_BACKWARD);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ffmpeg/avio.h"
 #include "ffmpeg/ffmpeg.h"
@@ -84,6 +85,8 @@ private:
     void open();
     void expect_samples() const;
     void rethrow() const;
+    /// Containers give a palette with the first packet alone, and a decoder may begin at any key frame.
+    void keep_palette(AVPacket& packet);
 
     std::string name_;
     InputOptions options_;
@@ -92,8 +95,10 @@ private:
     std::unique_ptr<AvioReader> io_;  // null where libavformat reads
     ff::FormatContextPtr context_;    // closed before io_
     std::string unused_;
-    bool ends_before_fragment_ = false;  // AvioReader::end_at()
-    bool goes_back_ = false;             // the container needs bytes that were read already
+    std::map<int, std::vector<std::uint8_t>> palettes_;  // the last one of each stream
+    bool began_ = false;                                 // a packet was read
+    bool ends_before_fragment_ = false;                  // AvioReader::end_at()
+    bool goes_back_ = false;                             // the container needs bytes that were read already
 };
 
 }  // namespace tricodec

@@ -85,7 +85,8 @@ public:
         const AVCodecID codec = stream.parameters->codec_id;
         TRICODEC_EXPECT(holds(format_, codec), unsupported,
                         "'" + format_name_ + "' cannot contain " + avcodec_get_name(codec) +
-                            "; use another container (matroska accepts nearly every codec)");
+                            "; use another container (matroska accepts nearly every codec)" +
+                            (stream.kind == StreamKind::audio ? ", or encode the sound (audio_codec)" : ""));
         AVStream* added = avformat_new_stream(context_.get(), nullptr);
         TRICODEC_EXPECT(added != nullptr, out_of_memory, "could not allocate a stream");
         ff::check(avcodec_parameters_copy(added->codecpar, stream.parameters.get()), "copying codec parameters");

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "ffmpeg/stream_info.h"
 #include "io/container_policy.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/interrupt.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kJumpSeconds = 10.0;        // ffmpeg's -dts_delta_threshold
 constexpr double kStepBackSeconds = 0.1;     // ffmpeg's, too
+constexpr double kStepSeconds = 0.001;       // that every container can tell apart
 constexpr double kSameJumpSeconds = 1.0;     // by which streams of one recording end apart
 constexpr double kEarlierSeconds = 2.0;      // that packets of one time may lie apart in a file
 constexpr std::size_t kPacketsAhead = 1000;  // that are read to find what lies beside a packet
@@ -75,8 +77,8 @@ void PacketClock::place(Packet& packet) {
     stream.last = placed;
 }
 
-PacketCopier::PacketCopier(const MediaSource& source, int video_stream, bool copies_video)
-    : source_(source), video_stream_(video_stream), copies_video_(copies_video) {
+PacketCopier::PacketCopier(const MediaSource& source, int video_stream, bool copies_video, bool repeats_headers)
+    : source_(source), video_stream_(video_stream), copies_video_(copies_video), repeats_headers_(repeats_headers) {
     open();
 }
 
@@ -87,8 +89,11 @@ void PacketCopier::set_range(const CopyRange& range) {
 
 void PacketCopier::open() {
     // Muxers need all facts of the sound; the reader of the video reports an early end.
-    demuxer_ = Demuxer::open(
-        source_, {.stream_index = video_stream_, .all_streams = true, .thorough = true, .silent_end = true});
+    demuxer_ = Demuxer::open(source_, {.stream_index = video_stream_,
+                                       .all_streams = true,
+                                       .annexb = repeats_headers_,
+                                       .thorough = true,
+                                       .silent_end = true});
     clock_.emplace(demuxer_->info());
     ahead_.clear();
     ended_ = false;
@@ -130,6 +135,7 @@ void PacketCopier::copy_until(double seconds, const std::function<void(const Pac
         if (!held_) held_ = next();
         if (!held_ || decoded_at(*held_).value_or(shown_at(*held_)) >= seconds) return;
         move(*held_, -range_.shift_seconds);
+        keep_order(*held_);
         write(*held_);
         held_.reset();
     }
@@ -155,11 +161,35 @@ std::optional<Packet> PacketCopier::next() {
         if (is_past_range(packet)) break;
         if (!in_range(packet)) continue;
         if (packet.stream_index != video_stream_) return packet;
+        if (packet.key && repeats_headers_) add_headers(packet);
         copied_key_ = copied_key_ || packet.key;  // nothing before the first key frame can be decoded
         if (copied_key_) return packet;
     }
     ended_ = true;
     return std::nullopt;
+}
+
+void PacketCopier::add_headers(Packet& packet) const {
+    const auto& video = demuxer_->stream();
+    const auto headers = extradata_of(video.parameters.get());
+    const bool has_headers = video.codec == CodecId::h264 || video.codec == CodecId::mpeg4;
+    if (!has_headers || !std::ranges::search(packet.data, headers).empty()) return;
+    std::vector<std::byte> bytes(headers.begin(), headers.end());
+    bytes.insert(bytes.end(), packet.data.begin(), packet.data.end());
+    const Packet joined = Packet::copy(bytes);
+    packet.data = joined.data;
+    packet.owner = joined.owner;
+}
+
+void PacketCopier::keep_order(Packet& packet) {
+    if (packet.dts == kNoTimestamp) return;
+    const auto [last, is_first] = last_dts_.try_emplace(packet.stream_index, packet.dts);
+    if (is_first) return;
+    if (packet.dts <= last->second) {
+        packet.dts = last->second + std::max<std::int64_t>(1, std::llround(kStepSeconds / unit_of(packet)));
+        packet.pts = std::max(packet.pts, packet.dts);
+    }
+    last->second = packet.dts;
 }
 
 bool PacketCopier::is_past_range(const Packet& packet) const {

@@ -52,8 +52,9 @@ private:
 /// Copies the audio packets of a source, and its video packets if asked, with a demuxer of its own.
 class PacketCopier {
 public:
-    /// `copies_video`: also the packets of `video_stream`, from the first key frame in the range.
-    PacketCopier(const MediaSource& source, int video_stream, bool copies_video);
+    /// `copies_video`: also the packets of `video_stream`, from the first key frame in the range. `repeats_headers`:
+    /// each of its key frames brings those of the codec, for containers that keep none.
+    PacketCopier(const MediaSource& source, int video_stream, bool copies_video, bool repeats_headers = false);
 
     /// Before the first copy_until(). Without it, everything is copied.
     void set_range(const CopyRange& range);
@@ -73,15 +74,20 @@ private:
     /// True if nothing of the range follows in the file.
     [[nodiscard]] bool is_past_range(const Packet& packet) const;
     [[nodiscard]] bool is_audio(const Packet& packet) const;
+    void add_headers(Packet& packet) const;
+    /// Where joined recordings overlap, a packet follows the one before at once, as in ffmpeg.
+    void keep_order(Packet& packet);
 
     MediaSource source_;
     int video_stream_;
     bool copies_video_;
+    bool repeats_headers_;
     CopyRange range_;
     std::unique_ptr<Demuxer> demuxer_;
     std::optional<PacketClock> clock_;
     std::deque<Packet> ahead_;  // video packets have their places
     std::optional<Packet> held_;
+    std::map<int, std::int64_t> last_dts_;  // of each stream's packets that were written
     bool copied_key_ = false;
     bool ended_ = false;
 };

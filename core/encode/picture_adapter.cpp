@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "encode/avcodec/av_encoder.h"
 #include "encode/avcodec/encoder_settings.h"
 #include "encode/encoded_samples.h"
+#include "ffmpeg/ffmpeg.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"
@@ -76,6 +78,24 @@ void settle_color(const StreamInfo& video, const TranscodeOptions& options, Enco
     }
 }
 
+/// The part of a picture in host memory as it is; nothing if no whole sample of chroma begins at its corner.
+std::optional<Frame> cut_out(const Frame& frame, const Crop& crop) {
+    const auto& format = info(frame.format);
+    const bool whole =
+        (crop.left & ((1 << format.log2_chroma_w) - 1)) == 0 && (crop.top & ((1 << format.log2_chroma_h) - 1)) == 0;
+    const bool moves = crop.left != 0 || crop.top != 0;
+    if (moves && (!whole || frame.buffer != nullptr)) return std::nullopt;
+    Frame cut = frame;
+    cut.width = crop.width;
+    cut.height = crop.height;
+    for (int i = 0; moves && i < format.num_planes; ++i) {
+        auto& plane = cut.planes[static_cast<std::size_t>(i)];
+        plane.data += format.plane_height(i, crop.top) * plane.stride_bytes + format.row_bytes(i, crop.left);
+    }
+    if (cut.width != frame.width || cut.height != frame.height) cut.alpha = nullptr;
+    return cut;
+}
+
 /// Crops the last column and row where the chroma of the encoded format has no whole sample for them.
 void crop_odd(const StreamInfo& video, const AVCodec& codec, PictureSettings& settings, bool swaps) {
     auto& encoder = settings.encoder;
@@ -134,10 +154,15 @@ PictureSettings settle_pictures(const StreamInfo& video, const TranscodeOptions&
         if (encoder.frame_rate.num <= 0) encoder.frame_rate = {25, 1};
     }
     if (!encoder.time_base.known()) encoder.time_base = time_base_for(container, video);
-    if (!encoder.sample_aspect_ratio.known() && !options.size) {
-        encoder.sample_aspect_ratio = video.sample_aspect_ratio;
-        if (settings.turn && video.orientation.swaps_axes() && video.sample_aspect_ratio.known())
-            std::swap(encoder.sample_aspect_ratio.num, encoder.sample_aspect_ratio.den);
+    const auto& pixel = video.sample_aspect_ratio;
+    if (!encoder.sample_aspect_ratio.known() && pixel.known() && !(options.size && pixel.num == pixel.den)) {
+        auto shape = ff::to_av(pixel);
+        if (settings.turn && video.orientation.swaps_axes()) std::swap(shape.num, shape.den);
+        // A picture that is shown wider than its pixels say keeps its shape in another size.
+        const Size part = options.crop ? Size{options.crop->height, options.crop->width} : settings.upright;
+        const Size from = options.size ? swapped_if(part, swaps) : stored;
+        const AVRational scale{from.width * stored.height, stored.width * from.height};
+        encoder.sample_aspect_ratio = ff::to_rational(av_mul_q(shape, scale));
     }
     // Rows of the two fields stay in their places where no row is resampled.
     const bool rows_stay = !options.size && !(settings.turn && is_turned);
@@ -166,14 +191,10 @@ Frame PictureAdapter::operator()(const Frame& frame) const {
     const auto& encoder = settings_.encoder;
     const bool turns = settings_.turn && frame.orientation != Orientation{};
     const Crop crop = options.crop.value_or(Crop{0, 0, frame.height, frame.width});
-    const bool from_first = crop.top == 0 && crop.left == 0 && crop.height == options.size->height &&
-                            crop.width == options.size->width && !turns;
-    if (!from_first) return resampled(frame, options, encoder.format, encoder.color);
-    Frame cut = frame;
-    cut.width = crop.width;
-    cut.height = crop.height;
-    if (cut.width != frame.width || cut.height != frame.height) cut.alpha = nullptr;
-    return to_encoded_samples(cut, encoder.format, encoder.color);
+    const bool resizes = crop.height != options.size->height || crop.width != options.size->width;
+    const auto cut = resizes || turns ? std::nullopt : cut_out(frame, crop);
+    if (!cut) return resampled(frame, options, encoder.format, encoder.color);
+    return to_encoded_samples(*cut, encoder.format, encoder.color);
 }
 
 }  // namespace tricodec

@@ -4,9 +4,11 @@
 #include <map>
 
 #include "encode/packet_copier.h"
+#include "encode/picture_adapter.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/log.h"
 #include "tricodec/base/text.h"
+#include "tricodec/container/muxer.h"
 #include "tricodec/read/frame_reader.h"
 
 namespace tricodec {
@@ -66,12 +68,12 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
         TRICODEC_EXPECT(*options.start_seconds < times.back() + unit, invalid_argument,
                         "start is " + number_text(*options.start_seconds) + " s, and the last frame of '" +
                             source.name() + "' begins at " + number_text(times.back()) + " s");
-        double key_seconds = times.front();
+        // Before the first key frame that is shown, an edit list hides the one with which decoding begins.
         for (const auto key : reader->key_frames()) {
             const double at = times[static_cast<std::size_t>(key)];
-            if (at <= *options.start_seconds + std::max(unit / 2, 1e-6)) key_seconds = at;
+            if (at <= *options.start_seconds + std::max(unit / 2, 1e-6)) range.begin_seconds = at;
         }
-        range.begin_seconds = range.shift_seconds = key_seconds;
+        const double key_seconds = range.shift_seconds = range.begin_seconds.value_or(times.front());
         if (*options.start_seconds - key_seconds > unit) {
             log(LogLevel::warning, "'" + source.name() + "' is copied from its key frame at " +
                                        number_text(key_seconds) + " s on, before " +
@@ -89,15 +91,19 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
     const double end =
         std::min(video_times.clock_end(), options.end_seconds.value_or(std::numeric_limits<double>::infinity()));
     MuxerOptions muxing = options.muxer;
-    PacketCopier copier(source, video.index, true);
+    const auto container = muxing.format.empty() ? container_of(target.name()) : muxing.format;
+    PacketCopier copier(source, video.index, true, !wants_global_headers(container));
     copier.set_range(range);
     describe_as_source(muxing, copier.info(), range, end - range.shift_seconds);
     const auto muxer = Muxer::open(target.with_permissions(source.permissions()), muxing);
-    std::map<int, int> streams{{video.index, muxer->add_stream(video)}};
+    StreamInfo copied = video;
+    copied.parameters = copier.info().streams[static_cast<std::size_t>(video.index)].parameters;
+    std::map<int, int> streams{{video.index, muxer->add_stream(copied)}};
     for (const auto& stream : copier.info().streams) {
         if (options.audio && stream.kind == StreamKind::audio) streams[stream.index] = muxer->add_stream(stream);
     }
     result.left_out = streams_left_out(copier.info(), video.index, options.audio);
+    std::int64_t num_hidden = 0;
     const auto write = [&](const Packet& packet) {
         const auto found = streams.find(packet.stream_index);
         if (found == streams.end()) return;
@@ -108,6 +114,7 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
             return;
         }
         ++result.num_frames;
+        num_hidden += packet.discard ? 1 : 0;
         const double shown = static_cast<double>(packet.pts + packet.duration) * packet.time_base.to_double();
         result.seconds = std::max(result.seconds, shown);
         if (options.progress && result.num_frames % 100 == 0 && !result.cancelled)
@@ -118,7 +125,16 @@ TranscodeResult copy_streams(const MediaSource& given, const MediaTarget& target
     for (double until = range.shift_seconds; until < end && !result.cancelled; until += kSeconds)
         copier.copy_until(until, write);
     if (!result.cancelled) copier.copy_until(std::numeric_limits<double>::infinity(), write);
+    TRICODEC_EXPECT(result.num_frames > 0 || result.cancelled, invalid_argument,
+                    "no frame of '" + source.name() +
+                        "' is in the range, where its clock jumps; name a codec that "
+                        "encodes (\"h264\")");
     muxer->finish();
+    if (num_hidden > 0 && !keeps_orientation(container)) {
+        log(LogLevel::warning, "'" + target.name() + "' shows " + std::to_string(num_hidden) + " frames that '" +
+                                   source.name() + "' hides by an edit list, because " + container +
+                                   " has none; an encoder cuts exactly");
+    }
     return result;
 }
 

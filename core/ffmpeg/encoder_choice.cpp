@@ -91,6 +91,15 @@ const AVOutputFormat* find_container(const std::string& name) noexcept {
 }
 
 bool holds(const AVOutputFormat& format, AVCodecID codec) noexcept {
+    // libavformat writes other pictures and sound into a transport stream as private data, which no program reads.
+    constexpr AVCodecID kOfTransport[] = {
+        AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4,    AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
+        AV_CODEC_ID_VC1,        AV_CODEC_ID_CAVS,       AV_CODEC_ID_DIRAC,    AV_CODEC_ID_MP1,  AV_CODEC_ID_MP2,
+        AV_CODEC_ID_MP3,        AV_CODEC_ID_AAC,        AV_CODEC_ID_AAC_LATM, AV_CODEC_ID_AC3,  AV_CODEC_ID_EAC3,
+        AV_CODEC_ID_DTS,        AV_CODEC_ID_TRUEHD,     AV_CODEC_ID_OPUS,     AV_CODEC_ID_S302M};
+    const auto type = avcodec_get_type(codec);
+    if (std::string_view(format.name) == "mpegts" && (type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO))
+        return std::ranges::find(kOfTransport, codec) != std::end(kOfTransport);
     // Matroska's own answer leaves out what it stores by the tags of AVI.
     return avformat_query_codec(&format, codec, FF_COMPLIANCE_NORMAL) != 0 ||
            (format.codec_tag != nullptr && av_codec_get_tag(format.codec_tag, codec) != 0);

@@ -6,14 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "bitstream/nal.h"
 #include "bitstream/sps.h"
 #include "ffmpeg/stream_info.h"
 #include "tricodec/base/limits.h"
 
 namespace tricodec {
 namespace {
-
-constexpr std::int64_t kSmallestMpeg4Packet = 32;  // a shorter one may repeat the picture before and give no frame
 
 bool numbered_by_times(const StreamInfo& stream) {
     constexpr CodecId kCodecs[] = {CodecId::hevc, CodecId::vp8,   CodecId::vp9,
@@ -35,7 +34,7 @@ int top_layer_of(const StreamInfo& stream) {
 /// Nothing if the packet cannot be one of the stream.
 std::optional<IndexedPacket> indexed(const ListedPacket& packet, const Demuxer& demuxer) {
     const auto size_bytes = demuxer.info().size_bytes;
-    const auto smallest = demuxer.stream().codec == CodecId::mpeg4 ? kSmallestMpeg4Packet : 1;
+    const auto smallest = demuxer.stream().codec == CodecId::mpeg4 ? std::int64_t{kSmallestMpeg4Picture} : 1;
     const auto largest = std::min(limits().max_packet_bytes, size_bytes);
     const bool fits = packet.size_bytes >= smallest && packet.size_bytes <= largest && packet.pos >= 0 &&
                       packet.pos <= size_bytes - packet.size_bytes;

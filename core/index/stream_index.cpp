@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "ffmpeg/ffmpeg.h"
 #include "selection/rules.h"
 #include "tricodec/base/error.h"
 #include "tricodec/base/limits.h"
@@ -206,13 +207,16 @@ std::int64_t StreamIndex::find_packet(const Packet& wanted) const {
 StreamIndexBuilder::StreamIndexBuilder(const StreamInfo& stream)
     : inspector_(stream),
       reorders_(stream.codec != CodecId::av1 && stream.codec != CodecId::vp9 && stream.codec != CodecId::vp8 &&
-                stream.codec != CodecId::mjpeg) {}
+                stream.codec != CodecId::mjpeg),
+      // MXF may state only when packets are decoded, and libavformat then gives that as both times.
+      may_lack_times_(reorders_ && stream.parameters && stream.parameters->video_delay > 0) {}
 
 void StreamIndexBuilder::add(const Packet& packet) {
     const auto most = limits().max_packets;
     TRICODEC_EXPECT(num_packets() < most, refused,
                     "the stream has more than limits.max_packets = " + std::to_string(most) + " packets");
     const auto facts = inspector_.inspect(packet);
+    may_lack_times_ = may_lack_times_ && packet.pts == packet.dts;
     index_.packets_.push_back({packet.pts, packet.dts, packet.pos, packet.duration,
                                static_cast<std::int64_t>(packet.data.size()), -1, facts.entry, facts.shows_frame,
                                facts.open_entry, facts.non_reference, static_cast<std::int64_t>(facts.referenced_bytes),
@@ -232,6 +236,7 @@ void StreamIndexBuilder::add(const Packet& packet) {
 
 StreamIndex StreamIndexBuilder::make() const {
     StreamIndex index = index_;
+    index.uncertain_ = index.uncertain_ || may_lack_times_;
     if (index.parameters_change_) {
         // The container's headers may not be those in force at a later key frame: it must bring its own.
         for (std::size_t k = 1; k < index.packets_.size(); ++k) {

@@ -152,6 +152,7 @@ public:
 private:
     PacketInspector inspector_;
     const bool reorders_;                     // the codec may show pictures in another order than that of their packets
+    bool may_lack_times_;                     // and no packet yet has another presentation than decoding time
     StreamIndex index_;                       // its packets, and what is known of the whole
     std::int64_t latest_pts_ = kNoTimestamp;  // of the frames so far
     std::vector<bool> has_parameter_sets_;

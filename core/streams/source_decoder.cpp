@@ -87,6 +87,9 @@ public:
 
     void reset(StreamStart start) override {
         context_.flush();
+        // libavcodec would not give the last frames after a recovery point of H.264.
+        context_->flags &= ~AV_CODEC_FLAG_OUTPUT_CORRUPT;
+        if (start.whole) context_->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
         next_sample_.reset();
         start_at(std::move(start));
     }

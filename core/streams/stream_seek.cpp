@@ -34,6 +34,7 @@ StreamSeek::Target StreamSeek::target(double seconds, bool key) const {
     const auto clock = video.clock();
     Target target;
     if (clock.empty()) return target;
+    target.start.whole = true;
     const auto first = std::ranges::lower_bound(clock, seconds - kMicrosecond) - clock.begin();
     auto number = static_cast<std::int64_t>(first);
     const auto last = index_->num_frames() - 1;

@@ -18,6 +18,8 @@ struct StreamStart {
     std::int64_t num_left_out = 0;         ///< the first so many frames are left out
     /// Time stamps of the frames after those, where packets have none, or none that rise; else empty.
     std::vector<std::int64_t> pts{};
+    /// None of the frames refers to one before the packet, so that all that the codec holds to be doubtful are right.
+    bool whole = false;
 };
 
 /// The frames of a video stream by number: where decoding begins so that all frames from a time on are whole.

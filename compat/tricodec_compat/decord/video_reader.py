@@ -210,9 +210,8 @@ class VideoReader:
         return self._reader.key_frames
 
     def get_avg_fps(self) -> float:
-        """Frames a second, as the container states it."""
-        rate = self._reader.stream.average_frame_rate
-        return 0.0 if rate is None else float(rate)
+        """Frames a second, as the container states it, or else as its times say."""
+        return float(self._reader.stream.average_frame_rate or self._reader.fps)
 
     def seek(self, pos: int) -> None:
         """Go to a key frame: forward to the next one, backward to the one before.

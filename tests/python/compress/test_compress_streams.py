@@ -34,22 +34,14 @@ def decoded(algorithm: str, stream: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_lz4_blocks_are_lz4s(data: bytes) -> None:
+def test_lz4_blocks_snappy_streams_and_zstd_frames_are_those_of_their_libraries(data: bytes) -> None:
     assert lz4.block.decompress(raw("LZ4", data), uncompressed_size=len(data)) == data
     assert decoded("LZ4", lz4.block.compress(data, store_size=False)) == data
     with_size = nvcomp.Codec(algorithm="LZ4", bitstream_kind=SIZED)
     assert lz4.block.decompress(bytes(with_size.encode(data))) == data
     assert bytes(with_size.decode(lz4.block.compress(data))) == data
-
-
-@pytest.mark.parametrize("data", DATA)
-def test_snappy_streams_are_snappys(data: bytes) -> None:
     assert snappy.uncompress(raw("Snappy", data)) == data
     assert decoded("Snappy", snappy.compress(data)) == data
-
-
-@pytest.mark.parametrize("data", DATA)
-def test_zstd_frames_are_zstds(data: bytes) -> None:
     assert zstandard.ZstdDecompressor().decompress(raw("Zstd", data)) == data
     assert decoded("Zstd", zstandard.ZstdCompressor(level=7).compress(data)) == data
 

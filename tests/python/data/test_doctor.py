@@ -68,13 +68,10 @@ def test_counts_agree_with_ffprobe(run: Run, index: Path, videos: Path) -> None:
     assert found["size_bytes"] == sum(path.stat().st_size for path in videos.iterdir())
 
 
-def test_files_that_are_cut_or_unreadable_are_found(findings: dict[str, dict[str, str]]) -> None:
+def test_cut_unreadable_and_unevenly_timed_files_are_found(findings: dict[str, dict[str, str]]) -> None:
     assert list(findings["cut"]) == ["truncated_faststart.mp4"]
     assert "ends early" in findings["cut"]["truncated_faststart.mp4"]
     assert list(findings["unreadable"]) == ["broken.mp4"]
-
-
-def test_times_that_an_even_rate_does_not_give_are_found(findings: dict[str, dict[str, str]]) -> None:
     assert "h264_vfr.mkv" in findings["uneven_times"]
     assert "h264_bframes.mp4" not in findings["uneven_times"]
     assert "h264_nonzero_start.mp4" in findings["late_start"]
@@ -82,18 +79,12 @@ def test_times_that_an_even_rate_does_not_give_are_found(findings: dict[str, dic
     assert findings["late_start"]["h264_nonzero_start.mp4"] == f"at {start:.3f} s"
 
 
-def test_turned_and_mixed_pictures_are_found(findings: dict[str, dict[str, str]]) -> None:
+def test_turned_mixed_doubled_and_slow_videos_are_found(findings: dict[str, dict[str, str]]) -> None:
     assert findings["rotated"] == {"h264_rot90.mp4": "90 degrees"}
     assert findings["mixed_codec"] == {"vp9_odd.webm": "vp9"}
     assert findings["mixed_pixel_format"] == {"h264_422.mp4": "yuv422p"}
     assert "h264_318x178.mp4" in findings["mixed_size"]
-
-
-def test_doubled_files_are_found(findings: dict[str, dict[str, str]]) -> None:
     assert findings["duplicates"] == {"same.mp4": "as h264_bframes.mp4"}
-
-
-def test_a_slow_file_is_found_with_the_reason(findings: dict[str, dict[str, str]]) -> None:
     assert list(findings["slow"]) == ["one_gop.mp4"]
     assert "GOPs of up to 600 frames" in findings["slow"]["one_gop.mp4"]
 

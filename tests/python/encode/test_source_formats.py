@@ -212,6 +212,8 @@ def test_odd_sizes_are_kept_or_cropped_with_a_line(tmp_path: Path, caplog: pytes
     assert sizes["ffv1"] == sizes["mpeg4"] == sizes["libvpx-vp9"] == (63, 47)
     assert ffmpeg_frames(tmp_path / "ffv1.mkv") == ffmpeg_frames(source)
     assert sizes["libx264"] == (62, 46)
+    tricodec.transcode(source, tmp_path / "part.mkv", codec="ffv1", crop=(4, 6, 30, 42))
+    assert ffmpeg_frames(tmp_path / "part.mkv") == ffmpeg_frames(source, output_options=("-vf", "crop=42:30:6:4"))
     lines = [record.message for record in caplog.records if "is cropped to" in record.message]
     assert len(lines) == sum(size == (62, 46) for size in sizes.values())
     assert "63x47 is cropped to 62x46" in lines[0]

@@ -40,6 +40,7 @@ SOURCES = {
     "hevc, open groups": Source("a.mp4", "-c:v libx265 -x265-params log-level=error -g 25"),
     "hevc in ts": Source("a.ts", "-c:v libx265 -x265-params log-level=error -g 25"),
     "hevc bare": Source("a.hevc", "-c:v libx265 -x265-params log-level=error -g 25", False),
+    "mpeg4 in mp4": Source("a.mp4", "-c:v mpeg4 -g 25 -bf 2"),
     "mpeg4 in avi": Source("a.avi", "-c:v mpeg4 -g 25 -bf 2"),
     "vp9 in webm": Source("a.webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 25"),
     "fragments": Source("a.mp4", "-c:v libx264 -g 25 -movflags frag_keyframe+empty_moov"),
@@ -216,21 +217,67 @@ def test_metadata_chapters_languages_and_flags_are_kept_and_other_streams_named(
     assert [line.split(",")[-1] for line in shown.splitlines() if line.startswith("chapter")] == ["one", "two"]
 
 
-@pytest.mark.parametrize("kind", ["h264 in mp4", "h264 in mkv", "h264 in ts", "hevc, open groups"])
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [
+        ("h264 in mp4", "out.mp4"), ("h264 in mkv", "out.mp4"), ("h264 in ts", "out.mp4"), ("mpeg4 in mp4", "out.ts"),
+        ("hevc, open groups", "out.mp4"), ("hevc, open groups", "out.ts"), ("h264, open groups", "out.ts"),
+    ],
+)  # fmt: skip
 def test_copy_begins_at_a_key_frame_and_decodes_to_the_sources_frames(
-    kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    kind: str, target: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path, out = made(SOURCES[kind], tmp_path), tmp_path / "out.mp4"
+    path, out = made(SOURCES[kind], tmp_path), tmp_path / target
     frames = media.ffmpeg_framemd5(path)
     with tricodec.FrameReader(path, device="cpu") as reader:
-        start = float(reader.pts_seconds[60])
-        key = max(number for number in reader.key_frames if number <= 60)
+        start = float(reader.pts_seconds[65])
+        key = max(number for number in reader.key_frames if number <= 65)
 
     result = tricodec.transcode(path, out, codec="copy", start=start)
 
     assert media.ffmpeg_framemd5(out) == frames[key:]
     assert result.num_frames == 100 - key
     assert "is copied from its key frame" in caplog.text
+
+
+@pytest.mark.parametrize(("target", "hides"), [("out.mp4", True), ("out.mkv", False)])
+def test_copy_begins_at_the_key_frame_that_an_edit_list_hides(
+    target: str, hides: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, out = tmp_path / "cut.mp4", tmp_path / target
+    media.ffmpeg("-ss 0.7 -i", made(SOURCES["h264 in mp4"], tmp_path), "-c copy", path)
+    frames = media.ffmpeg_framemd5(path)
+
+    tricodec.transcode(path, out, codec="copy", start=0.12)
+
+    assert media.ffmpeg_framemd5(out)[-len(frames) :] == frames
+    assert (len(tricodec.FrameReader(out, device="cpu")) == len(frames)) == hides
+    assert ("hides by an edit list" in caplog.text) != hides
+
+
+@pytest.mark.parametrize(("codec", "target"), [("h264", "out.mp4"), ("copy", "out.mkv"), ("copy", "out.ts")])
+def test_sound_that_overlaps_where_recordings_are_joined_is_kept(codec: str, target: str, tmp_path: Path) -> None:
+    part, path, out = tmp_path / "part.ts", tmp_path / "joined.ts", tmp_path / target
+    media.ffmpeg(PICTURES, "-f lavfi -i sine=d=4.06 -pix_fmt yuv420p -c:v libx264 -g 25", part)
+    path.write_bytes(part.read_bytes() * 3)
+    result = tricodec.transcode(path, out, codec=codec, device="cpu")
+
+    packets = media.ffprobe(path, "-select_streams a -show_entries packet=pts")["packets"]
+    assert (result.num_frames, result.num_audio_packets) == (300, len(packets))
+    assert result.seconds == pytest.approx(12, abs=0.15)
+
+
+def test_a_container_that_would_lose_a_stream_refuses_it(tmp_path: Path) -> None:
+    with pytest.raises(tricodec.UnsupportedError, match="'mpegts' cannot contain vp9"):
+        tricodec.transcode(made(SOURCES["vp9 in webm"], tmp_path), tmp_path / "out.ts", codec="copy")
+
+
+@pytest.mark.parametrize("index", ["packets", "container"])
+def test_the_last_frame_keeps_its_length_where_the_video_begins_later(index: str, tmp_path: Path) -> None:
+    path = tmp_path / "later.mp4"
+    media.ffmpeg(SOUND, "-itsoffset 0.021", PICTURES, "-vsync 0 -c:v libx264 -bf 0 -pix_fmt yuv420p", path)
+    with tricodec.FrameReader(path, device="cpu", index=index) as reader:
+        assert reader.duration == pytest.approx(4)
 
 
 def test_an_object_that_can_seek_is_read_at_several_places(tmp_path: Path) -> None:

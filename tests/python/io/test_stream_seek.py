@@ -23,6 +23,8 @@ CLIPS = {
     "cra.mp4": (25, _X265),
     "thirty.mkv": (30, "-c:v libx264 -g 30 -bf 2"),
     "thirty.mp4": (30, "-c:v libx264 -g 30 -bf 2"),
+    "open.mp4": (25, "-c:v libx264 -x264-params open-gop=1:bframes=3:keyint=12"),
+    "palette.mov": (25, "-c:v qtrle -pix_fmt gray -g 12"),
     "bare.h264": (25, "-c:v libx264 -g 25 -bf 2"),
     "bare.hevc": (25, _X265),
 }

@@ -250,24 +250,16 @@ def test_two_readers_share_what_was_fetched(server: RangeServer) -> None:
     assert server.bytes_sent == generated("h264_bframes.mp4").stat().st_size
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_an_object_that_changes_while_it_is_read_is_an_error(server: RangeServer, client: str, long_clip: Path) -> None:
+@pytest.mark.parametrize(("client", "weak_tags"), [("obstore", False), ("fsspec", False), ("obstore", True)])
+def test_an_object_that_changes_while_it_is_read_is_an_error(
+    server: RangeServer, client: str, weak_tags: bool, long_clip: Path
+) -> None:
+    server.weak_tags = weak_tags
     data = long_clip.read_bytes()
     source = source_of(client, server.put("long.mp4", data))
     with tricodec.FrameReader(source, device="cpu") as reader:
         len(reader)
-        server.put("long.mp4", data[:-1] + b"x" + data[-1:])
-        with pytest.raises(tricodec.errors.SourceChangedError, match="changed while it was read"):
-            reader.frames([300])
-
-
-def test_a_change_is_found_without_a_strong_tag(server: RangeServer, long_clip: Path) -> None:
-    server.weak_tags = True
-    data = long_clip.read_bytes()
-    source = tricodec.open_remote(server.put("long.mp4", data))
-    with tricodec.FrameReader(source, device="cpu") as reader:
-        len(reader)
-        server.put("long.mp4", data[:-1] + bytes([data[-1] ^ 1]))
+        server.put("long.mp4", data[:-1] + (bytes([data[-1] ^ 1]) if weak_tags else b"x" + data[-1:]))
         with pytest.raises(tricodec.errors.SourceChangedError, match="changed while it was read"):
             reader.frames([300])
 

@@ -87,13 +87,10 @@ def test_a_redirect_that_leaves_the_prefixes_is_refused_and_not_followed(server:
     assert server.paths.count("/secret") == 0
 
 
-def test_redirects_without_end_are_an_error(server: RangeServer) -> None:
+def test_redirects_and_answers_without_end_are_errors(server: RangeServer) -> None:
     url = server.redirect("videos/a", "a")
     with pytest.raises(tricodec.MediaIOError, match=r"reading bytes .* failed"):
         tricodec.open_remote(url, allowed_prefixes=[server.url]).open()
-
-
-def test_an_answer_that_does_not_end_is_an_error_after_the_time(server: RangeServer) -> None:
     source = tricodec.open_remote(server.put("data", b"x" * 1000), allowed_prefixes=[server.url], timeout_s=0.2)
     server.latency_s = 2
     with pytest.raises(tricodec.MediaIOError, match="Timeout"):

@@ -37,8 +37,9 @@ def test_packets_are_those_that_ffprobe_lists(name: str) -> None:
 
 def test_the_shape_of_a_pixel_is_that_of_the_file(tmp_path: Path) -> None:
     ffmpeg("-f lavfi -i testsrc2=s=64x48:d=0.2 -vf setsar=4/3 -c:v libx264", tmp_path / "a.mkv")
-
     assert tricodec.Demuxer(tmp_path / "a.mkv").stream.sample_aspect_ratio == Fraction(4, 3)
+    tricodec.transcode(tmp_path / "a.mkv", tmp_path / "b.mkv", size=(24, 64))
+    assert tricodec.Demuxer(tmp_path / "b.mkv").stream.sample_aspect_ratio == Fraction(2, 3)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ struct Frame {
     Orientation orientation{};
     /// True if decoding may start at the frame's packet, as the packet's own headers say, on every engine alike: an IDR
     /// picture or a recovery point with recovery_frame_cnt 0 (H.264), an IRAP picture (HEVC), a key frame (VP8, VP9,
-    /// AV1), an I picture (MPEG-1, MPEG-2, MPEG-4), every JPEG picture. Of other codecs, Packet::key.
+    /// AV1), an I picture (MPEG-1, MPEG-2, MPEG-4, H.263), every JPEG picture. Of other codecs, Packet::key.
     bool key = false;
     bool corrupt = false;  ///< damaged or concealed, as the decoder reports
     bool interlaced = false;
