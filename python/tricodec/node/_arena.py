@@ -16,8 +16,11 @@ from tricodec.node import _channel
 _MIB = 1 << 20
 _WASTE = 2
 """A slab is used again for a result of at least this part of its size."""
+_MOST_FREE = 1024
 _LOST_SECONDS = 600.0
 """A result that a process passed on before it ended waits so long for its receiver."""
+_LOST_SECONDS_IF_NEEDED = 10.0
+"""The same while requests wait for memory. A DataLoader that is left early ends its workers, and reads no more."""
 
 
 @dataclasses.dataclass(eq=False)
@@ -54,7 +57,7 @@ class Arena:
         """Args: on_drop is called with a slab that goes, as the worker of a GPU must end its mapping."""
         self.device, self.total = device, total
         self.used = self.peak = 0
-        self._round = 2 * _MIB if device != "cpu" else _MIB
+        self._least, self._round = (_MIB >> 4, _MIB) if device == "cpu" else (2 * _MIB, 2 * _MIB)
         self._free: list[Slab] = []  # the one that was used last is at the end
         self._numbers = itertools.count(1)
         self._on_drop = on_drop
@@ -66,8 +69,9 @@ class Arena:
         return self.used - sum(slab.size for slab in self._free)
 
     def rounded(self, size: int) -> int:
-        """What a result of `size` bytes takes."""
-        return -(-max(1, size) // self._round) * self._round
+        """What a result of `size` bytes takes: of less than 1 MiB a power of two, so that others can use it again."""
+        step = min(self._round, max(self._least, 1 << max(0, size - 1).bit_length()))
+        return -(-max(1, size) // step) * step
 
     def fits(self, size: int) -> bool:
         """Whether a result has room now."""
@@ -102,6 +106,8 @@ class Arena:
             self.forget(slab)
         else:
             self._free.append(slab)
+            if len(self._free) > _MOST_FREE:
+                self.drop(self._free.pop(0))
 
     def forget(self, slab: Slab) -> None:
         """Takes a slab that does not exist any more, or never did: its worker has ended."""
@@ -243,13 +249,13 @@ class Leases:
         for key in [key for key in self._held if key[0] is client]:
             del self._held[key]
 
-    def drop_lost_tokens(self) -> bool:
+    def drop_lost_tokens(self, *, is_needed: bool) -> bool:
         """Takes back what no process can claim any more; returns whether a slab is free now."""
-        now = time.monotonic()
+        since = time.monotonic() - (_LOST_SECONDS_IF_NEEDED if is_needed else _LOST_SECONDS)
         lost = [
             name
             for name, token in self._tokens.items()
-            if token.lost_at is not None and (now > token.lost_at + _LOST_SECONDS or not _is_alive(token.parent))
+            if token.lost_at is not None and (token.lost_at < since or not _is_alive(token.parent))
         ]
         for name in lost:
             self._let_go(self._tokens.pop(name).lease, name)

@@ -7,7 +7,7 @@ import dataclasses
 import queue
 from typing import Any
 
-from tricodec.node._arrays import Lease, array_of
+from tricodec.node._arrays import array_of
 from tricodec.node._client import Answer, Connection
 from tricodec.node._start import NodeLostError
 from tricodec.node.tasks import Outcome, outcome_of
@@ -54,10 +54,10 @@ class Asked:
             return None
         if isinstance(answer, NodeLostError):
             raise answer
-        message, files = answer
+        message, lease = answer
         if "block" not in message:
             return Said(None, message.get("failure"), is_last=True)
-        array = array_of(Lease(self._connection, message, *files))
+        array = array_of(lease)
         return Said(outcome_of(message["block"], array), None, is_last=not message.get("more"))
 
     def tell(self, what: str) -> None:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import pickle
-import shutil
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +14,11 @@ from typing import Any
 
 from tricodec._tricodec import probe
 from tricodec.errors import RefusedError
+from tricodec.limits import get_limits
 from tricodec.node import _channel
 from tricodec.remote import RemoteSource
+
+_PIECE_BYTES = 1 << 20
 
 
 class SentSource:
@@ -38,9 +42,7 @@ class SentSource:
         elif hasattr(source, "_open_reader"):  # a part of an archive
             self.file = _copied(source._open_reader())
         elif hasattr(source, "read"):
-            if getattr(source, "seekable", lambda: False)():
-                source.seek(0)
-            self.file = _copied(source)
+            self.file = _copied(source) if (file := _file_of(source)) is None else os.dup(file)
         else:
             try:
                 data = memoryview(source)
@@ -53,17 +55,14 @@ class SentSource:
 
     def close(self) -> None:
         """Closes the file; once."""
-        if self.file >= 0:
-            os.close(self.file)
-            self.file = -1
+        file, self.file = self.file, -1  # first: after Ctrl-C between both it would be closed twice
+        if file >= 0:
+            os.close(file)
 
     def __enter__(self) -> SentSource:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
         self.close()
 
 
@@ -80,15 +79,48 @@ def _opened(path: Any) -> int:
     return file
 
 
-def _copied(data: Any) -> int:
+def _file_of(source: Any) -> int | None:
+    """The descriptor of an object that reads a file as it is; None for others."""
+    raw = source.raw if type(source) is io.BufferedReader else source
+    if (
+        type(raw) is not io.FileIO
+        or raw.closed
+        or not raw.readable()
+        or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+    ):
+        return None
+    return raw.fileno()
+
+
+def _copied(source: Any) -> int:
+    """A memory file with all that an object reads, with the errors and the limit of a reader in this process."""
+    can_seek = getattr(source, "seekable", lambda: False)()
+    most, size = get_limits().max_spool_bytes, 0
     copy = _channel.memory_file("tricodec-source", b"")
     try:
-        with os.fdopen(os.dup(copy), "wb") as output:
-            shutil.copyfileobj(data, output, 1 << 20)
+        if can_seek:
+            with contextlib.suppress(OSError):
+                source.seek(0)
+        while (piece := source.read(_PIECE_BYTES)) is None or len(piece):
+            if not isinstance(piece, bytes | bytearray | memoryview):
+                probe(source)  # raises the error of all calls
+                raise TypeError(f"read() of the source returned {type(piece).__name__}, not bytes")
+            _channel.write(copy, piece)
+            size += len(piece)
+            if size > most and not can_seek:
+                raise RefusedError(
+                    f"'{_name_of(source)}' cannot seek, and more of it must be kept than limits.max_spool_bytes = "
+                    f"{most} bytes; pass a path, or raise the limit with set_limits()"
+                )
     except BaseException:
         os.close(copy)
         raise
     return copy
+
+
+def _name_of(source: Any) -> str:
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else f"<{type(source).__name__}>"
 
 
 class ReceivedSource:
