@@ -11,7 +11,6 @@ import socket
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
 from typing import Any
 
 from tricodec._tricodec import check_interrupt
@@ -109,25 +108,25 @@ class Connection:
             NodeLostError: the node ended meanwhile.
             Exception: the error of the request.
         """
-        future = Future[Answer]()
-
-        def take(answer: Answer | NodeLostError) -> None:
-            future.set_exception(answer) if isinstance(answer, NodeLostError) else future.set_result(answer)
-
+        answers: queue.SimpleQueue[Answer | NodeLostError] = queue.SimpleQueue()
+        answer = None
         with self._room if files else contextlib.nullcontext():  # what has no source is answered at once
-            number = self.send(message, files, take)
+            number = self.send(message, files, answers.put)
             try:
-                while not wait([future], _LOOK_SECONDS).done:
+                while answer is None:
                     check_interrupt()
+                    with contextlib.suppress(queue.Empty):
+                        answer = answers.get(timeout=_LOOK_SECONDS)
             except BaseException:
                 with self._lock:
                     self._waiting.pop(number, None)
                 self.tell({"do": "cancel", "request": number})
                 raise
-        answer, lease = future.result()
-        if "failure" in answer:
-            raise _channel.error_of(answer["failure"])
-        return answer, lease
+        if isinstance(answer, NodeLostError):
+            raise answer
+        if "failure" in answer[0]:
+            raise _channel.error_of(answer[0]["failure"])
+        return answer
 
     def send(
         self, message: dict[str, Any], files: Sequence[int], take: Callable[[Answer | NodeLostError], None]
@@ -206,7 +205,7 @@ class Connection:
                 find = self._waiting.get if answer.get("more") else self._waiting.pop
                 take = find(answer["number"], None)
             if take is not None:
-                take((answer, lease))
+                take((answer, None if "failure" in answer else lease))
             del answer, lease, take  # the next message may come late
         self.close()
         with self._lock:

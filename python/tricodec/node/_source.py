@@ -8,6 +8,7 @@ import io
 import os
 import pickle
 import stat
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -93,9 +94,9 @@ def _file_of(source: Any) -> int | None:
 
 
 def _copied(source: Any) -> int:
-    """A memory file with all that an object reads, with the errors and the limit of a reader in this process."""
+    """A file with all that an object reads, within the limits of a reader in this process, and with its errors."""
+    limits, size = get_limits(), 0
     can_seek = getattr(source, "seekable", lambda: False)()
-    most, size = get_limits().max_spool_bytes, 0
     copy = _channel.memory_file("tricodec-source", b"")
     try:
         if can_seek:
@@ -106,21 +107,22 @@ def _copied(source: Any) -> int:
                 probe(source)  # raises the error of all calls
                 raise TypeError(f"read() of the source returned {type(piece).__name__}, not bytes")
             _channel.write(copy, piece)
-            size += len(piece)
-            if size > most and not can_seek:
+            is_in_memory, size = size <= limits.max_spool_memory_bytes, size + len(piece)
+            if is_in_memory and size > limits.max_spool_memory_bytes:
+                with tempfile.TemporaryFile(buffering=0) as file:
+                    _channel.write(file.fileno(), os.pread(copy, size, 0))
+                    os.dup2(file.fileno(), copy, inheritable=False)
+            if size > limits.max_spool_bytes and not can_seek:
+                name = getattr(source, "name", f"<{type(source).__name__}>")
                 raise RefusedError(
-                    f"'{_name_of(source)}' cannot seek, and more of it must be kept than limits.max_spool_bytes = "
-                    f"{most} bytes; pass a path, or raise the limit with set_limits()"
+                    f"'{name}' cannot seek, and more of it must be kept than limits.max_spool_bytes = "
+                    f"{limits.max_spool_bytes} bytes; pass a path, bytes or an object that can seek, read it in order "
+                    "with Demuxer or StreamReader, or raise the limit with set_limits()"
                 )
     except BaseException:
         os.close(copy)
         raise
     return copy
-
-
-def _name_of(source: Any) -> str:
-    name = getattr(source, "name", None)
-    return name if isinstance(name, str) else f"<{type(source).__name__}>"
 
 
 class ReceivedSource:

@@ -19,6 +19,7 @@ import pytest
 import tricodec
 from media import generated
 from patience import until
+from programs import printed_by, run_python
 from tricodec import node as nodes
 
 NAME = "h264_bframes.mp4"
@@ -158,6 +159,80 @@ def test_a_socket_has_one_node_and_a_file_in_its_place_stays(node: nodes.Node, f
     with pytest.raises(RuntimeError, match="is there and no socket"):
         nodes.start(nodes.Settings(socket=str(file), gpus=()))
     assert file.read_text() == "kept"
+
+
+HOLDING = """
+import contextlib, os, resource, sys, tricodec.node
+most = 60
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+node = tricodec.node.connect(sys.argv[1])
+decode = lambda: node.decode_video(sys.argv[2], count=1, size=(16, 16)).frames
+held = [decode() for _ in range(200)]
+opened = []
+with contextlib.suppress(OSError):
+    while True:
+        opened.append(os.open("/dev/null", os.O_RDONLY))
+os.close(opened.pop())  # for the source
+try:
+    decode()
+except OSError as error:
+    assert "may have 60 files open" in str(error), error
+list(map(os.close, opened))
+assert (decode() == held[0]).all()
+print(node.status()["leases"])
+"""
+
+
+@pytest.mark.parametrize("node", [{"memory": 64 << 20}], indirect=True)
+def test_a_process_holds_more_arrays_than_it_may_have_open_files(node: nodes.Node) -> None:
+    assert printed_by(HOLDING, node.path, CLIP) == "200\n"  # of 64 KiB each, in 16 MiB
+
+
+FEW_FILES = """
+import resource, sys, tricodec.node
+resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
+tricodec.node.start(tricodec.node.Settings(socket=sys.argv[1], gpus=(), workers=1, memory=64 << 20))
+"""
+
+
+def test_a_node_that_had_too_many_clients_takes_others_later(folder: str, expected: Any) -> None:
+    path = f"{folder}/n"
+    printed_by(FEW_FILES, path)
+    with contextlib.ExitStack() as clients:
+        for _ in range(80):
+            clients.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)).connect(path)
+        time.sleep(0.2)
+    assert np.array_equal(decode(nodes.connect(path)), expected)
+
+
+INTERRUPTED = """
+import os, random, signal, sys, threading, time, tricodec.node
+signal.signal(signal.SIGINT, signal.default_int_handler)
+node, held, pauses, count = tricodec.node.connect(sys.argv[1]), [], random.Random(1), 0
+node.decode_video(sys.argv[2], count=1)
+def interrupt():
+    for _ in range(100):
+        time.sleep(pauses.uniform(0.001, 0.02))
+        os.kill(os.getpid(), signal.SIGINT)
+interrupting = threading.Thread(target=interrupt)
+while True:
+    try:
+        if interrupting.ident is None:
+            interrupting.start()
+        while interrupting.is_alive():
+            held = [*held[-3:], node.decode_video(sys.argv[2], count=3, size=(32, 48)).frames]
+        time.sleep(0.1)
+        break
+    except KeyboardInterrupt:
+        count += 1
+del held
+print(count > 50, node.status()["leases"])
+"""
+
+
+def test_ctrl_c_at_any_moment_is_not_lost_and_loses_no_memory(node: nodes.Node) -> None:
+    result = run_python(INTERRUPTED, node.path, CLIP)
+    assert (result.stdout, result.stderr) == ("True 0\n", "")
 
 
 ASKING = """

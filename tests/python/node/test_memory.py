@@ -15,6 +15,7 @@ import pytest
 import tricodec
 from media import generated
 from patience import until
+from programs import printed_by
 from tricodec import node as nodes
 
 CLIP = generated("h264_bframes.mp4")
@@ -108,6 +109,22 @@ def test_clients_that_pass_results_on_leave_room_for_one_that_has_none(
     for data in passed[:2]:
         assert len(pickle.loads(data)) == 50
     assert all(len(request.result(20)) == 50 for request in late)
+
+
+PASSING = """
+import pickle, sys, tricodec.node
+node = tricodec.node.connect(sys.argv[1])
+[pickle.dumps(node.decode_video(sys.argv[2]).frames) for _ in range(2)]
+"""
+
+
+@with_48_mib(client_share=1.0)
+def test_results_that_a_process_passed_on_before_it_ended_go_when_others_need_their_memory(node: nodes.Node) -> None:
+    printed_by(PASSING, node.path, CLIP)  # nobody reads them, and this process, to which they may be on the way, lives
+    held = [decode(node) for _ in range(3)]
+    assert node.status()["leases"] == 5
+    held.append(decode(node))
+    assert node.status()["leases"] == 4
 
 
 @pytest.mark.parametrize(
