@@ -7,7 +7,6 @@ import contextlib
 import functools
 import math
 import os
-import pickle
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -51,15 +50,12 @@ class NodeArray(npt.NDArray[Any] if TYPE_CHECKING else np.ndarray):  # type: ign
 
             dtype = ml_dtypes.bfloat16
         size = math.prod(lease.shape) * np.dtype(dtype).itemsize
-        memory = _channel.map_file(lease.file, size)
+        memory = _channel.map_file(lease.held.file, size)
         memory.owner = lease
-        lease.close_file()
+        lease.held.close_file()
         array: NodeArray = np.ndarray.__new__(cls, lease.shape, np.dtype(dtype), memory)
         array._lease = lease
         return array
-
-    def __reduce__(self) -> Any:
-        return self.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._lease is not None:
@@ -97,7 +93,7 @@ class NodeDeviceArray:
     def _mapped(self) -> DeviceArray:
         lease = self._lease
         gpu = int(lease.device.partition(":")[2])
-        block = _device_memory.Block(gpu, lease.size, lease.file)
+        block = _device_memory.Block(gpu, lease.size, lease.held.file)
         block.owner = lease
         stream = _stream(gpu, os.getpid())
         if lease.event is not None:

@@ -15,18 +15,13 @@ from tricodec.node.tasks import Outcome, outcome_of
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Said:
-    """What the node says of a task.
+    """What the node says of a task."""
 
-    Attributes:
-        outcome: a part of it, or all.
-        failure: why it failed: "kind" and "names" of the exception, "text", and "why" if its process was replaced:
-            "crash", "timeout", "cancel" or "memory".
-        is_last: the task has ended; without an outcome or a failure it was stopped.
-    """
-
-    outcome: Outcome | None
+    outcome: Outcome | None  # a part of it, or all
     failure: dict[str, Any] | None
-    is_last: bool
+    """Why it failed: "kind" and "names" of the exception, "text", and "why" if its process was replaced: "crash",
+    "timeout", "cancel" or "memory"."""
+    is_last: bool  # the task has ended; without an outcome or a failure it was stopped
 
 
 class Asked:

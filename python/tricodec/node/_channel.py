@@ -155,13 +155,9 @@ def empty_file(name: str, size: int) -> int:
 
 
 class Memory(mmap.mmap):
-    """Memory of another process's file, mapped into this one.
+    """Memory of another process's file, mapped into this one."""
 
-    Attributes:
-        owner: lives as long as the memory is mapped.
-    """
-
-    owner: Any = None
+    owner: Any = None  # lives as long as the memory is mapped
 
 
 def map_file(file: int, size: int) -> Memory:

@@ -35,12 +35,7 @@ class Lease:
         self.shape = tuple(map(int, described["shape"]))
         self.dtype = str(described["dtype"])
         self.event = described.get("event")
-        self._held = connection.hold(self, file)
-
-    @property
-    def file(self) -> int:
-        """The open file, -1 after `close_file`."""
-        return self._held.file
+        self.held = connection.hold(self, file)
 
     def share(self) -> tuple[Any, ...]:
         """What another process of the user makes the array of; once.
@@ -50,21 +45,18 @@ class Lease:
         """
         return self.connection.path, self.connection.ask({"do": "share", "lease": self.number})[0]["token"]
 
-    def close_file(self) -> None:
-        """Closes the file, when the memory is mapped."""
-        self._held.close_file()
-
 
 Answer = tuple[dict[str, Any], Lease | None]
 
 
 class _Held(weakref.ref[Lease]):
-    """A lease that this process holds: its number, and its file."""
+    """A lease that this process holds."""
 
     number: int
-    file: int
+    file: int  # -1 after `close_file`
 
     def close_file(self) -> None:
+        """Closes the file, when the memory is mapped or the lease is gone."""
         file, self.file = self.file, -1
         if file >= 0:
             os.close(file)

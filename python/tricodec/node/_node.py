@@ -27,6 +27,8 @@ _IDLE_SECONDS = 60.0
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
+_MOST_NODES = 3
+"""So many nodes in sequence may end while they have a request."""
 _CHUNK = 16
 
 
@@ -46,7 +48,7 @@ class Node:
 
         Args:
             path: of the node's socket.
-            starts: a node that is gone is started again by the next request.
+            starts: a node that is gone is started again by the next request, and by one that it had.
 
         Raises:
             NodeLostError: no node listens there, and `starts` is False.
@@ -83,7 +85,7 @@ class Node:
             memory is the node's until they and all views of them are gone.
 
         Raises:
-            NodeLostError: the node ended before it answered; the request can be repeated.
+            NodeLostError: the node ended before it answered, and is not started again; ask again.
             RefusedError: the result has more bytes than the node gives a client.
             TimeoutError: it took longer than the node allows, or waited too long for memory.
             Exception: the errors of `tricodec.decode_video`.
@@ -196,6 +198,9 @@ class Node:
         }  # fmt: skip
 
     def _ask(self, message: dict[str, Any], files: Sequence[int]) -> Answer:
+        for _ in range(_MOST_NODES - 1 if self._starts else 0):
+            with contextlib.suppress(NodeLostError):  # a request has no effect, so the next node can have it, too
+                return self._connection().ask(message, files)
         return self._connection().ask(message, files)
 
     def _decoded(self, sent: SentSource, message: dict[str, Any]) -> DecodedVideo[Any]:

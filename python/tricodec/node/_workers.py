@@ -29,18 +29,7 @@ main()
 
 
 class WorkerProcess:
-    """A process that decodes on one device, and is started again when it ends.
-
-    Attributes:
-        device: "cpu" or "cuda:0".
-        running: the requests that it does now, by their number here. The caller has the node's lock.
-        keys: what it read last, the latest at the end: it may have the file open.
-        is_ready: it takes requests.
-        is_ending: it was killed, and does not take any more.
-        why: it was killed: "memory" or "cancel"; "" for other reasons.
-        keeps: its requests leave something for later ones, so that it is for these alone.
-        cache_bytes: of the frames that it keeps.
-    """
+    """A process that decodes on one device, and is started again when it ends."""
 
     def __init__(
         self, device: str, capacity: int, config: dict[str, Any], on_answer: Callable[..., None], *, keeps: bool = False
@@ -53,19 +42,20 @@ class WorkerProcess:
             config: for `_worker.Worker`, without these two.
             on_answer: called on a thread of this object with itself, a message and its files; and with None for the
                 message when the process has ended.
-            keeps: see the attribute.
+            keeps: its requests leave something for later ones, so that it is for these alone.
         """
         self.device, self.capacity = device, capacity
         self._config = {**config, "device": device, "capacity": capacity}
         self._on_answer = on_answer
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self.running: dict[int, Any] = {}
-        self.keys: list[Any] = []
+        self.running: dict[int, Any] = {}  # requests, by their number here; the caller has the node's lock
+        self.keys: list[Any] = []  # what it read last, the latest at the end: it may have the file open
         self.keeps = keeps
-        self.is_ready = self.is_ending = False
-        self.why = ""
-        self.cache_bytes = 0
+        self.is_ready = False  # it takes requests
+        self.is_ending = False  # it was killed, and does not take any more
+        self.why = ""  # it was killed: "memory" or "cancel"; "" for other reasons
+        self.cache_bytes = 0  # of the frames that it keeps
 
     @property
     def has_room(self) -> bool:

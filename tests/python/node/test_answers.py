@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import types
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -97,13 +98,6 @@ def test_every_kind_of_source_is_read(shared_node: nodes.Node, kind: str) -> Non
     getattr(source, "close", int)()
 
 
-class Nothing:
-    """A pipe that does not block, and is empty."""
-
-    def read(self, _: int) -> None:
-        return None
-
-
 class Endless(ReadOnly):
     """A clip from a pipe that never ends."""
 
@@ -116,7 +110,9 @@ def test_what_cannot_seek_is_kept_within_the_limits_of_the_process(shared_node: 
         large = CLIP.read_bytes() + bytes(2 * MIB)
         assert_same(shared_node.decode_video(ReadOnly(large), count=9), here(CLIP, count=9))
         for decode in (here, shared_node.decode_video):
-            with pytest.raises(tricodec.RefusedError, match=rf"'<Endless>' cannot seek, .*max_spool_bytes = {4 * MIB} bytes; pass"):
+            with pytest.raises(
+                tricodec.RefusedError, match=rf"'<Endless>' cannot seek, .*max_spool_bytes = {4 * MIB} bytes; pass"
+            ):
                 decode(Endless(CLIP.read_bytes()))
 
 
@@ -126,7 +122,7 @@ def test_errors_have_the_class_and_the_text_of_the_process(shared_node: nodes.No
     os.mkfifo(tmp_path / "pipe.mp4")
     wrong_sources = [tmp_path / name for name in ("missing.mp4", "empty.mp4", "noise", "pipe.mp4", ".")]
     wrong_sources += [generated("truncated.mp4"), b"", None, 3, "http://a/b.mp4", np.zeros(100, np.uint8)[::2]]
-    wrong_sources += [io.StringIO("text"), Nothing()]
+    wrong_sources += [io.StringIO("text"), types.SimpleNamespace(read=lambda _: None)]  # as a pipe that does not block
     wrong_options = [
         {"indices": [99]}, {"times": [50.0]}, {"sizes": 3}, {"size": (0, 1)}, {"indices": slice(3, 9)},
         {"stream_index": 7}, {"dtype": "int3"},
