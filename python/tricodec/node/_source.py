@@ -83,14 +83,8 @@ def _opened(path: Any) -> int:
 def _file_of(source: Any) -> int | None:
     """The descriptor of an object that reads a file as it is; None for others."""
     raw = source.raw if type(source) is io.BufferedReader else source
-    if (
-        type(raw) is not io.FileIO
-        or raw.closed
-        or not raw.readable()
-        or not stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
-    ):
-        return None
-    return raw.fileno()
+    is_file = type(raw) is io.FileIO and not raw.closed and raw.readable()
+    return raw.fileno() if is_file and stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else None
 
 
 def _copied(source: Any) -> int:

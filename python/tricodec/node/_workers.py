@@ -34,16 +34,10 @@ class WorkerProcess:
     def __init__(
         self, device: str, capacity: int, config: dict[str, Any], on_answer: Callable[..., None], *, keeps: bool = False
     ) -> None:
-        """Starts nothing.
-
-        Args:
-            device: where it decodes.
-            capacity: requests at a time.
-            config: for `_worker.Worker`, without these two.
-            on_answer: called on a thread of this object with itself, a message and its files; and with None for the
-                message when the process has ended.
-            keeps: its requests leave something for later ones, so that it is for these alone.
-        """
+        """Starts nothing. Args: capacity is requests at a time; config is that of `_worker.Worker` without device and
+        capacity; on_answer is called on a thread of this object with itself, a message and its files, and with None for
+        the message when the process has ended; what keeps has requests that leave something for later ones, and is for
+        these alone."""
         self.device, self.capacity = device, capacity
         self._config = {**config, "device": device, "capacity": capacity}
         self._on_answer = on_answer
@@ -79,8 +73,10 @@ class WorkerProcess:
                 # Of damage the client is told. A line for each request would fill the disk.
                 env={"TRICODEC_LOG": "error", **os.environ, "TRICODEC_NODE": "off"},
             )  # fmt: skip
+        started = select.poll()  # select.select() takes no more than 1024 open files
+        started.register(ours, select.POLLIN)
         try:
-            if not select.select([ours], [], [], _START_SECONDS)[0]:
+            if not started.poll(_START_SECONDS * 1000):
                 raise TimeoutError(f"it was not ready after {_START_SECONDS:g} s")
             _channel.receive(ours)
         except (OSError, ValueError) as error:
