@@ -160,7 +160,7 @@ class Connection:
         return held
 
     def settle(self) -> None:
-        """Waits until the node was told of the leases that are gone by now."""
+        """Waits until the node knows which leases are gone by now."""
         told = threading.Event()
         self._dropped.put(told)
         told.wait(_SETTLE_SECONDS)

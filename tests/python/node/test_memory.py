@@ -122,7 +122,7 @@ node = tricodec.node.connect(sys.argv[1])
 
 @with_48_mib(client_share=1.0)
 def test_results_that_a_process_passed_on_before_it_ended_go_when_others_need_their_memory(node: nodes.Node) -> None:
-    printed_by(PASSING, node.path, CLIP)  # nobody reads them, and this process, to which they may be on the way, lives
+    printed_by(PASSING, node.path, CLIP)  # this process, to which they may be on the way, lives
     held = [decode(node) for _ in range(3)]
     assert node.status()["leases"] == 5
     held.append(decode(node))
