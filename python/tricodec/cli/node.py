@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 from typing import Any
 
 from tricodec.cli import shared
-from tricodec.node import NodeLostError, Settings, connect, parse_bytes, start
+from tricodec.node import NodeLostError, RunsAlreadyError, Settings, connect, parse_bytes, start
 
 
 def add_parser(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -44,8 +45,10 @@ def run(options: argparse.Namespace) -> int:
             return 0
         names = [field.name for field in dataclasses.fields(Settings)]
         given = {name: value for name in names if (value := getattr(options, name, None)) is not None}
-        path = start(Settings(**{**given, "gpus": None if options.gpus is None else tuple(options.gpus)}))
-        node = connect(path)
+        settings = Settings(**{**given, "gpus": None if options.gpus is None else tuple(options.gpus)})
+        with contextlib.suppress(RunsAlreadyError):  # another command has started it just now
+            start(settings)
+        node = connect(options.socket or None, start=True)
     if options.action == "stop":
         node.stop()
         shared.report(options, f"the node at {node.path} ends", {"running": False})

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from tricodec.node._arrays import NodeArray, NodeDeviceArray
 from tricodec.node._node import Node, NodeReader, active, connect, use, use_of_environment
-from tricodec.node._start import NodeLostError, Settings, parse_bytes, start
+from tricodec.node._start import NodeLostError, RunsAlreadyError, Settings, parse_bytes, start
 
 __all__ = [
-    "Node", "NodeArray", "NodeDeviceArray", "NodeLostError", "NodeReader", "Settings", "active", "connect",
-    "parse_bytes", "start", "use", "use_of_environment",
+    "Node", "NodeArray", "NodeDeviceArray", "NodeLostError", "NodeReader", "RunsAlreadyError", "Settings", "active",
+    "connect", "parse_bytes", "start", "use", "use_of_environment",
 ]  # fmt: skip

@@ -16,45 +16,33 @@ from tricodec.node import _channel
 _MIB = 1 << 20
 _WASTE = 2
 """A slab is used again for a result of at least this part of its size."""
+_MOST_FREE = 1024
 _LOST_SECONDS = 600.0
 """A result that a process passed on before it ended waits so long for its receiver."""
+_LOST_SECONDS_IF_NEEDED = 10.0
+"""The same while requests wait for memory. A DataLoader that is left early ends its workers, and reads no more."""
 
 
 @dataclasses.dataclass(eq=False)
 class Slab:
-    """Memory for one result, used again and again: fresh pages cost as much as decoding into them.
+    """Memory for one result, used again and again: fresh pages cost as much as decoding into them."""
 
-    Attributes:
-        number: its name between node and worker.
-        size: in bytes.
-        file: by which processes map it; -1 until the worker of a GPU has made it.
-        event: hexadecimal; of the last write on a GPU, or None if the worker waited for it.
-        is_new: the worker of a GPU must make it.
-        generation: of the arena; an older one is of a worker that has ended.
-    """
-
-    number: int
-    size: int
-    file: int = -1
-    event: str | None = None
-    is_new: bool = True
-    generation: int = 0
+    number: int  # its name between node and worker
+    size: int  # in bytes
+    file: int = -1  # by which processes map it; -1 until the worker of a GPU has made it
+    event: str | None = None  # hexadecimal; of the last write on a GPU, or None if the worker waited for it
+    is_new: bool = True  # the worker of a GPU must make it
+    generation: int = 0  # of the arena; an older one is of a worker that has ended
 
 
 class Arena:
-    """Slabs of one device within one number of bytes. The caller has the node's lock.
-
-    Attributes:
-        total: bytes of all slabs, at most.
-        used: bytes of those that there are.
-        peak: the most that `used` has been.
-    """
+    """Slabs of one device within one number of bytes. The caller has the node's lock."""
 
     def __init__(self, device: str, total: int, on_drop: Callable[[Slab], None]) -> None:
         """Args: on_drop is called with a slab that goes, as the worker of a GPU must end its mapping."""
-        self.device, self.total = device, total
-        self.used = self.peak = 0
-        self._round = 2 * _MIB if device != "cpu" else _MIB
+        self.device, self.total = device, total  # bytes of all slabs, at most
+        self.used = self.peak = 0  # bytes of those that there are, and the most that there were
+        self._least, self._round = (_MIB >> 4, _MIB) if device == "cpu" else (2 * _MIB, 2 * _MIB)
         self._free: list[Slab] = []  # the one that was used last is at the end
         self._numbers = itertools.count(1)
         self._on_drop = on_drop
@@ -66,8 +54,9 @@ class Arena:
         return self.used - sum(slab.size for slab in self._free)
 
     def rounded(self, size: int) -> int:
-        """What a result of `size` bytes takes."""
-        return -(-max(1, size) // self._round) * self._round
+        """What a result of `size` bytes takes: of less than 1 MiB a power of two, so that others can use it again."""
+        step = min(self._round, max(self._least, 1 << max(0, size - 1).bit_length()))
+        return -(-max(1, size) // step) * step
 
     def fits(self, size: int) -> bool:
         """Whether a result has room now."""
@@ -102,6 +91,8 @@ class Arena:
             self.forget(slab)
         else:
             self._free.append(slab)
+            if len(self._free) > _MOST_FREE:
+                self.drop(self._free.pop(0))
 
     def forget(self, slab: Slab) -> None:
         """Takes a slab that does not exist any more, or never did: its worker has ended."""
@@ -124,35 +115,25 @@ class Arena:
 
 @dataclasses.dataclass(eq=False)
 class Lease:
-    """A slab with a result, and its holders.
+    """A slab with a result, and its holders."""
 
-    Attributes:
-        number: its name between node and client.
-        arena, slab: the memory.
-        described: the shape, dtype and more that a client needs.
-        owner: the client to which the memory counts: the one that asked for it, then one that holds it, or None.
-        holders: clients, once for each array, and tokens on their way to another process; the slab is free when there
-            is none.
-        is_left: a holder has closed its connection, and may still read its array.
-    """
-
-    number: int
+    number: int  # its name between node and client
     arena: Arena
     slab: Slab
-    described: dict[str, Any]
-    owner: Any
-    holders: list[Any]
-    is_left: bool = False
+    described: dict[str, Any]  # the shape, dtype and more that a client needs
+    owner: Any  # the client to which the memory counts: that asked for it, then one that holds it, or None
+    holders: list[Any]  # clients, once for each array, and tokens on their way; the slab is free when there is none
+    is_left: bool = False  # a holder has closed its connection, and may still read its array
 
 
 @dataclasses.dataclass(eq=False)
 class _Token:
-    """A lease on its way: from which client, for which process, and whether the client is gone since a time."""
+    """A lease on its way to another process."""
 
     lease: Lease
-    sender: Any
-    parent: int
-    lost_at: float | None = None
+    sender: Any  # a client
+    parent: int  # process of the sender's parent, which most likely receives it
+    lost_at: float | None = None  # when the sender ended
 
 
 class Leases:
@@ -243,13 +224,13 @@ class Leases:
         for key in [key for key in self._held if key[0] is client]:
             del self._held[key]
 
-    def drop_lost_tokens(self) -> bool:
+    def drop_lost_tokens(self, *, is_needed: bool) -> bool:
         """Takes back what no process can claim any more; returns whether a slab is free now."""
-        now = time.monotonic()
+        since = time.monotonic() - (_LOST_SECONDS_IF_NEEDED if is_needed else _LOST_SECONDS)
         lost = [
             name
             for name, token in self._tokens.items()
-            if token.lost_at is not None and (now > token.lost_at + _LOST_SECONDS or not _is_alive(token.parent))
+            if token.lost_at is not None and (token.lost_at < since or not _is_alive(token.parent))
         ]
         for name in lost:
             self._let_go(self._tokens.pop(name).lease, name)

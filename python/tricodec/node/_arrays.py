@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import os
 import threading
-import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,50 +15,18 @@ import numpy.typing as npt
 
 from tricodec._tricodec import DeviceArray
 from tricodec.node import _channel, _device_memory
-
-if TYPE_CHECKING:
-    from tricodec.node._client import Connection
-
-
-class Lease:
-    """The right to memory of a node: it lasts until the object is gone, in the process that has it."""
-
-    def __init__(self, connection: Connection, described: dict[str, Any], file: int) -> None:
-        """Takes over an open file of the memory."""
-        self.connection = connection
-        self.number = int(described["lease"])
-        self.device = str(described["device"])
-        self.size = int(described["size"])
-        self.shape = tuple(map(int, described["shape"]))
-        self.dtype = str(described["dtype"])
-        self.event = described.get("event")
-        self.file = file
-        self._end = weakref.finalize(self, _end, connection, self.number, file, os.getpid())
-        self._end.atexit = False
-
-    def share(self) -> tuple[Any, ...]:
-        """What another process of the user makes the array of; once."""
-        token = self.connection.ask({"do": "share", "lease": self.number})[0]["token"]
-        return claimed, (self.connection.path, token)
-
-
-def _end(connection: Connection, number: int, file: int, process: int) -> None:
-    os.close(file)
-    if process == os.getpid():  # a forked child has the object, not the lease
-        connection.tell({"do": "release", "lease": number})
+from tricodec.node._client import Lease, connection_to
+from tricodec.node._start import NodeLostError
 
 
 def claimed(path: str, token: str) -> NodeArray | NodeDeviceArray:
     """The array of a lease that another process has passed here."""
-    from tricodec.node._client import connection_to
-
-    connection = connection_to(path)
-    reply, files = connection.ask({"do": "claim", "token": token})
-    return array_of(Lease(connection, reply, *files))
+    return array_of(connection_to(path).ask({"do": "claim", "token": token})[1])
 
 
-def array_of(lease: Lease) -> NodeArray | NodeDeviceArray:
+def array_of(lease: Lease | None) -> NodeArray | NodeDeviceArray:
     """The array of the frames that a lease has."""
+    assert lease is not None
     return NodeArray.of(lease) if lease.device == "cpu" else NodeDeviceArray(lease)
 
 
@@ -82,26 +50,18 @@ class NodeArray(npt.NDArray[Any] if TYPE_CHECKING else np.ndarray):  # type: ign
 
             dtype = ml_dtypes.bfloat16
         size = math.prod(lease.shape) * np.dtype(dtype).itemsize
-        memory = _channel.map_file(lease.file, size)
-        _kept(memory, lease)
+        memory = _channel.map_file(lease.held.file, size)
+        memory.owner = lease
+        lease.held.close_file()
         array: NodeArray = np.ndarray.__new__(cls, lease.shape, np.dtype(dtype), memory)
         array._lease = lease
         return array
 
-    def __reduce__(self) -> Any:
-        return self._lease.share() if self._lease is not None else np.asarray(self).__reduce__()
-
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return self.__reduce__() if self._lease is not None else np.asarray(self).__reduce_ex__(protocol)
-
-
-def _kept(memory: Any, lease: Lease) -> None:
-    """Keeps the lease as long as the mapping, which views of the array keep."""
-    weakref.finalize(memory, _forget, [lease]).atexit = False
-
-
-def _forget(kept: list[Lease]) -> None:
-    kept.clear()
+        if self._lease is not None:
+            with contextlib.suppress(NodeLostError):  # a queue that cannot pickle loses the array, and its reader hangs
+                return claimed, self._lease.share()
+        return np.asarray(self).__reduce_ex__(protocol)
 
 
 class NodeDeviceArray:
@@ -133,7 +93,7 @@ class NodeDeviceArray:
     def _mapped(self) -> DeviceArray:
         lease = self._lease
         gpu = int(lease.device.partition(":")[2])
-        block = _device_memory.Block(gpu, lease.size, lease.file)
+        block = _device_memory.Block(gpu, lease.size, lease.held.file)
         block.owner = lease
         stream = _stream(gpu, os.getpid())
         if lease.event is not None:
@@ -165,7 +125,10 @@ class NodeDeviceArray:
         return self.array.__array__(dtype, copy)
 
     def __reduce__(self) -> Any:
-        return self._lease.share()
+        try:
+            return claimed, self._lease.share()
+        except NodeLostError:  # the reader gets the error: where it is raised here, a queue loses the array
+            return claimed, (self._lease.connection.path, "")
 
     def __repr__(self) -> str:
         return f"<tricodec.node.NodeDeviceArray {self._lease.dtype} {list(self.shape)} on {self.device}>"

@@ -7,7 +7,7 @@ import dataclasses
 import queue
 from typing import Any
 
-from tricodec.node._arrays import Lease, array_of
+from tricodec.node._arrays import array_of
 from tricodec.node._client import Answer, Connection
 from tricodec.node._start import NodeLostError
 from tricodec.node.tasks import Outcome, outcome_of
@@ -15,18 +15,13 @@ from tricodec.node.tasks import Outcome, outcome_of
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Said:
-    """What the node says of a task.
+    """What the node says of a task."""
 
-    Attributes:
-        outcome: a part of it, or all.
-        failure: why it failed: "kind" and "names" of the exception, "text", and "why" if its process was replaced:
-            "crash", "timeout", "cancel" or "memory".
-        is_last: the task has ended; without an outcome or a failure it was stopped.
-    """
-
-    outcome: Outcome | None
+    outcome: Outcome | None  # a part of it, or all
     failure: dict[str, Any] | None
-    is_last: bool
+    """Why it failed: "kind" and "names" of the exception, "text", and "why" if its process was replaced: "crash",
+    "timeout", "cancel" or "memory"."""
+    is_last: bool  # the task has ended; without an outcome or a failure it was stopped
 
 
 class Asked:
@@ -54,10 +49,10 @@ class Asked:
             return None
         if isinstance(answer, NodeLostError):
             raise answer
-        message, files = answer
+        message, lease = answer
         if "block" not in message:
             return Said(None, message.get("failure"), is_last=True)
-        array = array_of(Lease(self._connection, message, *files))
+        array = array_of(lease)
         return Said(outcome_of(message["block"], array), None, is_last=not message.get("more"))
 
     def tell(self, what: str) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import array
 import builtins
 import contextlib
+import ctypes
 import fcntl
 import json
 import mmap
 import os
 import re
+import resource
 import socket
 import sys
 import traceback
@@ -27,6 +29,12 @@ _MOST_BYTES = 2 << 10
 _MOST_FILES = 4
 _MOST_TEXT = 4000
 _DESCRIPTOR = re.compile(r"/proc/self/fd/\d+")
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+_MAP_FIXED = 0x10
 
 
 class ClosedError(ConnectionError):
@@ -65,6 +73,8 @@ def send(channel: socket.socket, message: dict[str, Any], files: Sequence[int] =
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Receives one message, and the files that came with it, which the caller closes.
 
+    If this process may open no more files, the message comes without them, and with a failure.
+
     Raises:
         ClosedError: at the end of the connection.
         ValueError: the message has an unknown form; the sender is not to be trusted any more.
@@ -76,9 +86,10 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
     try:
         if not data:
             raise ClosedError("the other side closed the connection")
-        if flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
-            raise ValueError("a message is too long or has too many files")
-        if data == b"{}" and files:
+        if flags & socket.MSG_TRUNC:
+            raise ValueError("a message is too long")
+        is_complete = not flags & socket.MSG_CTRUNC
+        if data == b"{}" and files and is_complete:
             text = files.pop()
             try:
                 data = os.pread(text, os.fstat(text).st_size, 0)
@@ -87,6 +98,13 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
         message = json.loads(data)
         if not isinstance(message, dict):
             raise ValueError(f"a message is a {type(message).__name__}, not an object")
+        if not is_complete:
+            most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+            why = f"process {os.getpid()} may have {most} files open (ulimit -n), and has as many; close some"
+            if not message:  # the text was in a file
+                raise ValueError(why)
+            close(files)
+            return {**message, "failure": failure_of(OSError(why))}, []
     except BaseException:
         close(files)
         raise
@@ -103,14 +121,19 @@ def memory_file(name: str, data: Any) -> int:
     """A memory file with these bytes (bytes-like, contiguous); the caller closes it."""
     file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        view = memoryview(data)
-        view = view.cast("B") if view.nbytes else memoryview(b"")
-        while view:
-            view = view[os.write(file, view) :]
+        write(file, data)
     except BaseException:
         os.close(file)
         raise
     return file
+
+
+def write(file: int, data: Any) -> None:
+    """Writes all bytes of an object (bytes-like, contiguous)."""
+    view = memoryview(data)
+    view = view.cast("B") if view.nbytes else memoryview(b"")
+    while view:
+        view = view[os.write(file, view) :]
 
 
 def empty_file(name: str, size: int) -> int:
@@ -119,27 +142,45 @@ def empty_file(name: str, size: int) -> int:
     Raises:
         MemoryError: the machine does not have so much memory.
     """
-    file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    file = -1
     try:
+        file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.posix_fallocate(file, 0, size)
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
     except OSError as error:
-        os.close(file)
+        if file >= 0:
+            os.close(file)
         raise MemoryError(f"the machine has no memory left for {size} bytes of results ({error.strerror})") from error
     return file
 
 
-def map_file(file: int, size: int) -> mmap.mmap:
-    """Maps a memory file of another process.
+class Memory(mmap.mmap):
+    """Memory of another process's file, mapped into this one."""
+
+    owner: Any = None  # lives as long as the memory is mapped
+
+
+def map_file(file: int, size: int) -> Memory:
+    """Maps a memory file of another process, of which the caller may close the file.
 
     Raises:
+        MemoryError: this process may have no more memory.
         ValueError: it is shorter than `size`, or could be cut short while it is read.
     """
     if not fcntl.fcntl(file, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK:
         fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     if os.fstat(file).st_size < size:
         raise ValueError(f"a memory file has {os.fstat(file).st_size} bytes, and {size} were announced")
-    return mmap.mmap(file, max(1, size), mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0))
+    try:
+        # An mmap of the file would keep it open, and programs hold more arrays than a process may have open files.
+        memory = Memory(-1, max(1, size), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        how = mmap.MAP_SHARED | _MAP_FIXED | getattr(mmap, "MAP_POPULATE", 0)
+        if _libc.mmap(address, max(1, size), mmap.PROT_READ | mmap.PROT_WRITE, how, file, 0) != address:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    except OSError as error:
+        raise MemoryError(f"{size} bytes of results cannot be mapped ({error.strerror})") from error
+    return memory
 
 
 def failure_of(error: BaseException, name: str = "") -> dict[str, Any]:

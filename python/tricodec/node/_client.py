@@ -6,11 +6,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import queue
 import socket
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
 from typing import Any
 
 from tricodec._tricodec import check_interrupt
@@ -18,8 +18,48 @@ from tricodec.node import _channel
 from tricodec.node._start import NodeLostError
 
 _LOOK_SECONDS = 0.1
+_SETTLE_SECONDS = 1.0
+_MOST_AT_ONCE = 48
+"""Requests for frames, of the 64 of any kind that a node takes from a client: those of further threads wait here."""
 
-Answer = tuple[dict[str, Any], list[int]]
+
+class Lease:
+    """The right to memory of a node: it lasts until the object is gone, in the process that has it."""
+
+    def __init__(self, connection: Connection, described: dict[str, Any], file: int = -1) -> None:
+        """Takes over an open file of the memory, if it came."""
+        self.connection = connection
+        self.number = int(described["lease"])
+        self.device = str(described["device"])
+        self.size = int(described["size"])
+        self.shape = tuple(map(int, described["shape"]))
+        self.dtype = str(described["dtype"])
+        self.event = described.get("event")
+        self.held = connection.hold(self, file)
+
+    def share(self) -> tuple[Any, ...]:
+        """What another process of the user makes the array of; once.
+
+        Raises:
+            NodeLostError: the node is gone.
+        """
+        return self.connection.path, self.connection.ask({"do": "share", "lease": self.number})[0]["token"]
+
+
+Answer = tuple[dict[str, Any], Lease | None]
+
+
+class _Held(weakref.ref[Lease]):
+    """A lease that this process holds."""
+
+    number: int
+    file: int  # -1 after `close_file`
+
+    def close_file(self) -> None:
+        """Closes the file, when the memory is mapped or the lease is gone."""
+        file, self.file = self.file, -1
+        if file >= 0:
+            os.close(file)
 
 
 class Connection:
@@ -45,38 +85,40 @@ class Connection:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Callable[[Answer | NodeLostError], None]] = {}
+        self._room = threading.Semaphore(_MOST_AT_ONCE)
+        self._held: dict[int, _Held] = {}
+        self._dropped: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.is_lost = False
         self._receiver = threading.Thread(target=self._receive, name="tricodec-node", daemon=True)
         self._receiver.start()
+        threading.Thread(target=self._release, name="tricodec-node-leases", daemon=True).start()
 
     def ask(self, message: dict[str, Any], files: Sequence[int] = ()) -> Answer:
-        """Sends a request and waits for its answer, with files that the caller closes. Ctrl-C takes the request back.
+        """Sends a request and waits for its answer. Ctrl-C takes the request back.
 
         Raises:
             NodeLostError: the node ended meanwhile.
             Exception: the error of the request.
         """
-        future = Future[Answer]()
-
-        def take(answer: Answer | NodeLostError) -> None:
-            future.set_exception(answer) if isinstance(answer, NodeLostError) else future.set_result(answer)
-
-        number = self.send(message, files, take)
-        try:
-            while not wait([future], _LOOK_SECONDS).done:
-                check_interrupt()
-        except BaseException:
-            with self._lock:
-                is_answered = self._waiting.pop(number, None) is None
-            if is_answered:
-                future.add_done_callback(self._let_go)
-            self.tell({"do": "cancel", "request": number})
-            raise
-        answer, sent = future.result()
-        if "failure" in answer:
-            _channel.close(sent)
-            raise _channel.error_of(answer["failure"])
-        return answer, sent
+        answers: queue.SimpleQueue[Answer | NodeLostError] = queue.SimpleQueue()
+        answer = None
+        with self._room if files else contextlib.nullcontext():  # what has no source is answered at once
+            number = self.send(message, files, answers.put)
+            try:
+                while answer is None:
+                    check_interrupt()
+                    with contextlib.suppress(queue.Empty):
+                        answer = answers.get(timeout=_LOOK_SECONDS)
+            except BaseException:
+                with self._lock:
+                    self._waiting.pop(number, None)
+                self.tell({"do": "cancel", "request": number})
+                raise
+        if isinstance(answer, NodeLostError):
+            raise answer
+        if "failure" in answer[0]:
+            raise _channel.error_of(answer[0]["failure"])
+        return answer
 
     def send(
         self, message: dict[str, Any], files: Sequence[int], take: Callable[[Answer | NodeLostError], None]
@@ -109,6 +151,20 @@ class Connection:
             with contextlib.suppress(OSError):
                 _channel.send(self._channel, message)
 
+    def hold(self, lease: Lease, file: int) -> _Held:
+        """Gives a lease back when the object is gone. A thread does that: what this one then runs is a function of C,
+        so that an exception of Ctrl-C or of another signal does not come between, where it would be lost."""
+        held = _Held(lease, self._dropped.put)
+        held.number, held.file = lease.number, file
+        self._held[id(held)] = held
+        return held
+
+    def settle(self) -> None:
+        """Waits until the node knows which leases are gone by now."""
+        told = threading.Event()
+        self._dropped.put(told)
+        told.wait(_SETTLE_SECONDS)
+
     def wait_for_end(self, seconds: float) -> None:
         """Waits until the node has closed the connection."""
         self._receiver.join(seconds)
@@ -130,30 +186,36 @@ class Connection:
         while True:
             try:
                 answer, files = _channel.receive(self._channel)
-            except (OSError, ValueError):
+            except OSError:
+                why = self._lost()
                 break
+            except ValueError as error:
+                why = NodeLostError(f"an answer of the node at {self.path!r} cannot be read: {error}")
+                break
+            lease = Lease(self, answer, *files) if "lease" in answer else None
             with self._lock:
                 find = self._waiting.get if answer.get("more") else self._waiting.pop
                 take = find(answer["number"], None)
             if take is not None:
-                take((answer, files))
-            else:  # its request was taken back
-                self._drop(answer, files)
+                take((answer, None if "failure" in answer else lease))
+            del answer, lease, take  # the next message may come late
         self.close()
         with self._lock:
             self.is_lost = True
             waiting, self._waiting = self._waiting, {}
         for take in waiting.values():
-            take(self._lost())
+            take(why)
+        self._dropped.put(None)
 
-    def _let_go(self, future: Future[Answer]) -> None:
-        if future.exception() is None:
-            self._drop(*future.result())
-
-    def _drop(self, answer: dict[str, Any], files: list[int]) -> None:
-        _channel.close(files)
-        if "lease" in answer:
-            self.tell({"do": "release", "lease": answer["lease"]})
+    def _release(self) -> None:
+        while self._held or not self.is_lost:
+            dropped = self._dropped.get()
+            if isinstance(dropped, threading.Event):
+                dropped.set()
+            elif dropped is not None:
+                dropped.close_file()
+                del self._held[id(dropped)]
+                self.tell({"do": "release", "lease": dropped.number})
 
 
 _connections: dict[str, Connection] = {}

@@ -25,11 +25,6 @@ KEPT = 0.5
 class Memory:
     """The memory of all devices. The caller has the node's lock.
 
-    Attributes:
-        arenas: by device.
-        leases: what clients hold.
-        waiting: tasks that wait for memory with their workers, in their order.
-
     Memory counts to the client that asked for it, also when it has passed its array on. Such a client leaves some for
     those that have none: the consumer of a DataLoader takes results in their order, so it would wait forever for one
     worker if the others, which are ahead, took all.
@@ -37,9 +32,9 @@ class Memory:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.arenas: dict[str, Arena] = {}
-        self.leases = Leases()
-        self.waiting: list[Request] = []
+        self.arenas: dict[str, Arena] = {}  # by device
+        self.leases = Leases()  # what clients hold
+        self.waiting: list[Request] = []  # tasks that wait for memory with their workers, in their order
         self._needs: dict[tuple[Any, str], tuple[int, float]] = {}  # by client and device: bytes of the last one, when
 
     def fits(self, request: Request, arena: Arena) -> bool:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from tricodec._tricodec import select_frames
-from tricodec.node._arrays import Lease, array_of
+from tricodec.node._arrays import array_of
 from tricodec.node._asked import Asked
-from tricodec.node._client import Connection, connection_to
+from tricodec.node._client import Answer, Connection, connection_to
 from tricodec.node._source import SentSource, plain
-from tricodec.node._start import NodeLostError, checked_path, settings_again, socket_path, start
+from tricodec.node._start import NodeLostError, RunsAlreadyError, checked_path, settings_again, socket_path, start
 from tricodec.node.tasks import described
 from tricodec.options import checked_selection, request_of, selection_of
 from tricodec.video import DecodedVideo, _decode
@@ -27,6 +27,8 @@ _IDLE_SECONDS = 60.0
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
+_MOST_NODES = 3
+"""So many nodes in sequence may end while they have a request."""
 _CHUNK = 16
 
 
@@ -46,7 +48,7 @@ class Node:
 
         Args:
             path: of the node's socket.
-            starts: a node that is gone is started again by the next request.
+            starts: a node that is gone is started again by the next request, and by one that it had.
 
         Raises:
             NodeLostError: no node listens there, and `starts` is False.
@@ -83,7 +85,7 @@ class Node:
             memory is the node's until they and all views of them are gone.
 
         Raises:
-            NodeLostError: the node ended before it answered; the request can be repeated.
+            NodeLostError: the node ended before it answered, and is not started again; ask again.
             RefusedError: the result has more bytes than the node gives a client.
             TimeoutError: it took longer than the node allows, or waited too long for memory.
             Exception: the errors of `tricodec.decode_video`.
@@ -153,18 +155,22 @@ class Node:
 
     def status(self) -> dict[str, Any]:
         """The node's version, process, clients, memory of each device, and counts of requests and shared frames."""
-        status = self._connection().ask({"do": "status"})[0]
+        connection = self._connection()
+        connection.settle()
+        status = connection.ask({"do": "status"})[0]
         return {name: value for name, value in status.items() if name != "number"}
 
     def stop(self) -> None:
-        """End the node, and wait until another one can have its socket. Requests are lost; arrays stay valid."""
-        connection = self._connection()
-        connection.ask({"do": "stop"})
-        connection.wait_for_end(_STOP_SECONDS)
+        """End the node, if one runs, and wait until another one can have its socket. Requests are lost; arrays stay."""
+        with contextlib.suppress(NodeLostError):  # another process ends it just now
+            connection = connection_to(self.path)
+            connection.ask({"do": "stop"})
+            connection.wait_for_end(_STOP_SECONDS)
 
     def close(self) -> None:
         """End the connection of this process. Its arrays stay valid, and do not count as the node's memory any more."""
-        self._connection().close()
+        with contextlib.suppress(NodeLostError):
+            connection_to(self.path).close()
 
     def _connection(self) -> Connection:
         deadline = time.monotonic() + _START_SECONDS
@@ -191,13 +197,15 @@ class Node:
             "ignore_edit_list": bool(ignore_edit_list), "on_host": output_device == "cpu",
         }  # fmt: skip
 
-    def _ask(self, message: dict[str, Any], files: Sequence[int]) -> tuple[Connection, dict[str, Any], list[int]]:
-        connection = self._connection()
-        return connection, *connection.ask(message, files)
+    def _ask(self, message: dict[str, Any], files: Sequence[int]) -> Answer:
+        for _ in range(_MOST_NODES - 1 if self._starts else 0):
+            with contextlib.suppress(NodeLostError):  # a request has no effect, so the next node can have it, too
+                return self._connection().ask(message, files)
+        return self._connection().ask(message, files)
 
     def _decoded(self, sent: SentSource, message: dict[str, Any]) -> DecodedVideo[Any]:
-        connection, answer, files = self._ask(message, [sent.file])
-        frames = array_of(Lease(connection, answer, *files))
+        answer, lease = self._ask(message, [sent.file])
+        frames = array_of(lease)
         pts, asked = (np.array(answer[name], np.float64) for name in ("pts", "asked"))
         indices = np.array(answer["indices"], np.int64)
         return DecodedVideo(frames, pts, answer["damaged"], indices, asked, answer["hits"])
@@ -232,7 +240,7 @@ class NodeReader:
         self._node, self._sent, self._how = node, sent, how
         try:
             request = node._request("facts", sent, *how)
-            facts = node._ask(request, [sent.file])[1]["facts"]
+            facts = node._ask(request, [sent.file])[0]["facts"]
         except BaseException:
             sent.close()
             raise
@@ -312,6 +320,9 @@ class NodeReader:
         """Close the file. Arrays stay valid."""
         self._sent.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def __enter__(self) -> NodeReader:
         return self
 
@@ -323,9 +334,7 @@ def start_once(path: str) -> bool:
     """Starts a node again, or one that ends when it is idle; returns False if another one has the socket."""
     try:
         start(settings_again(path, _IDLE_SECONDS))
-    except RuntimeError as error:
-        if "runs already" not in str(error):
-            raise
+    except RunsAlreadyError:
         return False
     return True
 

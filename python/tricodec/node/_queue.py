@@ -12,47 +12,26 @@ from tricodec.node._arena import Arena, Slab
 
 @dataclasses.dataclass(eq=False)
 class Request:
-    """A request of a client, from its arrival to its answer.
+    """A request of a client, from its arrival to its answer."""
 
-    Attributes:
-        client: that asked; None once it is gone.
-        number: of the client's.
-        message: what the client asked.
-        files: the open files of its source; the node closes them.
-        device: where it waits or runs: "cpu", "cuda:0".
-        asked: the device that the client named: "auto" may run anywhere.
-        need: bytes of the result, once known.
-        arena: of the memory for it, once known.
-        slab: memory for it, once it has some.
-        on_gpu: the arena and memory of a result that goes to the host.
-        worker: that does it, while one does.
-        task: the worker's number of it.
-        has_parts: the client has a part of its outcome.
-        num_unread: parts that the client has not read.
-        is_cancelled: the client took it back while a worker did it.
-        is_again: it runs again, as another request ended the worker that had both.
-        deadline: by time.monotonic(), while a worker does it.
-        arrived: by time.monotonic(), or since when it waits for memory.
-    """
-
-    client: Any
-    number: int
-    message: dict[str, Any]
-    files: list[int]
-    device: str
-    asked: str
-    need: int | None = None
-    arena: Arena | None = None
-    slab: Slab | None = None
-    on_gpu: tuple[Arena, Slab] | None = None
-    worker: Any = None
-    task: int = 0
-    has_parts: bool = False
-    num_unread: int = 0
-    is_cancelled: bool = False
-    is_again: bool = False
-    deadline: float = 0.0
-    arrived: float = dataclasses.field(default_factory=time.monotonic)
+    client: Any  # that asked; None once it is gone
+    number: int  # of the client's
+    message: dict[str, Any]  # what the client asked
+    files: list[int]  # the open files of its source; the node closes them
+    device: str  # where it waits or runs: "cpu", "cuda:0"
+    asked: str  # the device that the client named: "auto" may run anywhere
+    need: int | None = None  # bytes of the result, once known
+    arena: Arena | None = None  # of the memory for it, once known
+    slab: Slab | None = None  # memory for it, once it has some
+    on_gpu: tuple[Arena, Slab] | None = None  # the arena and memory of a result that goes to the host
+    worker: Any = None  # that does it, while one does
+    task: int = 0  # the worker's number of it
+    has_parts: bool = False  # the client has a part of its outcome
+    num_unread: int = 0  # parts that the client has not read
+    is_cancelled: bool = False  # the client took it back while a worker did it
+    is_again: bool = False  # it runs again, as another request ended the worker that had both
+    deadline: float = 0.0  # by time.monotonic(), while a worker does it
+    arrived: float = dataclasses.field(default_factory=time.monotonic)  # or since when it waits for memory
 
     @property
     def priority(self) -> int:

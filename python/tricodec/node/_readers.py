@@ -228,7 +228,7 @@ class Groups:
                     if not self._reserve((video.key, group), entry, count * frame_bytes):
                         return None
                     try:
-                        frames = reader.frames(range(first, first + count))
+                        frames = entry.frames + reader.frames(range(first + len(entry.frames), first + count))
                     except (Error, IndexError):
                         if not reader.num_damaged_packets:
                             raise

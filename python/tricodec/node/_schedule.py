@@ -465,7 +465,8 @@ class Scheduler:
                 for request in list(self._memory.waiting):
                     if request.arena is not None and request.arrived + self._settings.wait_s < now:
                         self._abandon(request, TimeoutError(self._memory.why_it_waits(request, request.arena)))
-                if self.leases.drop_lost_tokens():
+                is_needed = any(each.need is not None for queue in self._queues.values() for each in queue)
+                if self.leases.drop_lost_tokens(is_needed=is_needed or bool(self._memory.waiting)):
                     self._dispatch_all()
 
     def _fail(self, request: Request, error: Exception | dict[str, Any], **why: str) -> None:

@@ -8,6 +8,7 @@ import dataclasses
 import fcntl
 import json
 import os
+import resource
 import signal
 import socket
 import struct
@@ -21,11 +22,12 @@ from tricodec._tricodec import __version__
 from tricodec.errors import RefusedError
 from tricodec.node import _channel
 from tricodec.node._schedule import Scheduler
-from tricodec.node._start import Settings, checked_path, lock_file, settings_of, usable_gpus
+from tricodec.node._start import RunsAlreadyError, Settings, checked_path, lock_file, settings_of, usable_gpus
 
 _MOST_REQUESTS = 64
 """Of a client at a time: what the node has to say fits into the socket, so a client that does not read is found out."""
 _IDLE_LOOK_SECONDS = 0.5
+_ACCEPT_SECONDS = 0.1
 
 
 class Client:
@@ -85,6 +87,8 @@ class Client:
                 raise RefusedError(
                     f"a client may have {_MOST_REQUESTS} requests at a time; wait for some of their answers"
                 )
+        if "failure" in message:  # its files did not arrive
+            raise _channel.error_of(message["failure"])
         if what in ("decode", "facts", "task"):
             scheduler.submit(self, number, message, files)
             return
@@ -115,7 +119,8 @@ class Server:
         """Takes the socket, and starts the processes that decode.
 
         Raises:
-            RuntimeError: another node has the socket, or a process does not start.
+            RunsAlreadyError: another node has the socket.
+            RuntimeError: a process does not start.
         """
         path = checked_path(settings.socket)
         self._started = time.time()
@@ -180,7 +185,9 @@ class Server:
             try:
                 channel, _ = self._listener.accept()
             except OSError:
-                return
+                if self._stopped.wait(_ACCEPT_SECONDS):
+                    return
+                continue  # the node has as many files open as it may; clients that end leave some
             process, user, _ = struct.unpack("3i", channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             if user != os.getuid():
                 channel.close()
@@ -195,7 +202,7 @@ def _locked(path: Path) -> IO[str]:
     """The lock file of a socket, which the node keeps open.
 
     Raises:
-        RuntimeError: another node has it.
+        RunsAlreadyError: another node has it.
     """
     name = lock_file(path)
     while True:
@@ -204,7 +211,7 @@ def _locked(path: Path) -> IO[str]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             file.close()
-            raise RuntimeError(f"a node runs already at the socket {str(path)!r}") from error
+            raise RunsAlreadyError from error
         if name.exists() and name.stat().st_ino == os.fstat(file.fileno()).st_ino:
             return file
         file.close()  # a node that ended meanwhile has removed it
@@ -219,11 +226,16 @@ def _parent_of(process: int) -> int:
 
 
 def main() -> None:
-    """Runs a node: its arguments are the settings as JSON and the number of a pipe for "ready", or why it is not."""
+    """Runs a node: its arguments are the settings as JSON and the number of a pipe for "ready", "runs", or why not."""
     settings = settings_of(json.loads(sys.argv[1]))
+    most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]  # a result is an open file
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     with os.fdopen(int(sys.argv[2]), "w") as starter:
         try:
             server = Server(settings)
+        except RunsAlreadyError:
+            starter.write("runs")
+            sys.exit(1)
         except (RuntimeError, OSError, ValueError) as error:
             starter.write(str(error))
             sys.exit(1)

@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import pickle
-import shutil
 import stat
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tricodec._tricodec import probe
 from tricodec.errors import RefusedError
+from tricodec.limits import get_limits
 from tricodec.node import _channel
 from tricodec.remote import RemoteSource
+
+_PIECE_BYTES = 1 << 20
 
 
 class SentSource:
@@ -38,9 +43,7 @@ class SentSource:
         elif hasattr(source, "_open_reader"):  # a part of an archive
             self.file = _copied(source._open_reader())
         elif hasattr(source, "read"):
-            if getattr(source, "seekable", lambda: False)():
-                source.seek(0)
-            self.file = _copied(source)
+            self.file = _copied(source) if (file := _file_of(source)) is None else os.dup(file)
         else:
             try:
                 data = memoryview(source)
@@ -53,17 +56,14 @@ class SentSource:
 
     def close(self) -> None:
         """Closes the file; once."""
-        if self.file >= 0:
-            os.close(self.file)
-            self.file = -1
+        file, self.file = self.file, -1  # first: after Ctrl-C between both it would be closed twice
+        if file >= 0:
+            os.close(file)
 
     def __enter__(self) -> SentSource:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
         self.close()
 
 
@@ -80,11 +80,39 @@ def _opened(path: Any) -> int:
     return file
 
 
-def _copied(data: Any) -> int:
+def _file_of(source: Any) -> int | None:
+    """The descriptor of an object that reads a file as it is; None for others."""
+    raw = source.raw if type(source) is io.BufferedReader else source
+    is_file = type(raw) is io.FileIO and not raw.closed and raw.readable()
+    return raw.fileno() if is_file and stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else None
+
+
+def _copied(source: Any) -> int:
+    """A file with all that an object reads, within the limits of a reader in this process, and with its errors."""
+    limits, size = get_limits(), 0
+    can_seek = getattr(source, "seekable", lambda: False)()
     copy = _channel.memory_file("tricodec-source", b"")
     try:
-        with os.fdopen(os.dup(copy), "wb") as output:
-            shutil.copyfileobj(data, output, 1 << 20)
+        if can_seek:
+            with contextlib.suppress(OSError):
+                source.seek(0)
+        while (piece := source.read(_PIECE_BYTES)) is None or len(piece):
+            if not isinstance(piece, bytes | bytearray | memoryview):
+                probe(source)  # raises the error of all calls
+                raise TypeError(f"read() of the source returned {type(piece).__name__}, not bytes")
+            _channel.write(copy, piece)
+            is_in_memory, size = size <= limits.max_spool_memory_bytes, size + len(piece)
+            if is_in_memory and size > limits.max_spool_memory_bytes:
+                with tempfile.TemporaryFile(buffering=0) as file:
+                    _channel.write(file.fileno(), os.pread(copy, size, 0))
+                    os.dup2(file.fileno(), copy, inheritable=False)
+            if size > limits.max_spool_bytes and not can_seek:
+                name = getattr(source, "name", f"<{type(source).__name__}>")
+                raise RefusedError(
+                    f"'{name}' cannot seek, and more of it must be kept than limits.max_spool_bytes = "
+                    f"{limits.max_spool_bytes} bytes; pass a path, bytes or an object that can seek, read it in order "
+                    "with Demuxer or StreamReader, or raise the limit with set_limits()"
+                )
     except BaseException:
         os.close(copy)
         raise

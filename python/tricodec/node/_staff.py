@@ -30,13 +30,8 @@ class Staff:
     def __init__(
         self, settings: Settings, on_answer: Callable[..., None], on_start: Callable[[WorkerProcess], None]
     ) -> None:
-        """Has no process.
-
-        Args:
-            settings: of the node.
-            on_answer: see WorkerProcess.
-            on_start: called when a process was started, or could not be.
-        """
+        """Has no process. Args: on_answer is that of WorkerProcess; on_start is called when a process was started, or
+        could not be."""
         self._settings, self._on_answer, self._on_start = settings, on_answer, on_start
         self._workers: dict[str, list[WorkerProcess]] = {}
         self._starting: set[WorkerProcess] = set()

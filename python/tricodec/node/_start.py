@@ -26,9 +26,17 @@ class NodeLostError(Error):
     """No node answers at the socket, or the node ended while it had a request. Ask again: a request has no effect."""
 
 
+class RunsAlreadyError(RuntimeError):
+    """Another node has the socket."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What a node may use. `tricodec node start` takes these as options."""
+    """What a node may use. `tricodec node start` takes these as options.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
 
     socket: str = ""
     """Path of its socket; "" is `socket_path`."""
@@ -50,6 +58,15 @@ class Settings:
     """Seconds after which a request that waits for memory ends in a TimeoutError."""
     idle_s: float = 0.0
     """Seconds without a client after which the node ends; 0 is never."""
+
+    def __post_init__(self) -> None:
+        for name in ("memory", "gpu_memory", "workers", "worker_memory", "wait_s", "idle_s"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
+        if not self.timeout_s > 0:
+            raise ValueError(f"timeout_s is {self.timeout_s}; expected seconds, more than 0")
+        if not 0 < self.client_share <= 1:
+            raise ValueError(f"client_share is {self.client_share}; expected a part, more than 0 and at most 1")
 
     @property
     def host_memory(self) -> int:
@@ -75,7 +92,7 @@ def socket_path() -> str:
 
 
 def checked_path(path: str) -> Path:
-    """The absolute path of a socket, in a folder that is there and that no other user can write.
+    """The absolute path of a socket, in a folder that is of no other user, if it is there.
 
     Raises:
         ValueError: the path is too long for a socket.
@@ -85,9 +102,7 @@ def checked_path(path: str) -> Path:
     if len(os.fsencode(path)) > _MOST_PATH_BYTES:
         raise ValueError(f"the path of the node's socket, {path!r}, is longer than {_MOST_PATH_BYTES} bytes")
     folder = Path(path).parent
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    about = folder.stat()
-    if about.st_uid not in (os.getuid(), 0):
+    if folder.exists() and folder.stat().st_uid not in (os.getuid(), 0):
         raise PermissionError(f"the folder '{folder}' of the node's socket is of another user; name another socket")
     return Path(path)
 
@@ -100,10 +115,12 @@ def start(settings: Settings | None = None, *, python: Path | None = None) -> st
         python: the interpreter, which imports tricodec; None is that of this process, with its packages.
 
     Raises:
+        RunsAlreadyError: another node has the socket.
         RuntimeError: it did not start; the text has the reason.
     """
     settings = settings or Settings()
     path = checked_path(settings.socket or socket_path())
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     receiver, sender = os.pipe()
     config = json.dumps({**dataclasses.asdict(settings), "socket": str(path)})
     folders = json.dumps([] if python else [each for each in sys.path if each])
@@ -120,6 +137,8 @@ def start(settings: Settings | None = None, *, python: Path | None = None) -> st
     threading.Thread(target=process.wait, name="tricodec-node-end", daemon=True).start()  # leaves no zombie
     with os.fdopen(receiver, "rb") as answer:
         text = answer.read().decode()
+    if text == "runs":
+        raise RunsAlreadyError(f"a node runs already at the socket '{path}'")
     if text != "ready":
         raise RuntimeError(f"the node did not start: {text or log.read_text(errors='replace')[-2000:]}")
     return str(path)

@@ -30,14 +30,8 @@ class TaskRun:
     def __init__(
         self, message: dict[str, Any], messages: Messages, send: Callable[..., None], memory: Callable[..., Any]
     ) -> None:
-        """Does nothing yet.
-
-        Args:
-            message: of the request.
-            messages: what the node says about it.
-            send: sends an answer of this request, with files.
-            memory: gives the memory that a slab describes, from its files, and lists the file of a new one.
-        """
+        """Does nothing yet. Args: messages are what the node says about the request; send sends an answer of it, with
+        files; memory gives what a slab describes, from its files, and lists the file of a new one."""
         self._message, self._messages, self._send, self._memory = message, messages, send, memory
         self._num_unread = 0
 

@@ -29,43 +29,27 @@ main()
 
 
 class WorkerProcess:
-    """A process that decodes on one device, and is started again when it ends.
-
-    Attributes:
-        device: "cpu" or "cuda:0".
-        running: the requests that it does now, by their number here. The caller has the node's lock.
-        keys: what it read last, the latest at the end: it may have the file open.
-        is_ready: it takes requests.
-        is_ending: it was killed, and does not take any more.
-        why: it was killed: "memory" or "cancel"; "" for other reasons.
-        keeps: its requests leave something for later ones, so that it is for these alone.
-        cache_bytes: of the frames that it keeps.
-    """
+    """A process that decodes on one device, and is started again when it ends."""
 
     def __init__(
         self, device: str, capacity: int, config: dict[str, Any], on_answer: Callable[..., None], *, keeps: bool = False
     ) -> None:
-        """Starts nothing.
-
-        Args:
-            device: where it decodes.
-            capacity: requests at a time.
-            config: for `_worker.Worker`, without these two.
-            on_answer: called on a thread of this object with itself, a message and its files; and with None for the
-                message when the process has ended.
-            keeps: see the attribute.
-        """
+        """Starts nothing. Args: capacity is requests at a time; config is that of `_worker.Worker` without device and
+        capacity; on_answer is called on a thread of this object with itself, a message and its files, and with None for
+        the message when the process has ended; what keeps has requests that leave something for later ones, and is for
+        these alone."""
         self.device, self.capacity = device, capacity
         self._config = {**config, "device": device, "capacity": capacity}
         self._on_answer = on_answer
         self._channel: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self.running: dict[int, Any] = {}
-        self.keys: list[Any] = []
+        self.running: dict[int, Any] = {}  # requests, by their number here; the caller has the node's lock
+        self.keys: list[Any] = []  # what it read last, the latest at the end: it may have the file open
         self.keeps = keeps
-        self.is_ready = self.is_ending = False
-        self.why = ""
-        self.cache_bytes = 0
+        self.is_ready = False  # it takes requests
+        self.is_ending = False  # it was killed, and does not take any more
+        self.why = ""  # it was killed: "memory" or "cancel"; "" for other reasons
+        self.cache_bytes = 0  # of the frames that it keeps
 
     @property
     def has_room(self) -> bool:
@@ -89,8 +73,10 @@ class WorkerProcess:
                 # Of damage the client is told. A line for each request would fill the disk.
                 env={"TRICODEC_LOG": "error", **os.environ, "TRICODEC_NODE": "off"},
             )  # fmt: skip
+        started = select.poll()  # select.select() takes no more than 1024 open files
+        started.register(ours, select.POLLIN)
         try:
-            if not select.select([ours], [], [], _START_SECONDS)[0]:
+            if not started.poll(_START_SECONDS * 1000):
                 raise TimeoutError(f"it was not ready after {_START_SECONDS:g} s")
             _channel.receive(ours)
         except (OSError, ValueError) as error:

@@ -29,30 +29,19 @@ _NONE = object()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a task has made, for its client.
+    """What a task has made, for its client."""
 
-    Attributes:
-        arrays: of NumPy; the first one may be a tricodec.DeviceArray.
-        facts: what else there is to report, JSON values.
-    """
-
-    arrays: list[Any]
-    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    arrays: list[Any]  # of NumPy; the first one may be a tricodec.DeviceArray
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)  # what else there is to report, JSON values
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """Where an array lies in memory.
+    """Where an array lies in memory."""
 
-    Attributes:
-        typestr: NumPy's array protocol string.
-        shape: of the array.
-        start: the byte where it begins.
-    """
-
-    typestr: str
+    typestr: str  # of NumPy's array protocol
     shape: tuple[int, ...]
-    start: int = 0
+    start: int = 0  # the byte where it begins
 
     @property
     def end(self) -> int:
@@ -97,19 +86,12 @@ def lay_out(arrays: Iterable[tuple[str, tuple[int, ...]]]) -> list[Place]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Block:
-    """Where the arrays of an outcome lie in shared memory, and what goes beside them.
+    """Where the arrays of an outcome lie in shared memory, and what goes beside them."""
 
-    Attributes:
-        places: of the arrays.
-        beside: small arrays, which go with the message.
-        facts: of the outcome.
-        dtype: of the one array that lies where the task works, which may be a GPU; "" if they lie on the host.
-    """
-
-    places: list[Place]
-    beside: list[npt.NDArray[Any]] = dataclasses.field(default_factory=list)
-    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
-    dtype: str = ""
+    places: list[Place]  # of the arrays
+    beside: list[npt.NDArray[Any]] = dataclasses.field(default_factory=list)  # small ones, which go with the message
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)  # of the outcome
+    dtype: str = ""  # of the one array that lies where the task works, which may be a GPU; "" if they lie on the host
 
     @property
     def total_bytes(self) -> int:
@@ -150,19 +132,12 @@ class ElsewhereError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tools:
-    """What a task has in the process that does it.
+    """What a task has in the process that does it."""
 
-    Attributes:
-        device: "cpu", "cuda:N", or "auto:N" if the client accepts the CPU too.
-        num_threads: the task's share.
-        stream: of a GPU, on which the outcome is to be complete; None on the CPU.
-        kept: what tasks with the same pin leave to each other; it is closed with the pin.
-    """
-
-    device: str
-    num_threads: int
-    stream: Any = None
-    kept: dict[str, Any] = dataclasses.field(default_factory=dict)
+    device: str  # "cpu", "cuda:N", or "auto:N" if the client accepts the CPU too
+    num_threads: int  # the task's share
+    stream: Any = None  # of a GPU, on which the outcome is to be complete; None on the CPU
+    kept: dict[str, Any] = dataclasses.field(default_factory=dict)  # for tasks with the same pin, with which it closes
 
     @property
     def on_stream(self) -> dict[str, Any]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import tricodec
 from dali_testing import Sequence, for_dali, read_batches, reading_pipeline, sequences_of
-from media import ffmpeg_frames, generated
+from media import copied, ffmpeg_frames, generated, indexed
 from range_server import range_server
 
 pytestmark = pytest.mark.needs_dali
@@ -158,13 +157,9 @@ SIZE = (24, 32)
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> tricodec.data.DatasetIndex:
-    folder = tmp_path_factory.mktemp("videos")
-    for name, clip in VIDEOS.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy(generated(clip), folder / name)
+    folder = copied(VIDEOS, tmp_path_factory.mktemp("videos"))
     (folder / "broken.mp4").write_bytes(b"broken")
-    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
-    return tricodec.data.DatasetIndex(folder / "index.parquet")
+    return tricodec.data.DatasetIndex(indexed(folder))
 
 
 def read(num_clips: int, **arguments: Any) -> list[list[np.ndarray[Any, Any]]]:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from itertools import islice
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import generated
+from media import copied, indexed
 from tricodec.data import ClipBatches, ClipSampler
 from tricodec.data._batches import ReadAhead
 
@@ -24,11 +23,8 @@ SIZE = (48, 64)
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> tricodec.data.Dataset:
-    folder = tmp_path_factory.mktemp("videos")
-    for name in NAMES:
-        shutil.copy(generated(name), folder / name)
-    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
-    return tricodec.data.Dataset(folder / "index.parquet", clip_length=4, stride=2, step=3, size=SIZE)
+    index = indexed(copied(NAMES, tmp_path_factory.mktemp("videos")))
+    return tricodec.data.Dataset(index, clip_length=4, stride=2, step=3, size=SIZE)
 
 
 def numbers(batches: Any) -> list[list[int]]:

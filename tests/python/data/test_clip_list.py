@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import tricodec
-from media import ffmpeg, ffprobe_times, generated
+from media import copied, ffmpeg, ffprobe_times, generated, indexed
 from tricodec.video.scenes import scene_cuts
 
 SIZE = (24, 32)
@@ -21,12 +20,7 @@ VIDEOS = {"run/a.mp4": "h264_bframes.mp4", "run/b.mkv": "h264_vfr.mkv", "jump/c.
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> tricodec.data.DatasetIndex:
-    folder = tmp_path_factory.mktemp("videos")
-    for name, clip in VIDEOS.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy(generated(clip), folder / name)
-    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
-    return tricodec.data.DatasetIndex(folder / "index.parquet")
+    return tricodec.data.DatasetIndex(indexed(copied(VIDEOS, tmp_path_factory.mktemp("videos"))))
 
 
 def path_of(index: tricodec.data.DatasetIndex, clip: dict[str, Any]) -> str:

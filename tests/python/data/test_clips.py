@@ -6,13 +6,12 @@ from __future__ import annotations
 import os
 import pickle
 import random
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tricodec
-from media import ffprobe_times, generated
+from media import copied, ffprobe_times, generated, indexed
 
 NAMES = ("av1.mp4", "h264_16x16.mp4", "h264_bframes.mp4", "hevc_open_gop.mkv", "vp9.webm")
 SIZE = (48, 64)
@@ -20,12 +19,9 @@ SIZE = (48, 64)
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> tricodec.data.DatasetIndex:
-    folder = tmp_path_factory.mktemp("videos")
-    for name in NAMES:
-        shutil.copy(generated(name), folder / name)
+    folder = copied(NAMES, tmp_path_factory.mktemp("videos"))
     (folder / "broken.mp4").write_bytes(b"broken")
-    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
-    return tricodec.data.DatasetIndex(folder / "index.parquet")
+    return tricodec.data.DatasetIndex(indexed(folder))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 import tricodec
-from media import ffmpeg, ffprobe, generated
+from media import copied, ffmpeg, ffprobe, generated
 
 Run = Callable[..., tuple[int, str, str]]
 NAMES = ("h264_bframes.mp4", "h264_faststart.mp4", "h264_318x178.mp4", "h264_rot90.mp4", "vp9_odd.webm",
@@ -21,10 +20,9 @@ NAMES = ("h264_bframes.mp4", "h264_faststart.mp4", "h264_318x178.mp4", "h264_rot
 
 @pytest.fixture(scope="module")
 def videos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("videos")
-    for name in NAMES:
-        shutil.copy(generated(name), folder / name)
-    shutil.copy(generated("h264_bframes.mp4"), folder / "same.mp4")
+    folder = copied(
+        {**{name: name for name in NAMES}, "same.mp4": "h264_bframes.mp4"}, tmp_path_factory.mktemp("videos")
+    )
     (folder / "broken.mp4").write_bytes(b"broken")
     one_gop = "-f lavfi -i testsrc2=size=320x180:rate=25 -frames:v 600 -c:v libx264 -preset ultrafast -g 600"
     ffmpeg(*one_gop.split(), "-keyint_min 600 -sc_threshold 0", folder / "one_gop.mp4")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
-from media import ffmpeg, ffmpeg_framemd5, ffprobe, ffprobe_times, generated
+from media import copied, ffmpeg, ffmpeg_framemd5, ffprobe, ffprobe_times, generated
 from range_server import RangeServer, range_server
 
 CLIPS = (
@@ -160,10 +160,7 @@ def test_the_file_is_the_same_for_any_number_of_workers(folder: Path, tmp_path: 
 
 
 def test_an_update_reads_changed_files_alone(tmp_path: Path) -> None:
-    videos = tmp_path / "videos"
-    videos.mkdir()
-    for name in ("h264_bframes.mp4", "hevc.mp4", "vp9.webm"):
-        shutil.copy(generated(name), videos / name)
+    videos = copied(["h264_bframes.mp4", "hevc.mp4", "vp9.webm"], tmp_path / "videos")
     output = tmp_path / "index.parquet"
     first = tricodec.data.DatasetIndex.build([videos], output)
     before = output.read_bytes()
@@ -195,9 +192,7 @@ def test_an_interrupted_run_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_a_moved_folder_is_named_by_root(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    shutil.copy(generated("vp9.webm"), tmp_path / "a" / "clip.webm")
-    tricodec.data.DatasetIndex.build([tmp_path / "a"], tmp_path / "index.parquet")
+    tricodec.data.DatasetIndex.build([copied({"clip.webm": "vp9.webm"}, tmp_path / "a")], tmp_path / "index.parquet")
     (tmp_path / "a").rename(tmp_path / "b")
 
     index = tricodec.data.DatasetIndex(tmp_path / "index.parquet", root=tmp_path / "b")

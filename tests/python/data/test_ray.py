@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import gc
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tricodec
-from media import generated
+from media import copied, generated
 
 # Ray's and pandas' own.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -45,10 +44,7 @@ def test_frames_and_jobs_are_those_of_one_machine(tmp_path: Path) -> None:
     """One test, since a start of Ray takes most of the time."""
     import tricodec.data.ray as cluster
 
-    videos = tmp_path / "videos"
-    videos.mkdir()
-    for name in ("h264_bframes.mp4", "h264.avi"):
-        shutil.copy(generated(name), videos)
+    videos = copied(["h264_bframes.mp4", "h264.avi"], tmp_path / "videos")
     (videos / "none.mkv").write_bytes(bytes(1000))
     frames = cluster.read_video(videos, frames_per_block=12, size=(36, 64))
     rows = sorted(frames.take_all(), key=lambda row: (row["path"], row["number"]))

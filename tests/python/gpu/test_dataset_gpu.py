@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tricodec
-from media import generated
+from media import copied, indexed
 
 pytest.importorskip("pyarrow")
 NAMES = ("h264_bframes.mp4", "hevc.mp4")
@@ -19,11 +18,7 @@ OPTIONS: dict[str, Any] = {"clip_length": 4, "stride": 2, "step": 3, "size": (48
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("videos")
-    for name in NAMES:
-        shutil.copy(generated(name), folder / name)
-    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
-    return folder / "index.parquet"
+    return indexed(copied(NAMES, tmp_path_factory.mktemp("videos")))
 
 
 def test_batches_have_the_frames_of_the_cpu(index: Path) -> None:

@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import zlib
@@ -36,6 +37,22 @@ def _shared_clips() -> Path | None:
         message = f"TRICODEC_SHARED_CLIPS={named} has no MANIFEST.tsv; unset it or name a folder of clips"
         raise FileNotFoundError(message)
     return found
+
+
+def copied(clips: Sequence[str] | dict[str, str], folder: Path) -> Path:
+    """Copies clips to a folder, under their names or under those that are keys; returns the folder."""
+    for name in clips:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(generated(clips[name] if isinstance(clips, dict) else name), folder / name)
+    return folder
+
+
+def indexed(folder: Path) -> Path:
+    """The index of the videos in a folder, where it is written."""
+    import tricodec
+
+    tricodec.data.DatasetIndex.build([folder], folder / "index.parquet")
+    return folder / "index.parquet"
 
 
 @functools.cache

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import os
+import tempfile
+import types
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tricodec
+from file_likes import ReadOnly
 from media import generated
-from programs import printed_by
+from programs import limits, printed_by
 from tricodec import node as nodes
 
 CLIP = generated("h264_bframes.mp4")
@@ -72,9 +75,18 @@ def piped(path: Path) -> Any:
     return os.fdopen(reading, "rb")
 
 
+def large(path: Path) -> Any:
+    """A file of 1 TiB, of which the clip is the start."""
+    opened = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  (the test closes it)
+    opened.write(path.read_bytes())
+    opened.truncate(1 << 40)
+    return opened
+
+
 OPENED: dict[str, Callable[[Path], Any]] = {
     "str": str, "bytes": Path.read_bytes, "array": lambda path: np.fromfile(path, np.uint8), "pipe": piped,
     "file of bytes": lambda path: io.BytesIO(path.read_bytes()), "open file": lambda path: path.open("rb"),
+    "large open file": large,
 }  # fmt: skip
 
 
@@ -86,12 +98,31 @@ def test_every_kind_of_source_is_read(shared_node: nodes.Node, kind: str) -> Non
     getattr(source, "close", int)()
 
 
+class Endless(ReadOnly):
+    """A clip from a pipe that never ends."""
+
+    def read(self, size: int) -> bytes:
+        return super().read(size) or bytes(size)
+
+
+def test_what_cannot_seek_is_kept_within_the_limits_of_the_process(shared_node: nodes.Node) -> None:
+    with limits(max_spool_bytes=4 * MIB, max_spool_memory_bytes=MIB):
+        large = CLIP.read_bytes() + bytes(2 * MIB)
+        assert_same(shared_node.decode_video(ReadOnly(large), count=9), here(CLIP, count=9))
+        for decode in (here, shared_node.decode_video):
+            with pytest.raises(
+                tricodec.RefusedError, match=rf"'<Endless>' cannot seek, .*max_spool_bytes = {4 * MIB} bytes; pass"
+            ):
+                decode(Endless(CLIP.read_bytes()))
+
+
 def test_errors_have_the_class_and_the_text_of_the_process(shared_node: nodes.Node, tmp_path: Path) -> None:
     (tmp_path / "empty.mp4").write_bytes(b"")
     (tmp_path / "noise").write_bytes(b"noise" * 300)
     os.mkfifo(tmp_path / "pipe.mp4")
     wrong_sources = [tmp_path / name for name in ("missing.mp4", "empty.mp4", "noise", "pipe.mp4", ".")]
     wrong_sources += [generated("truncated.mp4"), b"", None, 3, "http://a/b.mp4", np.zeros(100, np.uint8)[::2]]
+    wrong_sources += [io.StringIO("text"), types.SimpleNamespace(read=lambda _: None)]  # as a pipe that does not block
     wrong_options = [
         {"indices": [99]}, {"times": [50.0]}, {"sizes": 3}, {"size": (0, 1)}, {"indices": slice(3, 9)},
         {"stream_index": 7}, {"dtype": "int3"},

@@ -116,6 +116,10 @@ def test_an_array_is_pickled_without_a_copy_once_and_its_views_as_numpy_does(nod
     assert node.status()["leases"] == 1  # a view has it
     del kept
     assert node.status()["leases"] == 0
+    frames = node.decode_video(CLIP, count=4).frames
+    for _ in range(2):
+        node.stop()  # a queue that could not pickle the array would lose it, and a DataLoader would wait forever
+    assert np.array_equal(pickle.loads(pickle.dumps(frames)), frames)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs the rights to become another user")
@@ -150,6 +154,9 @@ def test_a_node_is_started_shown_and_ended_by_commands(run: Run, folder: str, mo
     status, _, error = run("node", "status", "--socket", "n")
     assert (status, "tricodec node start" in error) == (1, True)
     assert printed("stop") == {"running": False}
+    assert run("node", "status", "--socket", "other/n")[0] == 1
+    assert not (Path(folder) / "other").exists()
+    assert "workers is -1; expected 0 or more" in run("node", "start", "--socket", "n", "--workers", "-1")[2]
     started = printed("start", "--memory", "64MiB", "--workers", "3", "--timeout-s", "5")
     assert started["socket"] == f"{folder}/n"
     assert started["devices"]["cpu"]["memory_bytes"] == pytest.approx(32 << 20, abs=3)
@@ -159,3 +166,9 @@ def test_a_node_is_started_shown_and_ended_by_commands(run: Run, folder: str, mo
     assert "1 request, 0 failed, 3 frames, 0 of them decoded before" in run("node", "status", "--socket", "n")[1]
     assert printed("stop") == {"running": False}
     until(lambda: not Path(f"/proc/{started['process']}").exists(), "the node has ended")
+
+
+def test_commands_that_start_a_node_at_once_show_the_same_one(folder: str) -> None:
+    command = [sys.executable, "-m", "tricodec", "node", "start", "--socket", f"{folder}/n", "--workers", "1", "--json"]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert len({json.loads(each.communicate(timeout=60)[0])["process"] for each in started}) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import queue
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,9 @@ import pytest
 import tricodec
 from media import generated
 from patience import until
+from programs import printed_by
 from tricodec import node as nodes
+from tricodec.node._schedule import Scheduler
 
 CLIP = generated("h264_bframes.mp4")
 MIB = 1 << 20
@@ -110,6 +113,22 @@ def test_clients_that_pass_results_on_leave_room_for_one_that_has_none(
     assert all(len(request.result(20)) == 50 for request in late)
 
 
+PASSING = """
+import pickle, sys, tricodec.node
+node = tricodec.node.connect(sys.argv[1])
+[pickle.dumps(node.decode_video(sys.argv[2]).frames) for _ in range(2)]
+"""
+
+
+@with_48_mib(client_share=1.0)
+def test_results_that_a_process_passed_on_before_it_ended_go_when_others_need_their_memory(node: nodes.Node) -> None:
+    printed_by(PASSING, node.path, CLIP)  # this process, to which they may be on the way, lives
+    held = [decode(node) for _ in range(3)]
+    assert node.status()["leases"] == 5
+    held.append(decode(node))
+    assert node.status()["leases"] == 4
+
+
 @pytest.mark.parametrize(
     ("asked", "done"),
     [
@@ -132,6 +151,37 @@ def test_requests_come_by_priority_and_then_by_turns_of_the_clients(
     assert len(first.result(20)) == 9
     leases = [request.result(20)._lease.number for request in requests]  # the node numbers them as they are done
     assert sorted(range(len(asked)), key=leases.__getitem__) == done
+
+
+class Client:
+    """What the scheduler knows of a connection."""
+
+    def __init__(self) -> None:
+        self.answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def answer(self, _: int, answer: dict[str, Any], __: list[int]) -> None:
+        self.answers.put(answer)
+
+
+def test_what_a_gpu_never_has_memory_for_goes_to_the_cpu_where_the_client_left_the_choice() -> None:
+    scheduler, client = Scheduler(nodes.Settings(workers=1, memory=64 * MIB), []), Client()
+    worker = scheduler._staff.cpu_worker(0)  # in the place of the process of a GPU: it asks for memory as that does
+    worker.device = "cuda:0"
+    worker.start()
+    scheduler._add("cuda:0", ONE, [worker])
+    video = {"do": "decode", "source": {"kind": "file", "name": ""}, "stream_index": -1, "ignore_edit_list": False}
+
+    def asked(device: str) -> dict[str, Any]:
+        file = os.open(CLIP, os.O_RDONLY)
+        scheduler.submit(client, 1, {**video, "device": device, "on_host": False, "options": {}}, [file])
+        return client.answers.get(timeout=30)
+
+    try:
+        assert "gives a client at most" in asked("cuda:0")["failure"]["text"]
+        answer = asked("auto")
+    finally:
+        scheduler.close()
+    assert (answer["device"], answer["shape"][0], worker.running) == ("cpu", 50, {})
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tarfile
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from media import generated
+from media import copied, generated
 from tricodec import node as nodes
 from tricodec.data import ClipBatches, Dataset
 
@@ -34,8 +33,7 @@ def used(shared_node: nodes.Node) -> Iterator[nodes.Node]:
 def test_clips_are_those_of_the_process(
     shared_node: nodes.Node, tmp_path: Path, options: dict[str, Any], is_archive: bool
 ) -> None:
-    for name in NAMES:
-        shutil.copy(generated(name), tmp_path)
+    copied(NAMES, tmp_path)
     if is_archive:
         with tarfile.open(tmp_path / "all.tar", "w") as archive:
             for name in NAMES:
