@@ -141,6 +141,7 @@ class Connection:
             with self._lock:
                 self._waiting.pop(number, None)
             if isinstance(error, _channel.ClosedError):
+                self.is_lost = True  # the receiver may notice it later, and the next request makes another connection
                 raise self._lost() from error
             raise
         return number

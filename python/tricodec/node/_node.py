@@ -201,6 +201,7 @@ class Node:
         for _ in range(_MOST_NODES - 1 if self._starts else 0):
             with contextlib.suppress(NodeLostError):  # a request has no effect, so the next node can have it, too
                 return self._connection().ask(message, files)
+            time.sleep(_LOOK_SECONDS)  # what is about to end still takes connections
         return self._connection().ask(message, files)
 
     def _decoded(self, sent: SentSource, message: dict[str, Any]) -> DecodedVideo[Any]:

@@ -116,7 +116,7 @@ def test_table_1s_own_names_mean_the_nested_ones(codec: str) -> None:
     pictures = np.random.default_rng(1).integers(0, 256, (4, 384, 256), np.uint8)
 
     def encoded(options: dict[str, object]) -> list[bytes]:
-        """The headers, and the first byte of each slice: libx265 codes several slices a little differently each time."""
+        """The headers, and the first byte of each slice: libx265 codes several slices differently each time."""
         encoder = nvc.CreateEncoder(256, 256, "NV12", True, codec=codec, num_threads=1, **options)
         stream = b"".join(bytes(encoder.Encode(picture)) for picture in pictures) + bytes(encoder.EndEncode())
         return [unit if len(unit) < 100 else unit[:1] for unit in stream.split(b"\0\0\1")]
