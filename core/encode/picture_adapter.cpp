@@ -2,6 +2,7 @@
 #include "encode/picture_adapter.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -76,6 +77,50 @@ void settle_color(const StreamInfo& video, const TranscodeOptions& options, Enco
         encoder.color.range = ColorRange::full;
         encoder.color.matrix = to == ColorFamily::rgb ? ColorMatrix::rgb : ColorMatrix::unspecified;
     }
+}
+
+template <class Sample>
+void turn_plane(const Plane& from, const Plane& to, Size size, Orientation orientation) {
+    const auto sample = [&](int y, int x) {
+        const auto* row = reinterpret_cast<const Sample*>(from.data + y * from.stride_bytes);
+        return row[orientation.mirrored ? size.width - 1 - x : x];
+    };
+    const Size upright = swapped_if(size, orientation.swaps_axes());
+    for (int y = 0; y < upright.height; ++y) {
+        auto* row = reinterpret_cast<Sample*>(to.data + y * to.stride_bytes);
+        for (int x = 0; x < upright.width; ++x) {
+            const int degrees = orientation.rotation_degrees;
+            row[x] = degrees == 90    ? sample(size.height - 1 - x, y)
+                     : degrees == 180 ? sample(size.height - 1 - y, size.width - 1 - x)
+                     : degrees == 270 ? sample(x, size.width - 1 - y)
+                                      : sample(y, x);
+        }
+    }
+}
+
+/// A picture in host memory upright, with the samples as they are; nothing if its chroma would lie elsewhere.
+std::optional<Frame> turned(const Frame& frame) {
+    const auto& format = info(frame.format);
+    const bool swaps = frame.orientation.swaps_axes();
+    const bool whole =
+        frame.width % (1 << format.log2_chroma_w) == 0 && frame.height % (1 << format.log2_chroma_h) == 0;
+    if (format.family == ColorFamily::rgb || frame.buffer != nullptr || frame.alpha != nullptr || !whole ||
+        (swaps && format.log2_chroma_w != format.log2_chroma_h))
+        return std::nullopt;
+    const Frame from =
+        convert_layout(frame, planar_format(format.family, format.log2_chroma_w, format.log2_chroma_h, format.depth));
+    const Size size = swapped_if({frame.height, frame.width}, swaps);
+    Frame to = alloc_frame(from.format, size.width, size.height);
+    copy_properties(frame, to);
+    to.orientation = {};
+    const auto& layout = info(from.format);
+    for (int i = 0; i < layout.num_planes; ++i) {
+        const auto place = static_cast<std::size_t>(i);
+        const Size plane{layout.plane_height(i, from.height), layout.plane_width(i, from.width)};
+        const auto turn = layout.depth > 8 ? turn_plane<std::uint16_t> : turn_plane<std::uint8_t>;
+        turn(from.planes[place], to.planes[place], plane, frame.orientation);
+    }
+    return to;
 }
 
 /// The part of a picture in host memory as it is; nothing if no whole sample of chroma begins at its corner.
@@ -190,11 +235,13 @@ Frame PictureAdapter::operator()(const Frame& frame) const {
     const auto options = options_for(frame);
     const auto& encoder = settings_.encoder;
     const bool turns = settings_.turn && frame.orientation != Orientation{};
-    const Crop crop = options.crop.value_or(Crop{0, 0, frame.height, frame.width});
+    const Size whole = swapped_if({frame.height, frame.width}, turns && frame.orientation.swaps_axes());
+    const Crop crop = options.crop.value_or(Crop{0, 0, whole.height, whole.width});
     const bool resizes = crop.height != options.size->height || crop.width != options.size->width;
-    const auto cut = resizes || turns ? std::nullopt : cut_out(frame, crop);
-    if (!cut) return resampled(frame, options, encoder.format, encoder.color);
-    return to_encoded_samples(*cut, encoder.format, encoder.color);
+    auto kept = resizes ? std::nullopt : turns ? turned(frame) : std::optional(frame);
+    if (kept) kept = cut_out(*kept, crop);
+    if (!kept) return resampled(frame, options, encoder.format, encoder.color);
+    return to_encoded_samples(*kept, encoder.format, encoder.color);
 }
 
 }  // namespace tricodec
