@@ -20,7 +20,7 @@ import pytest
 import tricodec
 from media import generated
 from tricodec.triton.serve import Server
-from triton_testing import assert_same, connect, joined, metric, settled, variants, wait_until
+from triton_testing import assert_same, connect, inputs_of, joined, metric, settled, variants, videos, wait_until
 
 pytestmark = pytest.mark.needs_triton
 
@@ -41,12 +41,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     # Triton waits for sessions that are open when it ends.
     with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    with connect(server.grpc_url) as connected:
-        yield connected
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +137,7 @@ def test_many_sessions_at_a_time_keep_their_places(client: Any, whole: tricodec.
 def test_requests_that_a_client_sends_ahead_are_answered_in_their_order(server: Any) -> None:
     import tritonclient.grpc as triton_grpc
 
-    video = triton_grpc.InferInput("VIDEO", [1], "BYTES")
-    video.set_data_from_numpy(np.array([generated(CLIP).read_bytes()], np.object_))
-    chunk = triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([5]))
+    video, chunk = inputs_of({"VIDEO": videos(generated(CLIP).read_bytes())[0], "CHUNK": np.array([5])})
     answers: queue.Queue[Any] = queue.Queue()
     with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
         raw.start_stream(lambda result, error: answers.put((result, error)))
@@ -212,19 +204,12 @@ def test_a_request_that_a_session_cannot_take_says_what_is_wrong(
 ) -> None:
     import tritonclient.grpc as triton_grpc
 
-    types = {"O": "BYTES", "l": "INT64", "d": "FP64"}
-    inputs = [
-        triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char]).set_data_from_numpy(array)
-        for name, array in tensors.items()
-    ]
-    video = triton_grpc.InferInput("VIDEO", [1], "BYTES")
-    video.set_data_from_numpy(np.array([generated(CLIP).read_bytes()], np.object_))
+    video, chunk = inputs_of({"VIDEO": videos(generated(CLIP).read_bytes())[0], "CHUNK": np.array([2])})
     with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
         if not flags:
             raw.infer("video_session", [video], sequence_id=5, sequence_start=True)
         with pytest.raises(triton_grpc.InferenceServerException, match=message):
-            raw.infer("video_session", inputs, sequence_id=5, **flags)
-        chunk = triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([2]))
+            raw.infer("video_session", inputs_of(tensors), sequence_id=5, **flags)
         if not flags:  # the session is as it was
             result = raw.infer("video_session", [chunk], sequence_id=5, sequence_end=True)
             assert result.as_numpy("FRAME_NUMBERS").tolist() == [16, 17]
