@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from patience import slowdown
+from patience import slowdown, until
 
 WAIT_SECONDS = 60.0
 
@@ -216,10 +216,7 @@ def connect(url: str, **options: Any) -> Any:
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
     """Waits for a condition; fails if it does not come true."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {WAIT_SECONDS:g} s: {what}"
-        time.sleep(0.02)
+    until(condition, what, WAIT_SECONDS)
 
 
 def metric(metrics_url: str, name: str, **labels: str) -> float:

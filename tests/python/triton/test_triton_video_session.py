@@ -269,13 +269,10 @@ def pushed(session: Any, packets: list[tricodec.Packet], each: int) -> list[tric
     ],
 )
 def test_pushed_packets_give_the_frames_and_times_of_the_file(
-    server: Any, name: str, each: int, options: dict[str, Any]
+    client: Any, name: str, each: int, options: dict[str, Any]
 ) -> None:
     expected = tricodec.decode_video(generated(name), device="cpu", **options)
-    with (
-        connect(server.grpc_url) as client,
-        client.open(codec=codec_of(name), chunk=5, model="video_session", **options) as session,
-    ):
+    with client.open(codec=codec_of(name), chunk=5, **options) as session:
         chunks = pushed(session, packets_of(name), each)
 
     assert max(len(chunk) for chunk in chunks) <= 5
@@ -284,12 +281,12 @@ def test_pushed_packets_give_the_frames_and_times_of_the_file(
     assert chunks[-1].num_damaged_packets == 0
 
 
-def test_a_stream_that_changes_its_size_gives_each_size_in_chunks_of_its_own(server: Any) -> None:
+def test_a_stream_that_changes_its_size_gives_each_size_in_chunks_of_its_own(client: Any) -> None:
     names = ("h264_bframes.mp4", "h264_16x16.mp4")
     first, second = (tricodec.decode_video(generated(name), device="cpu").frames for name in names)
     packets = [*packets_of(names[0]), *packets_of(names[1])]
     data = [bytes(packet) for packet in packets]
-    with connect(server.grpc_url) as client, client.open(codec="h264", chunk=16) as session:
+    with client.open(codec="h264", chunk=16) as session:
         chunks = pushed(session, data, 30)
     large = [chunk for chunk in chunks if chunk.frames.shape[1:] == first.shape[1:]]
     small = [chunk for chunk in chunks if chunk.frames.shape[1:] == second.shape[1:]]
@@ -309,10 +306,10 @@ def push_until_refused(session: Any, packets: list[tricodec.Packet]) -> tuple[in
     raise AssertionError("all packets were taken")
 
 
-def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(server: Any) -> None:
+def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(client: Any) -> None:
     packets = packets_of("h264_bframes.mp4")
     assert sum(map(len, packets)) > 20_000
-    with connect(server.grpc_url) as client, client.open(codec="h264", chunk=4, model="narrow") as session:
+    with client.open(codec="h264", chunk=4, model="narrow") as session:
         taken, refusal = push_until_refused(session, packets)
         chunks = list(session)  # room again
         chunks += pushed(session, packets[taken:], 1)
@@ -322,12 +319,12 @@ def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(ser
     np.testing.assert_array_equal(frames, tricodec.decode_video(generated("h264_bframes.mp4"), device="cpu").frames)
 
 
-def test_damaged_packets_are_counted_and_cost_their_frames_only(server: Any) -> None:
+def test_damaged_packets_are_counted_and_cost_their_frames_only(client: Any) -> None:
     packets = packets_of("h264_bframes.mp4")
     data = [bytes(packet) for packet in packets]
     keys = [number for number, packet in enumerate(packets) if packet.key]
     data[keys[1] - 1] = b"\0\0\0\1\x41" + b"\xff" * 40
-    with connect(server.grpc_url) as client, client.open(codec="h264") as session:
+    with client.open(codec="h264") as session:
         chunks = pushed(session, data, 10)
 
     whole = tricodec.decode_video(generated("h264_bframes.mp4"), device="cpu").frames
@@ -337,9 +334,9 @@ def test_damaged_packets_are_counted_and_cost_their_frames_only(server: Any) -> 
 
 
 @pytest.mark.parametrize("data", [[b""], [b"no packet"]])
-def test_what_is_no_packet_ends_no_stream(server: Any, data: list[bytes]) -> None:
+def test_what_is_no_packet_ends_no_stream(client: Any, data: list[bytes]) -> None:
     packets = packets_of("h264_bframes.mp4")
-    with connect(server.grpc_url) as client, client.open(codec="h264") as session:
+    with client.open(codec="h264") as session:
         if data == [b""]:
             with pytest.raises(ValueError, match="packet 0 of PACKETS is empty"):
                 session.push(data)
