@@ -62,21 +62,6 @@ def run(folder: Path) -> Iterator[Run]:
         yield started
 
 
-@pytest.mark.parametrize("kind", ["NVCOMP_NATIVE", "RAW", "WITH_UNCOMPRESSED_SIZE"])
-def test_streams_of_the_gpu_and_of_the_cpu_are_the_same(run: Run, kind: str) -> None:
-    run(f"""
-    words = {{"bitstream_kind": nvcomp.BitstreamKind.{kind}}}
-    datas = [walk[:size] for size in (0, 1, 65535, 65536, 65537, 1_000_001)] + [rng.bytes(300_001)]
-    cpu = tricodec.Codec(algorithm="LZ4", device="cpu", **words)
-
-    packed = gpu(**words).encode(datas)
-
-    assert all(array.buffer_kind is nvcomp.ArrayBufferKind.STRIDED_DEVICE for array in packed)
-    assert [bytes(array.cpu()) for array in packed] == [bytes(array) for array in cpu.encode(datas)]
-    assert [bytes(array.cpu()) for array in gpu(**words).decode(packed)] == [bytes(data) for data in datas]
-    """)
-
-
 @pytest.mark.parametrize("count", [1, 128])
 def test_an_encode_copies_three_times_and_launches_one_kernel_of_ours(run: Run, count: int) -> None:
     run(f"""

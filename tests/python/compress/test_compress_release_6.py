@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""libnvcomp 6.0: how it is called, with stand-ins for the driver and for nvCOMP, and NVIDIA's own on the CPU.
+"""libnvcomp 6.0 beside 5: how it is called, with stand-ins for the driver and for nvCOMP, and NVIDIA's on the CPU.
 
 NVIDIA's kernels are tested on a GPU (gpu/test_nvcomp_releases_gpu.py).
 """
@@ -67,14 +67,16 @@ CASCADED_6 = as_version_6(of_algorithm(LZ4_5, 4, b""), bytes(40))
 
 @pytest.mark.needs_kernels
 @pytest.mark.parametrize("kind", ["NVCOMP_NATIVE", "RAW", "WITH_UNCOMPRESSED_SIZE"])
-def test_streams_of_libnvcomp_6_are_those_of_the_cpu(run_6: Run, kind: str) -> None:
-    run_6(f"""
+@pytest.mark.parametrize("release", ["run_5", "run_6"])
+def test_streams_of_each_release_are_those_of_the_cpu(release: str, kind: str, request: pytest.FixtureRequest) -> None:
+    request.getfixturevalue(release)(f"""
     words = {{"bitstream_kind": nvcomp.BitstreamKind.{kind}}}
-    datas = [walk[:size] for size in (0, 1, 65536, 65537, 200_001)]
+    datas = [walk[:size] for size in (0, 1, 65535, 65536, 65537, 1_000_001)] + [rng.bytes(300_001)]
     cpu = tricodec.Codec(algorithm="LZ4", device="cpu", **words)
 
     packed = gpu(**words).encode(datas)
 
+    assert all(array.buffer_kind is nvcomp.ArrayBufferKind.STRIDED_DEVICE for array in packed)
     assert [bytes(array.cpu()) for array in packed] == [bytes(array) for array in cpu.encode(datas)]
     assert [bytes(array.cpu()) for array in gpu(**words).decode(packed)] == datas
     """)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from patience import slowdown
+from patience import slowdown, until
 
 WAIT_SECONDS = 60.0
 
@@ -41,21 +41,26 @@ def assert_same(actual: tricodec.DecodedVideo, expected: tricodec.DecodedVideo) 
     assert actual.num_damaged_packets == expected.num_damaged_packets
 
 
-def infer(
-    url: str, tensors: dict[str, Any], outputs: list[str] | None = None, *, model: str = "video_decode"
-) -> dict[str, Any]:
-    """One plain gRPC request without tricodec.triton.client: arrays by name, BYTES for object arrays."""
+def inputs_of(tensors: dict[str, Any]) -> list[Any]:
+    """Arrays by name as tritonclient's gRPC requests have them, object arrays as BYTES."""
     import tritonclient.grpc as triton_grpc
 
     types = {"O": "BYTES", "l": "INT64", "f": "FP32", "d": "FP64", "?": "BOOL", "B": "UINT8", "H": "UINT16"}
-    inputs = []
-    for name, array in tensors.items():
-        tensor = triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char])
-        tensor.set_data_from_numpy(array)
-        inputs.append(tensor)
+    return [
+        triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char]).set_data_from_numpy(array)
+        for name, array in tensors.items()
+    ]
+
+
+def infer(
+    url: str, tensors: dict[str, Any], outputs: list[str] | None = None, *, model: str = "video_decode"
+) -> dict[str, Any]:
+    """One plain gRPC request without tricodec.triton.client: arrays by name."""
+    import tritonclient.grpc as triton_grpc
+
     requested = [triton_grpc.InferRequestedOutput(name) for name in outputs] if outputs is not None else None
     with triton_grpc.InferenceServerClient(url) as client:
-        result = client.infer(model, inputs, outputs=requested, client_timeout=2 * WAIT_SECONDS)
+        result = client.infer(model, inputs_of(tensors), outputs=requested, client_timeout=2 * WAIT_SECONDS)
     return {output.name: result.as_numpy(output.name) for output in result.get_response().outputs}
 
 
@@ -211,10 +216,7 @@ def connect(url: str, **options: Any) -> Any:
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
     """Waits for a condition; fails if it does not come true."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {WAIT_SECONDS:g} s: {what}"
-        time.sleep(0.02)
+    until(condition, what, WAIT_SECONDS)
 
 
 def metric(metrics_url: str, name: str, **labels: str) -> float:

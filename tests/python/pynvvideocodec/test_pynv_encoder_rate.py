@@ -22,12 +22,8 @@ def test_c80_constqp_is_the_quantizer_of_each_picture_type(codec: str, tmp_path:
 
     path = encode(frames, tmp_path, codec=codec, rc="constqp", constqp=[30, 34, 24], bf=2)
 
-    if codec == "h264":
-        initial = 26 + bitstreams.fields(path, "pic_init_qp_minus26")[0]
-        quantizers = [initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")]
-    else:
-        initial = 26 + bitstreams.fields(path, "init_qp_minus26")[0]
-        quantizers = [initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")]
+    initial = 26 + bitstreams.fields(path, "pic_init_qp_minus26" if codec == "h264" else "init_qp_minus26")[0]
+    quantizers = [initial + delta for delta in bitstreams.fields(path, "slice_qp_delta")]
     assert set(quantizers) == {24, 30, 34}
     assert quantizers[0] == 24
 

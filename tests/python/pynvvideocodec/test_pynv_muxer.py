@@ -13,12 +13,6 @@ import PyNvVideoCodec as nvc
 import pytest
 import tricodec
 
-
-def nvc_bytes(packet: nvc.PacketData) -> bytes:
-    """The bytes at a packet's address, as programs read them."""
-    return ctypes.string_at(packet.bsl_data, packet.bsl)
-
-
 WIDTH, HEIGHT = 96, 64
 
 
@@ -147,7 +141,7 @@ def test_packets_with_times_of_ones_own_are_written(talking: Path, tmp_path: Pat
     while (packet := demuxer.DemuxNoSkipAudio()).bsl:
         stream = 0 if packet.is_video else muxer.PreparePassthroughPacket(packet)
         assert stream is not None
-        data = nvc_bytes(packet)
+        data = ctypes.string_at(packet.bsl_data, packet.bsl)
         assert muxer.Mux(data, packet.pts, packet.dts, packet.duration, stream, packet.key)
     muxer.Finalize()
 

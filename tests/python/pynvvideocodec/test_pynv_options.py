@@ -14,19 +14,6 @@ from preloaded import with_tricodec
 from pynv_helpers import HEIGHT, WIDTH, encode
 
 
-@pytest.mark.parametrize(
-    ("options", "missing"),
-    [
-        ({"slice": {"mode": 3}}, "data"),
-        ({"slice::mode": 3}, "slice_data"),
-        ({"timingInfo::num_unit_in_ticks": 1}, "timescale"),
-    ],
-)
-def test_options_with_a_part_missing_name_it(options: dict[str, object], missing: str) -> None:
-    with pytest.raises(ValueError, match=missing):
-        nvc.CreateEncoder(64, 64, "NV12", True, **options)
-
-
 @pytest.mark.parametrize("codec", ["h264", "hevc"])
 @pytest.mark.parametrize("options", [{"lookahead": 251}, {"lookahead": 255}, {"bitrate": 1}, {"vbvbufsize": 999}])
 def test_documented_values_that_an_encoder_lacks_become_the_nearest(
@@ -83,13 +70,27 @@ def run_program(tmp_path: Path, options: str, before: str = "", **environment: s
     return bitstreams.pictures(out)[:7], result.stdout.strip(), result.stderr
 
 
-@pytest.mark.parametrize(("bf", "pattern"), [(0, "IPPPPPPP"), (1, "IBPBPBPP"), ("2", "IBBPBBPP"), (3, "IBBBPBBB")])
-def test_bf_is_the_number_of_b_frames_when_version_2_is_chosen(bf: object, pattern: str, tmp_path: Path) -> None:
-    nvc.set_api_version("2.2")
+@pytest.mark.parametrize(
+    ("version", "bf", "pattern"),
+    [
+        ("1.0", 0, "IIIIIII"),
+        ("1.0", 1, "IPPPPPP"),
+        ("1.0", 2, "IBPBPBP"),
+        ("1.0", 3, "IBBPBBP"),
+        ("2.2", 0, "IPPPPPP"),
+        ("2.2", 1, "IBPBPBP"),
+        ("2.2", "2", "IBBPBBP"),
+        ("2.2", 3, "IBBBPBB"),
+    ],
+)
+def test_c76_bf_is_the_pattern_of_version_1_and_the_number_of_b_frames_of_version_2(
+    version: str, bf: object, pattern: str, tmp_path: Path
+) -> None:
+    nvc.set_api_version(version)
 
     path = encode(bitstreams.moving(WIDTH, HEIGHT, 8, noise=2), tmp_path, codec="h264", bf=bf)
 
-    assert bitstreams.pictures(path)[:7] == pattern[:7]
+    assert bitstreams.pictures(path)[:7] == pattern
 
 
 def test_bf_above_its_range_is_refused_with_the_programs_number() -> None:

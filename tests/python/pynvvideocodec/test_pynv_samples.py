@@ -92,8 +92,6 @@ def test_sample_encode_writes_every_frame(codec: str, output: str, raw: Path, tm
     run_sample("basic/encode.py", "-i", raw, "-s", SIZE, "-m", mode, "-c", codec, "-o", output, cwd=tmp_path)
 
     assert psnr(tmp_path / output, raw.read_bytes()) > 30
-    if output == "out.av1":
-        assert int.from_bytes((tmp_path / output).read_bytes()[24:28], "little") == 50
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc"])

@@ -24,6 +24,7 @@ from triton_testing import (
     connect,
     cpu_seconds,
     descendants,
+    inputs_of,
     long_video,
     metric,
     node_of,
@@ -123,15 +124,11 @@ def test_a_cancelled_request_frees_its_worker(server: Any) -> None:
 
     (worker,) = workers(server.pid)
     cancelled = restarts(server, "one_worker", "cancel")
-    video = triton_grpc.InferInput("VIDEO", [1, 1], "BYTES")
-    video.set_data_from_numpy(videos(long_video()))
-    size = triton_grpc.InferInput("SIZE", [1, 2], "INT64")
-    size.set_data_from_numpy(np.array([[224, 224]], np.int64))
-    stride = triton_grpc.InferInput("STRIDE", [1, 1], "INT64")
-    stride.set_data_from_numpy(np.array([[16]], np.int64))
+    options = {name.upper(): np.atleast_2d(value) for name, value in LONG_REQUEST.items()}
+    inputs = inputs_of({"VIDEO": videos(long_video()), **options})
 
     with triton_grpc.InferenceServerClient(server.grpc_url) as client:
-        call = client.async_infer("one_worker", [video, size, stride], callback=lambda result, error: None)
+        call = client.async_infer("one_worker", inputs, callback=lambda result, error: None)
         wait_until_busy(worker)
         call.cancel()
         wait_until(lambda: not running(worker), "the worker is stopped")

@@ -11,7 +11,7 @@ import pytest
 import tricodec
 from media import generated
 from tricodec.triton.serve import Server
-from triton_testing import connect, infer, variants, videos
+from triton_testing import infer, variants, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -22,12 +22,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     repository = variants(tmp_path_factory.mktemp("repository"), "probe", **models)
     with Server(repository, None) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    with connect(server.grpc_url) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("name", ["h264_bframes.mp4", "h264_rot90.mp4", "vp9.webm"])

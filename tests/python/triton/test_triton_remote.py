@@ -12,7 +12,7 @@ import tricodec
 from media import generated
 from range_server import RangeServer, range_server
 from tricodec.triton.serve import Server
-from triton_testing import connect, infer, videos
+from triton_testing import infer, videos
 
 pytestmark = pytest.mark.needs_triton
 
@@ -34,12 +34,6 @@ def server(web: RangeServer) -> Iterator[Any]:
     parameters = {"*": {"workers": "1", "allow_remote": f"s3://bucket/ {web.url}/videos/"}}
     with Server(None, MODELS, parameters=parameters, stop_timeout_seconds=5) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    with connect(server.grpc_url) as opened:
-        yield opened
 
 
 def test_every_model_of_videos_reads_a_url(client: Any, web: RangeServer) -> None:

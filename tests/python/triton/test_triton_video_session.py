@@ -20,7 +20,7 @@ import pytest
 import tricodec
 from media import generated
 from tricodec.triton.serve import Server
-from triton_testing import assert_same, connect, joined, metric, settled, variants, wait_until
+from triton_testing import assert_same, connect, inputs_of, joined, metric, settled, variants, videos, wait_until
 
 pytestmark = pytest.mark.needs_triton
 
@@ -41,12 +41,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     # Triton waits for sessions that are open when it ends.
     with Server(repository, None, ready_timeout_seconds=240, stop_timeout_seconds=5) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def client(server: Any) -> Iterator[Any]:
-    with connect(server.grpc_url) as connected:
-        yield connected
 
 
 @pytest.fixture(scope="module")
@@ -143,9 +137,7 @@ def test_many_sessions_at_a_time_keep_their_places(client: Any, whole: tricodec.
 def test_requests_that_a_client_sends_ahead_are_answered_in_their_order(server: Any) -> None:
     import tritonclient.grpc as triton_grpc
 
-    video = triton_grpc.InferInput("VIDEO", [1], "BYTES")
-    video.set_data_from_numpy(np.array([generated(CLIP).read_bytes()], np.object_))
-    chunk = triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([5]))
+    video, chunk = inputs_of({"VIDEO": videos(generated(CLIP).read_bytes())[0], "CHUNK": np.array([5])})
     answers: queue.Queue[Any] = queue.Queue()
     with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
         raw.start_stream(lambda result, error: answers.put((result, error)))
@@ -212,19 +204,12 @@ def test_a_request_that_a_session_cannot_take_says_what_is_wrong(
 ) -> None:
     import tritonclient.grpc as triton_grpc
 
-    types = {"O": "BYTES", "l": "INT64", "d": "FP64"}
-    inputs = [
-        triton_grpc.InferInput(name, list(array.shape), types[array.dtype.char]).set_data_from_numpy(array)
-        for name, array in tensors.items()
-    ]
-    video = triton_grpc.InferInput("VIDEO", [1], "BYTES")
-    video.set_data_from_numpy(np.array([generated(CLIP).read_bytes()], np.object_))
+    video, chunk = inputs_of({"VIDEO": videos(generated(CLIP).read_bytes())[0], "CHUNK": np.array([2])})
     with triton_grpc.InferenceServerClient(server.grpc_url) as raw:
         if not flags:
             raw.infer("video_session", [video], sequence_id=5, sequence_start=True)
         with pytest.raises(triton_grpc.InferenceServerException, match=message):
-            raw.infer("video_session", inputs, sequence_id=5, **flags)
-        chunk = triton_grpc.InferInput("CHUNK", [1], "INT64").set_data_from_numpy(np.array([2]))
+            raw.infer("video_session", inputs_of(tensors), sequence_id=5, **flags)
         if not flags:  # the session is as it was
             result = raw.infer("video_session", [chunk], sequence_id=5, sequence_end=True)
             assert result.as_numpy("FRAME_NUMBERS").tolist() == [16, 17]
@@ -284,13 +269,10 @@ def pushed(session: Any, packets: list[tricodec.Packet], each: int) -> list[tric
     ],
 )
 def test_pushed_packets_give_the_frames_and_times_of_the_file(
-    server: Any, name: str, each: int, options: dict[str, Any]
+    client: Any, name: str, each: int, options: dict[str, Any]
 ) -> None:
     expected = tricodec.decode_video(generated(name), device="cpu", **options)
-    with (
-        connect(server.grpc_url) as client,
-        client.open(codec=codec_of(name), chunk=5, model="video_session", **options) as session,
-    ):
+    with client.open(codec=codec_of(name), chunk=5, **options) as session:
         chunks = pushed(session, packets_of(name), each)
 
     assert max(len(chunk) for chunk in chunks) <= 5
@@ -299,12 +281,12 @@ def test_pushed_packets_give_the_frames_and_times_of_the_file(
     assert chunks[-1].num_damaged_packets == 0
 
 
-def test_a_stream_that_changes_its_size_gives_each_size_in_chunks_of_its_own(server: Any) -> None:
+def test_a_stream_that_changes_its_size_gives_each_size_in_chunks_of_its_own(client: Any) -> None:
     names = ("h264_bframes.mp4", "h264_16x16.mp4")
     first, second = (tricodec.decode_video(generated(name), device="cpu").frames for name in names)
     packets = [*packets_of(names[0]), *packets_of(names[1])]
     data = [bytes(packet) for packet in packets]
-    with connect(server.grpc_url) as client, client.open(codec="h264", chunk=16) as session:
+    with client.open(codec="h264", chunk=16) as session:
         chunks = pushed(session, data, 30)
     large = [chunk for chunk in chunks if chunk.frames.shape[1:] == first.shape[1:]]
     small = [chunk for chunk in chunks if chunk.frames.shape[1:] == second.shape[1:]]
@@ -324,10 +306,10 @@ def push_until_refused(session: Any, packets: list[tricodec.Packet]) -> tuple[in
     raise AssertionError("all packets were taken")
 
 
-def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(server: Any) -> None:
+def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(client: Any) -> None:
     packets = packets_of("h264_bframes.mp4")
     assert sum(map(len, packets)) > 20_000
-    with connect(server.grpc_url) as client, client.open(codec="h264", chunk=4, model="narrow") as session:
+    with client.open(codec="h264", chunk=4, model="narrow") as session:
         taken, refusal = push_until_refused(session, packets)
         chunks = list(session)  # room again
         chunks += pushed(session, packets[taken:], 1)
@@ -337,12 +319,12 @@ def test_a_client_that_pushes_and_never_pulls_is_stopped_at_the_models_limit(ser
     np.testing.assert_array_equal(frames, tricodec.decode_video(generated("h264_bframes.mp4"), device="cpu").frames)
 
 
-def test_damaged_packets_are_counted_and_cost_their_frames_only(server: Any) -> None:
+def test_damaged_packets_are_counted_and_cost_their_frames_only(client: Any) -> None:
     packets = packets_of("h264_bframes.mp4")
     data = [bytes(packet) for packet in packets]
     keys = [number for number, packet in enumerate(packets) if packet.key]
     data[keys[1] - 1] = b"\0\0\0\1\x41" + b"\xff" * 40
-    with connect(server.grpc_url) as client, client.open(codec="h264") as session:
+    with client.open(codec="h264") as session:
         chunks = pushed(session, data, 10)
 
     whole = tricodec.decode_video(generated("h264_bframes.mp4"), device="cpu").frames
@@ -352,9 +334,9 @@ def test_damaged_packets_are_counted_and_cost_their_frames_only(server: Any) -> 
 
 
 @pytest.mark.parametrize("data", [[b""], [b"no packet"]])
-def test_what_is_no_packet_ends_no_stream(server: Any, data: list[bytes]) -> None:
+def test_what_is_no_packet_ends_no_stream(client: Any, data: list[bytes]) -> None:
     packets = packets_of("h264_bframes.mp4")
-    with connect(server.grpc_url) as client, client.open(codec="h264") as session:
+    with client.open(codec="h264") as session:
         if data == [b""]:
             with pytest.raises(ValueError, match="packet 0 of PACKETS is empty"):
                 session.push(data)

@@ -18,10 +18,12 @@ from media import ffmpeg, generated
 from tricodec.triton.serve import Server
 from triton_testing import (
     assert_same,
+    inputs_of,
     joined,
     metric,
     settled,
     variants,
+    videos,
     wait_until,
     workers,
 )
@@ -224,16 +226,8 @@ class PlainStream:
         self.client = triton_grpc.InferenceServerClient(url)
         self.client.start_stream(lambda result, error: self.came.append(error or result))
 
-    def send(self, video: bytes, following: bytes | None = None, **parameters: Any) -> None:
-        import tritonclient.grpc as triton_grpc
-
-        inputs = []
-        tensors = {"VIDEO": np.array([video], dtype=np.object_), "CHUNK": np.array([1])}
-        if following is not None:
-            tensors["CONTINUE"] = np.array([following], dtype=np.object_)
-        for name, array in tensors.items():
-            tensor = triton_grpc.InferInput(name, [1], "INT64" if name == "CHUNK" else "BYTES")
-            inputs.append(tensor.set_data_from_numpy(array))
+    def send(self, video: bytes, **parameters: Any) -> None:
+        inputs = inputs_of({"VIDEO": videos(video)[0], "CHUNK": np.array([1])})
         self.client.async_stream_infer(self.model, inputs, parameters=parameters)
 
     def __enter__(self) -> PlainStream:
@@ -267,11 +261,7 @@ def test_the_frames_of_an_answer_are_the_batch_of_the_next_model_of_an_ensemble(
     import tritonclient.grpc as triton_grpc
 
     path = generated("h264_bframes.mp4")
-    inputs = []
-    for name, value in (("FILE", path.read_bytes()), ("LAYOUT", b"CHW")):
-        tensor = triton_grpc.InferInput(name, [1], "BYTES")
-        tensor.set_data_from_numpy(np.array([value], dtype=np.object_))
-        inputs.append(tensor)
+    inputs = inputs_of({"FILE": videos(path.read_bytes())[0], "LAYOUT": videos(b"CHW")[0]})
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
     means, times, is_last = [], [], False
     with triton_grpc.InferenceServerClient(server.grpc_url) as plain:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -16,7 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import tricodec
 from media import generated
 from patience import least_seconds
 from tricodec.cli.command import build_parser
@@ -24,7 +27,7 @@ from tricodec.triton.serve import Server, find_tritonserver
 from tricodec.triton.serve.locate import create_environment
 from tricodec.triton.serve.repository import installed_repository, lay_out_models
 from triton_testing import command as command_of
-from triton_testing import descendants, running, workers
+from triton_testing import descendants, infer, running, workers
 
 needs_triton = pytest.mark.needs_triton
 
@@ -87,15 +90,7 @@ def echo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def ask_echo(url: str, data: bytes) -> dict[str, str]:
-    import json
-
-    import numpy as np
-    import tritonclient.grpc as triton_grpc
-
-    tensor = triton_grpc.InferInput("IN", [len(data)], "UINT8")
-    tensor.set_data_from_numpy(np.frombuffer(data, np.uint8))
-    with triton_grpc.InferenceServerClient(url) as client:
-        return json.loads(client.infer("echo", [tensor]).as_numpy("OUT")[0])
+    return json.loads(infer(url, {"IN": np.frombuffer(data, np.uint8)}, model="echo")["OUT"][0])
 
 
 @needs_triton
@@ -159,10 +154,6 @@ def test_examples_beside_the_models_run_as_they_stand_on_a_server_of_all_models(
 
 @needs_triton
 def test_models_run_this_tricodec_with_numpy_below_2_and_bytes_arrive_intact(echo_server: Server) -> None:
-    import hashlib
-
-    import tricodec
-
     data = os.urandom(3_000_001)
     facts = ask_echo(echo_server.grpc_url, data)
 
