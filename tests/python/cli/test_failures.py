@@ -98,9 +98,12 @@ def test_a_signal_in_a_callback_is_not_lost() -> None:
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGTERM)
 
-    with pytest.raises(Ended), raised():
+    def drop_and_wait() -> None:
         Dropped()
         time.sleep(PATIENCE_SECONDS)
+
+    with pytest.raises(Ended), raised():
+        drop_and_wait()
 
 
 # Root reads everything: without these capabilities root is an ordinary owner of its files.
