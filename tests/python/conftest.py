@@ -26,6 +26,7 @@ import pytest
 import tricodec
 from gpu_helpers import has_cuda
 from programs import limits
+from range_server import RangeServer, range_server
 
 # A shell lets a command that it starts in the background ignore Ctrl-C, and Python leaves it so.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -209,6 +210,13 @@ def restored_limits() -> Iterator[None]:
     """The limits of the process as they were."""
     with limits():
         yield
+
+
+@pytest.fixture
+def server() -> Iterator[RangeServer]:
+    """A server of files for one test of remote sources."""
+    with range_server() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -102,13 +102,6 @@ def test_damage_is_told_on_standard_error(run: Run) -> None:
 # errors
 
 
-def test_missing_file_is_one_line_and_status_1(run: Run) -> None:
-    status, out, err = run("frames", "no-such-file.mp4")
-
-    assert (status, out) == (1, "")
-    assert re.fullmatch("tricodec: error: .*no-such-file.mp4.*\n", err)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -140,18 +133,27 @@ def test_wrong_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFix
         ("frames CLIP --start 99", "--start is 99 s"),
         ("frames CLIP --stream 9", "--stream 9 is not in"),
         ("audio SOUND -o a.wav --channels 99", "use --channels 1 or 2"),
+        ("audio MOVIE -o a.wav --start 2 --end 1", "--end 1 is not after --start 2"),
+        ("audio MOVIE -o a.wav --start 1 --end 1", "--end 1 is not after --start 1"),
+        ("audio MOVIE -o a.wav --start 1000", "there is sound from 0.000 s to"),
+        ("audio MOVIE -o a.wav --end -1", "there is sound from 0.000 s to"),
+        ("encode a.yuv -o b.mp4", "pass --size WIDTHxHEIGHT"),
+        ("encode CLIP -o b.mp4 -p bitrat=3", "mean 'bitrate'"),
+        ("frames no-such-file.mp4", "no-such-file.mp4"),
     ],
 )
-def test_errors_name_the_options_of_the_command(
+def test_an_error_is_one_line_that_names_the_options_of_the_command_and_leaves_no_file(
     run: Run, arguments: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = {"CLIP": media.generated("h264_bframes.mp4"), "SOUND": media.generated("mp3.mp3")}
+    names = {"CLIP": "h264_bframes.mp4", "SOUND": "mp3.mp3", "MOVIE": "movie.mp4"}
 
-    status, _, err = run(*(names.get(word, word) for word in arguments.split()))
+    status, out, err = run(*(media.generated(names[word]) if word in names else word for word in arguments.split()))
 
-    assert status == 1
+    assert (status, out) == (1, "")
+    assert re.fullmatch("tricodec: error: .*\n", err)
     assert text in err
+    assert list(tmp_path.iterdir()) == []
     assert not re.search(r"\b(format=|num_|bit_rate|tolerance_s|start_s|stream_index)", err)
 
 

@@ -229,11 +229,6 @@ PROMISED = 30
 LEFT = 29
 
 
-@pytest.fixture(scope="module")
-def shortened() -> bytes:
-    return damaged_clips.without_frame_15()
-
-
 def test_frames_of_two_sizes_without_a_size_are_an_error_of_their_sample() -> None:
     resized, good = damaged_clips.of_two_sizes(), generated("h264_bframes.mp4")
     with pytest.raises(tricodec.UnsupportedError, match="size=") as raised:
@@ -248,7 +243,8 @@ def test_frames_of_two_sizes_without_a_size_are_an_error_of_their_sample() -> No
     assert np.array_equal(whole.frames, tricodec.decode_video(good, device="cpu").frames)
 
 
-def test_decode_video_raises_for_a_count_that_is_not_there_or_empties_its_sample(shortened: bytes) -> None:
+def test_decode_video_raises_for_a_count_that_is_not_there_or_empties_its_sample() -> None:
+    shortened = damaged_clips.without_frame_15()
     pipe = pipeline([shortened], count=PROMISED)
     with pytest.raises(IndexError, match=rf"Sample 0 .*{PROMISED} frames .*has {LEFT} frames"):
         pipe.run()
@@ -259,11 +255,9 @@ def test_decode_video_raises_for_a_count_that_is_not_there_or_empties_its_sample
     assert whole.frames.shape == (PROMISED, 36, 64, 3)
 
 
-def test_read_video_raises_for_a_sequence_with_a_frame_that_is_not_there_or_empties_it(
-    shortened: bytes, tmp_path: Path
-) -> None:
+def test_read_video_raises_for_a_sequence_with_a_frame_that_is_not_there_or_empties_it(tmp_path: Path) -> None:
     path = tmp_path / "shortened.mp4"
-    path.write_bytes(shortened)
+    path.write_bytes(damaged_clips.without_frame_15())
     words: dict[str, Any] = {"batch_size": 1, "filenames": str(path), "sequence_length": PROMISED}
     with pytest.raises(IndexError, match=rf"shortened\.mp4.*frame {LEFT} .*has {LEFT} frames"):
         reading_pipeline(**words).run()

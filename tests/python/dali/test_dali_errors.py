@@ -13,6 +13,8 @@ from dali_testing import decode, pipeline
 from media import generated
 from programs import printed_by
 
+pytestmark = pytest.mark.needs_dali
+
 GARBAGE = bytes(range(256)) * 20
 
 
@@ -20,7 +22,6 @@ def good() -> Any:
     return generated("h264_bframes.mp4")
 
 
-@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_names_the_bad_sample(exec_dynamic: bool) -> None:
     pipe = pipeline([good(), GARBAGE, good()], options={"exec_dynamic": exec_dynamic})
@@ -29,7 +30,6 @@ def test_decode_video_names_the_bad_sample(exec_dynamic: bool) -> None:
         pipe.run()
 
 
-@pytest.mark.needs_dali
 def test_decode_video_names_the_file_that_a_reader_gave() -> None:
     from nvidia.dali import Pipeline, fn
 
@@ -53,7 +53,6 @@ BAD_CONSTANTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.needs_dali
 @pytest.mark.parametrize("case", BAD_CONSTANTS)
 def test_decode_video_refuses_a_bad_constant_when_the_pipeline_is_built(case: str) -> None:
     from nvidia.dali import types
@@ -75,7 +74,6 @@ BAD_REQUESTS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.needs_dali
 @pytest.mark.parametrize("case", BAD_REQUESTS)
 def test_decode_video_raises_what_the_python_door_raises_for_a_request(case: str) -> None:
     arguments, error, message = BAD_REQUESTS[case]
@@ -88,7 +86,6 @@ def test_decode_video_raises_what_the_python_door_raises_for_a_request(case: str
     assert str(from_python.value).replace(str(good()), "sample 0") in str(from_dali.value)
 
 
-@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_returns_a_bad_sample_empty_when_asked(
     exec_dynamic: bool, caplog: pytest.LogCaptureFixture
@@ -109,7 +106,6 @@ def test_decode_video_returns_a_bad_sample_empty_when_asked(
 DAMAGED = ["h264_bframes.mp4", "truncated.mkv", "zeroed.mp4", "vp9.webm"]
 
 
-@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_counts_damaged_packets_where_they_are_asked_for(exec_dynamic: bool) -> None:
     clips = [generated(name) for name in DAMAGED]
@@ -126,7 +122,6 @@ def test_decode_video_counts_damaged_packets_where_they_are_asked_for(exec_dynam
     assert counts[1] == 1  # the cut
 
 
-@pytest.mark.needs_dali
 @pytest.mark.parametrize("exec_dynamic", [True, False])
 def test_decode_video_raises_for_damage_where_it_is_an_error(exec_dynamic: bool) -> None:
     pipe = pipeline(
@@ -140,7 +135,6 @@ def test_decode_video_raises_for_damage_where_it_is_an_error(exec_dynamic: bool)
         pipe.run()
 
 
-@pytest.mark.needs_dali
 def test_decode_video_mixed_is_refused_where_there_is_no_gpu() -> None:
     code = f"""
 import numpy as np
@@ -160,9 +154,6 @@ except RuntimeError as error:
     output = printed_by(code, CUDA_VISIBLE_DEVICES="")
 
     assert re.search("refused: .*(CUDA|GPU)", output)
-
-
-dali = pytest.importorskip("nvidia.dali")
 
 
 @pytest.mark.parametrize(

@@ -103,20 +103,6 @@ def test_read_video_pads_shards_to_one_length_and_batches_with_the_last_sequence
             assert given == own + [own[-1]] * (len(given) - len(own))
 
 
-def dali_pipeline(batch_size: int, **words: Any) -> Any:
-    """DALI's own reader of the file that it can decode on the CPU."""
-    from nvidia.dali import Pipeline, fn
-
-    rest = {name: value for name, value in words.items() if name not in ("labels", "size")}
-    pipe = Pipeline(batch_size=batch_size, num_threads=2, device_id=None)
-    with pipe:
-        labels = list(range(len(words["filenames"])))
-        _, label, number = fn.experimental.readers.video(labels=labels, name="reader", **rest)
-        pipe.set_outputs(label, number)
-    pipe.build()
-    return pipe
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -128,13 +114,19 @@ def dali_pipeline(batch_size: int, **words: Any) -> Any:
     ids=repr,
 )
 def test_read_video_has_the_order_and_epochs_of_dalis_reader(words: dict[str, Any]) -> None:
-    words = words_for(clips=["vp9.webm", "vp9_odd.webm"]) | words
+    from nvidia.dali import Pipeline, fn
+
+    words = words_for(clips=["vp9.webm", "vp9_odd.webm"]) | words  # which DALI can decode on the CPU
     mine = reading_pipeline(batch_size=4, **words)
-    theirs = dali_pipeline(4, **words)
+    theirs = Pipeline(batch_size=4, num_threads=2, device_id=None)
+    with theirs:
+        shared = {name: value for name, value in words.items() if name not in ("labels", "size")}
+        theirs.set_outputs(*fn.experimental.readers.video(labels=[0, 1], name="reader", **shared))
+    theirs.build()
 
     assert mine.reader_meta("reader") == theirs.reader_meta("reader")
     for _ in range(15):
-        label, number = theirs.run()
+        _, label, number = theirs.run()
         expected = [(int(label.at(i)[0]), int(number.at(i)[0])) for i in range(4)]
         assert items_of(mine, 1) == [expected]
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import pickle
 import shutil
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import copied, ffmpeg, ffmpeg_framemd5, ffprobe, ffprobe_times, generated
-from range_server import RangeServer, range_server
+from range_server import RangeServer
 
 CLIPS = (
     "h264_bframes.mp4", "h264_faststart.mp4", "h264_fragmented.mp4", "h264_audio.mp4", "h264_nonzero_start.mp4",
@@ -238,12 +235,6 @@ def test_an_index_goes_to_other_processes_and_threads(index: tricodec.data.Datas
     assert found == {row: index[row]["num_frames"] for row in rows}
 
 
-@pytest.fixture
-def server() -> Iterator[RangeServer]:
-    with range_server() as running:
-        yield running
-
-
 def test_remote_videos_are_indexed_and_opened_without_their_packets(server: RangeServer, tmp_path: Path) -> None:
     clip = tmp_path / "long.ts"
     ffmpeg("-stream_loop 39 -i", generated("h264_bframes.mp4"), "-c copy", clip)
@@ -297,13 +288,3 @@ def test_objects_below_a_url_are_listed(server: RangeServer, tmp_path: Path) -> 
     assert len(server.paths) == 1  # the listing tells that nothing changed
     with index.reader(1, device="cpu") as reader:
         assert reader[0].md5() == ffmpeg_framemd5(generated("vp9.webm"))[0]
-
-
-def test_without_pyarrow_the_error_names_the_extra(tmp_path: Path) -> None:
-    program = (
-        "import sys, tricodec; sys.modules['pyarrow'] = None; tricodec.data.DatasetIndex.build(['.'], 'i.parquet')"
-    )
-    result = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "ImportError" in result.stderr
-    assert "tricodec[data]" in result.stderr
-    assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
-from range_server import range_server
+from range_server import RangeServer
 
 NAMES = ("h264_bframes.mp4", "h264_vfr.mkv", "vp9.webm")
 
@@ -96,23 +96,22 @@ def test_a_cut_or_compressed_archive_is_a_row_with_the_reason(tmp_path: Path) ->
     assert "is no tar archive, or is compressed" in rows["small.tar"]["error"]
 
 
-def test_a_video_in_a_remote_archive_costs_its_own_bytes(tmp_path: Path) -> None:
+def test_a_video_in_a_remote_archive_costs_its_own_bytes(server: RangeServer, tmp_path: Path) -> None:
     write_tar(tmp_path / "shard.tar")
     (tmp_path / "padding").write_bytes(bytes(20_000_000))
     with tarfile.open(tmp_path / "shard.tar", "a") as archive:
         archive.add(tmp_path / "padding", "padding.bin")
         archive.add(generated("vp9.webm"), "last.webm")
-    with range_server() as server:
-        url = server.put("shard.tar", (tmp_path / "shard.tar").read_bytes())
-        tricodec.data.DatasetIndex.build([url], tmp_path / "index.parquet")
-        index = tricodec.data.DatasetIndex(tmp_path / "index.parquet")
-        assert [row["status"] for row in index] == ["ok"] * 4
-        row = next(number for number, each in enumerate(index) if each["path"].endswith("last.webm"))
-        video = tricodec.decode_video(generated("vp9.webm"), indices=[20, 3], size=(24, 32), device="cpu")
-        server.forget()
-        with index.reader(row, device="cpu") as reader:
-            np.testing.assert_array_equal(reader.batch([20, 3], size=(24, 32)), video.frames)
-        assert server.bytes_sent < 1_000_000
+    url = server.put("shard.tar", (tmp_path / "shard.tar").read_bytes())
+    tricodec.data.DatasetIndex.build([url], tmp_path / "index.parquet")
+    index = tricodec.data.DatasetIndex(tmp_path / "index.parquet")
+    assert [row["status"] for row in index] == ["ok"] * 4
+    row = next(number for number, each in enumerate(index) if each["path"].endswith("last.webm"))
+    video = tricodec.decode_video(generated("vp9.webm"), indices=[20, 3], size=(24, 32), device="cpu")
+    server.forget()
+    with index.reader(row, device="cpu") as reader:
+        np.testing.assert_array_equal(reader.batch([20, 3], size=(24, 32)), video.frames)
+    assert server.bytes_sent < 1_000_000
 
 
 def test_a_dataset_of_a_folder_keeps_its_index_and_sees_changes(

@@ -29,14 +29,11 @@ def test_lavfi_frames_are_what_ffmpeg_writes(pixel_format: str, channels: int) -
     assert video.shape == (50, channels, 90, 160)
     assert video.dtype == np.uint8
     assert video.pts == 0.0
-    planar = pixel_format == "yuv444p"
-    assert (video if planar else video.transpose(0, 2, 3, 1)).tobytes() == raw
+    assert (video if pixel_format == "yuv444p" else video.transpose(0, 2, 3, 1)).tobytes() == raw
 
 
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "nv12", "yuv422p", "p010le", "yuv420p10le"])
-def test_chroma_is_repeated_to_full_size(
-    pixel_format: str,
-) -> None:
+def test_chroma_is_repeated_to_full_size(pixel_format: str) -> None:
     width, height = (161, 91)
     source = f"testsrc2=rate=25:size=160x90:duration=0.12,scale={width}:{height}"
     reader = StreamReader(source, format="lavfi")

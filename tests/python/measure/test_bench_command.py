@@ -7,6 +7,7 @@ import csv
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -83,62 +84,45 @@ def test_figures_that_are_not_stable_exit_with_3_and_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("arguments", "status", "text"),
     [
-        (["--batch", "4:1"], "'4:1' is not accepted"),
-        (["--concurrency", "2", "--request-rate", "5"], "not allowed with argument"),
-        (["--bogus"], "unrecognized arguments: --bogus"),
+        ("decode CLIP --batch 4:1", 2, "'4:1' is not accepted"),
+        ("decode CLIP --concurrency 2 --request-rate 5", 2, "not allowed with argument"),
+        ("decode CLIP --bogus", 2, "unrecognized arguments: --bogus"),
+        ("decode missing.mp4", 1, "missing.mp4"),
+        ("decode CLIP --batch 100000", 1, "a batch of 100000 frames is more than h264_bframes.mp4 has"),
+        ("decode CLIP --latency-threshold 9 --percentile 100", 1, "percentile 100 is not accepted"),
+        ("decode CLIP --latency-threshold 0", 1, "threshold of 0 ms is not accepted"),
+        ("decode CLIP --duration 0", 1, "duration 0 s; accepted: more than 0"),
+        ("compress CLIP --array-bytes 0", 1, "arrays of 0 bytes are not accepted"),
+        ("compress CLIP --algorithm rar", 1, "rar"),
+        pytest.param("serve CLIP --url 127.0.0.1:1", 1, "name a gRPC port with --url", marks=pytest.mark.needs_triton),
     ],
 )
-def test_wrong_usage_exits_with_2(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_usage_exits_with_2_and_what_cannot_be_measured_with_1(
+    arguments: str, status: int, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [str(generated(CLIP)) if each == "CLIP" else each for each in arguments.split()]
+
     with pytest.raises(SystemExit) as ended:
-        main(["bench", "decode", str(generated(CLIP)), *arguments])
+        sys.exit(main(["bench", *names]))
 
-    assert ended.value.code == 2
+    assert ended.value.code == status
     assert text in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("threshold", "stability", "status", "text"),
     [
-        (["decode", "missing.mp4"], "missing.mp4"),
-        (["decode", "CLIP", "--batch", "100000"], "a batch of 100000 frames is more than h264_bframes.mp4 has"),
-        (["decode", "CLIP", "--latency-threshold", "9", "--percentile", "100"], "percentile 100 is not accepted"),
-        (["decode", "CLIP", "--latency-threshold", "0"], "threshold of 0 ms is not accepted"),
-        (["decode", "CLIP", "--duration", "0"], "duration 0 s; accepted: more than 0"),
-        (["compress", "CLIP", "--array-bytes", "0"], "arrays of 0 bytes are not accepted"),
-        (["compress", "CLIP", "--algorithm", "rar"], "rar"),
-        (["serve", "CLIP", "--url", "127.0.0.1:1"], "name a gRPC port with --url"),
+        ("100000", "1e9", 0, "p50 within 100000 ms: up to concurrency 2"),
+        ("1e-6", "1e9", 0, "p50 within 1e-06 ms: not even at the lowest load"),
+        ("1e-6", "1e-9", 3, "p50 within 1e-06 ms: not known"),
     ],
 )
-def test_what_cannot_be_measured_exits_with_1(
-    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]
+def test_a_latency_threshold_names_the_highest_load_within_it_or_says_why_there_is_none(
+    threshold: str, stability: str, status: int, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if arguments[0] == "serve":
-        pytest.importorskip("tritonclient.grpc")
-    names = [str(generated(CLIP)) if each == "CLIP" else each for each in arguments]
-
-    assert main(["bench", *names]) == 1
-
-    assert text in capsys.readouterr().err
-
-
-def test_a_latency_threshold_names_the_highest_load_within_it(capsys: pytest.CaptureFixture[str]) -> None:
-    search = ["--concurrency", "1:2", "--latency-threshold", "100000", "--percentile", "50"]
-
-    assert main(["bench", "compress", str(generated(CLIP)), "--device", "cpu", *search, *ANY]) == 0
-
-    assert "p50 within 100000 ms: up to concurrency 2" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("stability", "status", "text"),
-    [("1e9", 0, "p50 within 1e-06 ms: not even at the lowest load"), ("1e-9", 3, "p50 within 1e-06 ms: not known")],
-)
-def test_a_threshold_that_no_load_meets_is_told_from_one_that_is_not_known(
-    stability: str, status: int, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    search = ["--concurrency", "1:2", "--latency-threshold", "1e-6", "--percentile", "50", *QUICK]
+    search = ["--concurrency", "1:2", "--latency-threshold", threshold, "--percentile", "50", *QUICK]
     command = ["bench", "compress", str(generated(CLIP)), "--device", "cpu", *search]
 
     assert main([*command, "--stability-percentage", stability]) == status

@@ -8,8 +8,6 @@ import os
 import pickle
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +17,7 @@ import numpy as np
 import pytest
 import tricodec
 from media import generated
+from programs import run_python
 
 CLASSES = [getattr(tricodec.errors, name) for name in tricodec.errors.__all__]
 
@@ -190,21 +189,25 @@ def test_a_muxer_that_is_forgotten_says_that_its_file_was_not_written(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("hidden", "module", "remedy"),
+    ("hidden", "use", "remedy"),
     [
-        ("nvidia.dali", "tricodec.dali", r"pip install tricodec\[dali\]"),
-        ("tritonclient", "tricodec.triton.client", r"pip install .tritonclient\[grpc\]"),
-        ("torch", "tricodec.data.torch", "pip install torch"),
+        ("nvidia.dali", "import tricodec.dali", r"pip install tricodec\[dali\]"),
+        ("tritonclient", "import tricodec.triton.client", r"pip install .tritonclient\[grpc\]"),
+        ("torch", "import tricodec.data.torch", "pip install torch"),
+        ("pyarrow", "import tricodec; tricodec.data.DatasetIndex.build(['.'], 'i.parquet')", r"tricodec\[data\]"),
     ],
 )
-def test_a_package_that_is_not_installed_is_named_with_its_command(hidden: str, module: str, remedy: str) -> None:
-    program = f"import sys; sys.modules[{hidden!r}] = None\nimport {module}"
+def test_a_package_that_is_not_installed_is_named_with_its_command(
+    hidden: str, use: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
 
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    result = run_python(f"import sys; sys.modules[{hidden!r}] = None\n{use}")
 
     last = result.stderr.splitlines()[-1]
     assert last.startswith("ImportError: ")
     assert re.search(remedy, last), last
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.needs_triton

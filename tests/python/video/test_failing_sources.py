@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import tricodec
 import tricodec.io
+from file_likes import ReadOnly
 from media import ffmpeg
 
 GOP, NUM_FRAMES = 10, 120
@@ -210,15 +211,6 @@ def no_key_frames() -> bytes:
 def garbage() -> bytes:
     data = media.generated("h264_bframes.mp4").read_bytes()
     return rewritten(data, lambda kind, content: b"\xff" * len(content) if kind == b"mdat" else content)
-
-
-class ReadOnly:
-    def __init__(self, data: bytes) -> None:
-        self._data = memoryview(data)
-
-    def read(self, size: int) -> memoryview:
-        data, self._data = self._data[:size], self._data[size:]
-        return data
 
 
 NO_PACKETS = {

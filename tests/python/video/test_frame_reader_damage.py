@@ -44,16 +44,11 @@ LEFT = 29
 LOST = 15
 
 
-@pytest.fixture(scope="module")
-def shortened() -> bytes:
-    return damaged_clips.without_frame_15()
-
-
 WORKERS = pytest.mark.parametrize("num_workers", [1, 2])
 
 
-def opened(data: bytes, num_workers: int) -> tricodec.FrameReader:
-    reader = tricodec.FrameReader(data, device="cpu", num_workers=num_workers)
+def opened(num_workers: int) -> tricodec.FrameReader:
+    reader = tricodec.FrameReader(damaged_clips.without_frame_15(), device="cpu", num_workers=num_workers)
     assert len(reader) == PROMISED
     return reader
 
@@ -76,11 +71,9 @@ TOO_MUCH: dict[str, tuple[Callable[[tricodec.FrameReader], Any], str]] = {
 
 @WORKERS
 @pytest.mark.parametrize("way", TOO_MUCH)
-def test_what_asks_for_a_frame_that_is_not_there_says_how_many_there_are(
-    way: str, num_workers: int, shortened: bytes
-) -> None:
+def test_what_asks_for_a_frame_that_is_not_there_says_how_many_there_are(way: str, num_workers: int) -> None:
     read, message = TOO_MUCH[way]
-    with opened(shortened, num_workers) as reader:
+    with opened(num_workers) as reader:
         with pytest.raises(IndexError, match=message) as raised:
             read(reader)
 
@@ -95,13 +88,11 @@ OPEN_ENDED: dict[str, dict[str, Any]] = {
 
 @WORKERS
 @pytest.mark.parametrize("words", OPEN_ENDED.values(), ids=list(OPEN_ENDED))
-def test_a_request_is_resolved_again_where_decoding_shows_other_frames(
-    words: dict[str, Any], num_workers: int, shortened: bytes
-) -> None:
-    with opened(shortened, num_workers) as reader:
+def test_a_request_is_resolved_again_where_decoding_shows_other_frames(words: dict[str, Any], num_workers: int) -> None:
+    with opened(num_workers) as reader:
         promised = reader.select(**words)
         expected = after_damage(reader, lambda: reader.select(**words))
-    with opened(shortened, num_workers) as reader:
+    with opened(num_workers) as reader:
         video = tricodec.decode_video(reader, **words)
         times = reader.pts_seconds
 

@@ -41,23 +41,15 @@ def clip(request: pytest.FixtureRequest) -> Path:
 
 
 class TestTimes:
-    def test_nearest_frames_are_numpys(self, clip: Path) -> None:
+    def test_nearest_frames_and_those_on_screen_are_numpys(self, clip: Path) -> None:
         pts = np.array(media.ffprobe_times(clip))
         times = np.random.default_rng(3).uniform(pts[0], pts[-1], 200)
 
         with tricodec.FrameReader(clip) as reader:
-            got = reader.select(times=times)
+            nearest, on_screen = reader.select(times=times), reader.select(times=times, policy="on_screen")
 
-        assert got == [int(np.argmin(np.abs(pts - t))) for t in times]
-
-    def test_frames_on_screen_are_numpys(self, clip: Path) -> None:
-        pts = np.array(media.ffprobe_times(clip))
-        times = np.random.default_rng(4).uniform(pts[0], pts[-1], 200)
-
-        with tricodec.FrameReader(clip) as reader:
-            got = reader.select(times=times, policy="on_screen")
-
-        assert got == [int(np.nonzero(pts <= t)[0][-1]) for t in times]
+        assert nearest == [int(np.argmin(np.abs(pts - t))) for t in times]
+        assert on_screen == [int(np.nonzero(pts <= t)[0][-1]) for t in times]
 
     @pytest.mark.parametrize("policy", ["nearest", "on_screen", "exact"])
     @pytest.mark.parametrize("rate", [30, NTSC, 50, 60, Fraction(24000, 1001)])
