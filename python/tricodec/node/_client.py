@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import queue
 import socket
 import threading
+import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -93,20 +95,23 @@ class Connection:
         self._receiver.start()
         threading.Thread(target=self._release, name="tricodec-node-leases", daemon=True).start()
 
-    def ask(self, message: dict[str, Any], files: Sequence[int] = ()) -> Answer:
+    def ask(self, message: dict[str, Any], files: Sequence[int] = (), *, seconds: float = math.inf) -> Answer:
         """Sends a request and waits for its answer. Ctrl-C takes the request back.
 
         Raises:
             NodeLostError: the node ended meanwhile.
+            TimeoutError: it did not answer for so many seconds.
             Exception: the error of the request.
         """
         answers: queue.SimpleQueue[Answer | NodeLostError] = queue.SimpleQueue()
-        answer = None
+        answer, deadline = None, time.monotonic() + seconds
         with self._room if files else contextlib.nullcontext():  # what has no source is answered at once
             number = self.send(message, files, answers.put)
             try:
                 while answer is None:
                     check_interrupt()
+                    if time.monotonic() > deadline:
+                        raise TimeoutError(f"the node at {self.path!r} does not answer; end its process, and ask again")
                     with contextlib.suppress(queue.Empty):
                         answer = answers.get(timeout=_LOOK_SECONDS)
             except BaseException:

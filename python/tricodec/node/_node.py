@@ -26,6 +26,8 @@ _OF_REQUEST = ("device", "stream_index", "ignore_edit_list", "priority", "output
 _IDLE_SECONDS = 60.0
 _START_SECONDS = 60.0
 _STOP_SECONDS = 10.0
+_ANSWER_SECONDS = 20.0
+"""A node answers at once what needs no worker; one that does not hangs, or is stopped."""
 _LOOK_SECONDS = 0.05
 _MOST_NODES = 3
 """So many nodes in sequence may end while they have a request."""
@@ -157,14 +159,14 @@ class Node:
         """The node's version, process, clients, memory of each device, and counts of requests and shared frames."""
         connection = self._connection()
         connection.settle()
-        status = connection.ask({"do": "status"})[0]
+        status = connection.ask({"do": "status"}, seconds=_ANSWER_SECONDS)[0]
         return {name: value for name, value in status.items() if name != "number"}
 
     def stop(self) -> None:
         """End the node, if one runs, and wait until another one can have its socket. Requests are lost; arrays stay."""
         with contextlib.suppress(NodeLostError):  # another process ends it just now
             connection = connection_to(self.path)
-            connection.ask({"do": "stop"})
+            connection.ask({"do": "stop"}, seconds=_ANSWER_SECONDS)
             connection.wait_for_end(_STOP_SECONDS)
 
     def close(self) -> None:

@@ -60,6 +60,8 @@ class Scheduler:
             try:
                 worker.start()
             except RuntimeError as error:
+                if settings.gpus is not None:
+                    raise RuntimeError(f"{error}; leave the GPU {gpu} out of gpus") from error
                 print(f"{error}; this node does without the GPU {gpu}", file=sys.stderr, flush=True)
                 continue
             self._add(worker.device, results, [worker])

@@ -157,6 +157,7 @@ def test_a_node_is_started_shown_and_ended_by_commands(run: Run, folder: str, mo
     assert run("node", "status", "--socket", "other/n")[0] == 1
     assert not (Path(folder) / "other").exists()
     assert "workers is -1; expected 0 or more" in run("node", "start", "--socket", "n", "--workers", "-1")[2]
+    assert "leave the GPU 99 out of gpus" in run("node", "start", "--socket", "n", "--gpus", "99")[2]
     started = printed("start", "--memory", "64MiB", "--workers", "3", "--timeout-s", "5")
     assert started["socket"] == f"{folder}/n"
     assert started["devices"]["cpu"]["memory_bytes"] == pytest.approx(32 << 20, abs=3)

@@ -21,6 +21,7 @@ from media import generated
 from patience import until
 from programs import printed_by, run_python
 from tricodec import node as nodes
+from tricodec.node import _node
 
 NAME = "h264_bframes.mp4"
 CLIP = generated(NAME)
@@ -147,6 +148,17 @@ def test_requests_go_on_while_nodes_end_and_others_start(
         processes.add(nodes.connect(node.path, start=True).status()["process"])
         end()
     assert min(each.result(30) for each in loads) > 0
+
+
+def test_a_node_that_hangs_is_said_to(node: nodes.Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_node, "_ANSWER_SECONDS", 0.3)
+    process = node.status()["process"]
+    os.kill(process, signal.SIGSTOP)
+    try:
+        with pytest.raises(TimeoutError, match="does not answer; end its process"):
+            node.status()
+    finally:
+        os.kill(process, signal.SIGCONT)
 
 
 def test_a_socket_has_one_node_and_a_file_in_its_place_stays(node: nodes.Node, folder: str, expected: Any) -> None:
