@@ -104,11 +104,11 @@ std::optional<Frame> turned(const Frame& frame) {
     const bool swaps = frame.orientation.swaps_axes();
     const bool whole =
         frame.width % (1 << format.log2_chroma_w) == 0 && frame.height % (1 << format.log2_chroma_h) == 0;
-    if (format.family == ColorFamily::rgb || frame.buffer != nullptr || frame.alpha != nullptr || !whole ||
-        (swaps && format.log2_chroma_w != format.log2_chroma_h))
+    const auto planes = planar_format(format.family, format.log2_chroma_w, format.log2_chroma_h, format.depth);
+    if (format.family == ColorFamily::rgb || planes == PixelFormat::unknown || frame.buffer != nullptr ||
+        frame.alpha != nullptr || !whole || (swaps && format.log2_chroma_w != format.log2_chroma_h))
         return std::nullopt;
-    const Frame from =
-        convert_layout(frame, planar_format(format.family, format.log2_chroma_w, format.log2_chroma_h, format.depth));
+    const Frame from = convert_layout(frame, planes);
     const Size size = swapped_if({frame.height, frame.width}, swaps);
     Frame to = alloc_frame(from.format, size.width, size.height);
     copy_properties(frame, to);

@@ -41,7 +41,7 @@ def raised() -> Iterator[None]:
         raise Ended(number)
 
     def send_again(lost: sys.UnraisableHookArgs) -> None:
-        if isinstance(lost.exc_value, Ended):  # raised in a callback, of which Python ignores exceptions
+        if isinstance(lost.exc_value, Ended):  # Python ignores what a callback raises
             threading.Timer(0.01, os.kill, (os.getpid(), lost.exc_value.number)).start()
         else:
             hook(lost)
@@ -55,7 +55,7 @@ def raised() -> Iterator[None]:
 
 
 def exits() -> contextlib.AbstractContextManager[None]:
-    """In the block a signal ends the process at once. An import may lose an exception: in a callback, in NumPy's C."""
+    """In the block a signal ends the process at once. An import may swallow an exception, as in a callback or NumPy."""
 
     def end(number: int, _frame: object) -> None:
         os.write(2, f"{_line(number)}\n".encode())
